@@ -45,6 +45,7 @@ export const printLine = ({ output }: Pick<Terminal, 'output'>, line = ''): void
 export interface Style {
   dim(text: string): string
   bold(text: string): string
+  italic(text: string): string
   success(text: string): string
   failure(text: string): string
   link(text: string): string
@@ -58,10 +59,18 @@ export function styleFor(stream: { readonly isTTY?: boolean }, environment: Read
   const styled = (format: Parameters<typeof styleText>[0]) => (text: string) =>
     // without `validateStream: false`, `styleText` would check the standard output of the process, and not `stream`
     coloured ? styleText(format, text, { validateStream: false }) : text
-  return { dim: styled('dim'), bold: styled('bold'), success: styled('green'), failure: styled('red'), link: styled('cyan') }
+  return {
+    dim: styled('dim'),
+    bold: styled('bold'),
+    italic: styled('italic'),
+    success: styled('green'),
+    failure: styled('red'),
+    link: styled('cyan'),
+  }
 }
 
-function wantsColours({ isTTY }: { readonly isTTY?: boolean }, environment: Readonly<Record<string, string | undefined>>): boolean {
+/** Whether text for this stream is styled. */
+export function wantsColours({ isTTY }: { readonly isTTY?: boolean }, environment: Readonly<Record<string, string | undefined>>): boolean {
   if (environment.NO_COLOR !== undefined && environment.NO_COLOR !== '') return false
   if (environment.FORCE_COLOR !== undefined && environment.FORCE_COLOR !== '0') return true
   return isTTY === true && environment.TERM !== 'dumb'

@@ -6,6 +6,7 @@ import { readBlocks } from '../core/view/read-block.ts'
 import { readChange } from '../core/view/read-change.ts'
 import { createShownTexts, type TextLane, textLaneOf } from '../core/view/shown-texts.ts'
 import type { VisibleEvent } from '../core/view/visible-event.ts'
+import type { Markdown } from './markdown.ts'
 import { plainText, type Style } from './terminal.ts'
 import {
   attachmentLine,
@@ -35,6 +36,8 @@ export interface Outputs {
   readonly progress: Write
   /** For failures of the model. */
   readonly failures: Write
+  /** Makes what renders the Markdown of one answer. Without it, answers are printed as the model wrote them. */
+  readonly markdown?: (() => Markdown) | undefined
 }
 
 /**
@@ -49,6 +52,11 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
   const finishedCalls = new Set<string>()
   const outputFor = (lane: TextLane) => (lane === 'answer' ? outputs.answer : outputs.progress)
   const styled = (lane: TextLane, text: string) => (lane === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
+  const markdownOf = (lane: TextLane) => (lane === 'answer' ? outputs.markdown : undefined)
+  const renderWhole = (lane: TextLane, text: string) => {
+    const markdown = markdownOf(lane)?.()
+    return markdown ? markdown.write(text) + markdown.end() : text
+  }
 
   // With one output for all, a text can be printed before it is known whether it is the answer or notes about a call.
   const printsUndecided = outputs.answer === outputs.progress
@@ -61,12 +69,12 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
     if ((delta.undecided || delta.as) && !printsUndecided) return // the text is printed when its entry arrives
     if (delta.as === 'notes') printedNotes.add(`${turnId} ${iteration}`)
     if (delta.text !== '') shown.add({ turnId, iteration }, lane)
-    append(outputFor(lane), `${turnId} ${iteration} ${lane} ${attempt}`, styled(lane, delta.text))
+    append(outputFor(lane), `${turnId} ${iteration} ${lane} ${attempt}`, styled(lane, delta.text), markdownOf(lane))
   }
 
   function printWholeText(lane: TextLane, round: { readonly turnId: string; readonly iteration: number }, text: string): void {
     endStream()
-    if (!shown.has(round, lane) && text.trim() !== '') lineOn(outputFor(lane), styled(lane, text))
+    if (!shown.has(round, lane) && text.trim() !== '') lineOn(outputFor(lane), renderWhole(lane, styled(lane, text)))
   }
 
   function lineAfterStream(text: string): void {
@@ -158,8 +166,11 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
 interface LineWriter {
   /** Writes text on a line of its own. */
   line(write: Write, text: string): void
-  /** Appends a piece to the text with the name `stream`. If the piece before belonged to another text, the piece begins a new line. */
-  append(write: Write, stream: string, text: string): void
+  /**
+   * Appends a piece to the text with the name `stream`. If the piece before belonged to another text, the piece begins a new line, and
+   * `markdown` makes what renders the text.
+   */
+  append(write: Write, stream: string, text: string, markdown?: () => Markdown): void
   /** Ends the current text and its line. */
   endStream(): void
 }
@@ -167,6 +178,8 @@ interface LineWriter {
 function createLineWriter(): LineWriter {
   let stream: string | undefined
   let unfinished: Write | undefined
+  /** Renders the current text. It may hold back the beginning of a mark. */
+  let rendering: { readonly markdown: Markdown; readonly write: Write } | undefined
 
   function print(write: Write, text: string): void {
     if (text === '') return
@@ -174,11 +187,13 @@ function createLineWriter(): LineWriter {
     unfinished = text.endsWith('\n') ? undefined : write
   }
   function endLine(): void {
+    if (rendering) print(rendering.write, rendering.markdown.end())
     if (unfinished) print(unfinished, '\n')
   }
   function endStream(): void {
     if (stream !== undefined) endLine()
     stream = undefined
+    rendering = undefined
   }
 
   return {
@@ -186,10 +201,13 @@ function createLineWriter(): LineWriter {
       endLine()
       print(write, `${text}\n`)
     },
-    append(write, name, text) {
-      if (stream !== name) endStream()
+    append(write, name, text, markdown) {
+      if (stream !== name) {
+        endStream()
+        rendering = markdown && { markdown: markdown(), write }
+      }
       stream = name
-      print(write, text)
+      print(write, rendering ? rendering.markdown.write(text) : text)
     },
     endStream,
   }

@@ -3,6 +3,7 @@ import type { Change } from '../../core/timeline/change.ts'
 import type { CommandContext } from '../context.ts'
 import { timelineIfExists } from '../conversation-client.ts'
 import { describeError } from '../errors.ts'
+import { markdownFor } from '../markdown.ts'
 import type { Session } from '../session.ts'
 import { plainLine } from '../terminal.ts'
 import { createTurnPrinter, type TurnPrinter } from '../turn-printer.ts'
@@ -53,7 +54,8 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
 
   const stopListening = terminal.onSignal(() => exit.resolve('quit'))
   try {
-    const printer = createTurnPrinter({ answer: screen.write, progress: screen.write, failures: screen.write }, style)
+    const markdown = markdownFor(terminal.output, terminal.environment)
+    const printer = createTurnPrinter({ answer: screen.write, progress: screen.write, failures: screen.write, markdown }, style)
     const after = await conversation.lastSeq()
     await printHistory(chat, printer)
     screen.printLine(style.dim(`${conversation.id} · /help lists the commands`))

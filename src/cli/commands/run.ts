@@ -5,6 +5,7 @@ import type { TurnEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { publicEntry } from '../../server/events/public-change.ts'
 import type { CommandContext } from '../context.ts'
+import { markdownFor } from '../markdown.ts'
 import { collect, conversationName, withExamples } from '../options.ts'
 import { isStored, openSession, readAttachments, type Session } from '../session.ts'
 import { type EndSignal, exitCodeOf, printLine, styleFor } from '../terminal.ts'
@@ -124,7 +125,9 @@ function turnPrinter({ terminal }: CommandContext, quiet: boolean): (event: Turn
   const { output, errors, environment } = terminal
   const failures = (text: string) => void errors.write(text)
   const progress = quiet ? () => {} : failures
-  return createTurnPrinter({ answer: (text) => void output.write(text), progress, failures }, styleFor(errors, environment)).print
+  const answer = (text: string) => void output.write(text)
+  const markdown = markdownFor(output, environment)
+  return createTurnPrinter({ answer, progress, failures, markdown }, styleFor(errors, environment)).print
 }
 
 /** Prints events in the JSON that a server sends. So a script can treat a local turn and a turn of a server in the same way. */
