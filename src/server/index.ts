@@ -4,6 +4,7 @@ export { createHandler, type Handler, type HandlerOptions } from './create-handl
 export type { ServerParts } from './handler.ts'
 export { createLog, type Log, noLog } from './log.ts'
 export { createMetrics, type Labels, type Metrics, metricsHelp, observe } from './metrics.ts'
+export { createNodeListener, type NodeListener } from './node-listener.ts'
 export { type Problem, problemOf, type RequestCode } from './problem.ts'
 export { type RunningServer, serve } from './serve.ts'
 export { defaultServerSettings, type PortSettings, type ServerSettings } from './settings.ts'

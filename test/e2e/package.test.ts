@@ -5,9 +5,13 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeMountedApps } from '../support/mounted-apps.ts'
 import { pdf } from '../support/sample-files/pdf.ts'
 
 const run = promisify(execFile)
+
+/** The frameworks of `examples/apps` that are not installed with Daybook. */
+const frameworks = ['express@5.3.0', 'fastify@5.12.8']
 
 /** The environment of a new installation. The Node that runs this test comes first in PATH. */
 const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, HOME: process.env.HOME }
@@ -35,8 +39,11 @@ describe('the package, installed from its tarball into an empty folder', () => {
     await run('npm', ['pack', '--pack-destination', root], { env: environment })
     tarball = readdirSync(root).find((name) => name.endsWith('.tgz')) ?? ''
     mkdirSync(home)
+    writeFileSync(join(home, 'package.json'), '{ "type": "module" }')
     const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=dev']
-    await retried(() => run('npm', ['install', ...quiet, join(root, tarball)], { cwd: home, env: environment, timeout: 150_000 }))
+    await retried(() =>
+      run('npm', ['install', ...quiet, join(root, tarball), ...frameworks], { cwd: home, env: environment, timeout: 150_000 }),
+    )
     writeFileSync(join(home, 'report.pdf'), pdf(['Costs were 7 in March.', 'And 8 in April.']))
     writeFileSync(join(home, 'daybook.config.js'), 'export default { budget: { rounds: 10 } }')
   }, 600_000)
@@ -103,6 +110,8 @@ describe('the package, installed from its tarball into an empty folder', () => {
     await run(resolve('node_modules/.bin/tsc'), [], project)
     expect((await run(join(project.cwd, 'node_modules/.bin/daybook'), ['config'], project)).stdout).toMatch(/^agent +\.\/agent\.ts/m)
   }, 300_000)
+
+  describeMountedApps(() => home, environment)
 
   it('says in one line that the version of Node is too old', async () => {
     const older = olderNodes()

@@ -48,7 +48,8 @@ async function unlessBrokenOff<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
-const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.')
+// the rest of the body is not read, so the connection is closed, and the client must not send another request on it
+const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.', { headers: { connection: 'close' } })
 
 /**
  * Parses a JSON body, so that the routes get the parsed value. Rejects malformed JSON and JSON that exceeds a limit. Also rejects every
