@@ -10,9 +10,12 @@ import { type OpenDocument, relevantDocuments, unreadDocuments } from './open-do
 import { canCall, closePlan, makePlan, planProgress } from './plan.ts'
 import { readMore, searchKnowledge } from './read-more.ts'
 import { deliverReport, outlineOf, reportSteps } from './report.ts'
+import { requestedCall } from './requested-call.ts'
 
 /** Decides what to do in this round. The same prompt always gives the same decision. */
 export async function decide(situation: Situation, open: (document: Document) => Promise<OpenDocument>): Promise<Decision> {
+  const requested = requestedCall(situation)
+  if (requested) return requested
   const intent = readIntent(situation.request)
   if (intent.kind === 'remember') return remember(situation, intent.what)
   const reply = cannedReply(intent, situation)
