@@ -45,6 +45,7 @@ export {
 export type { BuiltInOptions } from './agent/tools.ts'
 export type { ExitReason, TurnResult, TurnTimings } from './agent/turn/result.ts'
 export type { ToolsFor, TurnChoices, TurnToOffer } from './agent/turn/turn-options.ts'
+export type { Completion, Decision, Recorded, Waiting, WaitingPage, WaitingQuery, WaitingTurns } from './agent/waiting.ts'
 export type { BlobRef, Block, Digest, Draft, Meta } from './core/block/index.ts'
 export type { CacheFinding } from './core/cache/lint.ts'
 export type { ContractedFile } from './core/contract/contract.ts'
@@ -55,7 +56,7 @@ export type { Dialect, FinishReason, ModelEvent, ModelUsage, ServiceError } from
 export { InvalidOption } from './core/options.ts'
 export type { StandardSchemaV1 } from './core/standard-schema.ts'
 export type { Bundle } from './core/timeline/bundle.ts'
-export type { Change, StoredTurnOptions } from './core/timeline/change.ts'
+export type { Change, StoredTurnOptions, Wait, WaitKind } from './core/timeline/change.ts'
 export type { Timeline } from './core/timeline/timeline.ts'
 export type { TurnLog } from './core/timeline/turn-log.ts'
 export type * from './ports/blobs.ts'
@@ -68,10 +69,11 @@ export type * from './ports/sandbox.ts'
 export type * from './ports/store.ts'
 export type * from './ports/web.ts'
 export type * from './ports/workspace.ts'
+export type { Approval, ApprovalFunction, ApprovalRule, CallToApprove } from './tools/approval.ts'
 export type { AttachmentPolicy, Scanner, Summariser } from './tools/attachments/policy.ts'
 export type { AttachmentLimits, Finding, Rejection, RejectionReason, Upload } from './tools/attachments/upload.ts'
 export { defineTool, type OutputOf, type ToolDefinition } from './tools/define.ts'
-export { type Envelope, failed, type OutcomeParts, type Returned, succeeded } from './tools/outcome.ts'
+export { type Envelope, failed, later, type OutcomeParts, type Returned, succeeded } from './tools/outcome.ts'
 export type { MemoryFindings, MemoryHit, MemoryQuery, MemorySearch, MemoryTarget } from './tools/react/memsearch.ts'
 export type { ReadOptions } from './tools/react/read.ts'
 export type { KnowledgeHit, KnowledgeQuery, KnowledgeSearch } from './tools/react/search-knowledge.ts'
@@ -80,6 +82,7 @@ export type { ReadLimits } from './tools/read/window.ts'
 export type {
   Call,
   ExecReport,
+  LateResult,
   LookUp,
   MadeArtifact,
   Outcome,

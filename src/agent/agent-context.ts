@@ -8,6 +8,7 @@ import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import { type ApprovalFunction, approvalFunction } from '../tools/approval.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { checkDialect, createSpeech, type Speech } from './dialect.ts'
@@ -51,6 +52,8 @@ export interface AgentContext {
    * the application passed no `announce`.
    */
   readonly announce?: ReturnType<typeof createAnnouncer> | undefined
+  /** The rule of the agent about calls that need an approval. Undefined when the agent has no such rule. */
+  readonly approve?: ApprovalFunction | undefined
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   createRenderers(): Renderers
@@ -74,6 +77,7 @@ export type TurnServices = Pick<
   | 'hooks'
   | 'hooksDelayCompletion'
   | 'announce'
+  | 'approve'
   | 'clock'
   | 'hosting'
   | 'onProblem'
@@ -151,6 +155,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     announce:
       parts.announce &&
       createAnnouncer(parts.announce, { timeoutMs: ANNOUNCE_TIMEOUT_MS, onError: (error) => onProblem({ where: 'announce', error }) }),
+    approve: parts.approve && approvalFunction(parts.approve),
     createRenderers: () => createRenderers(count, toolbox.has),
     onEntry: observedEntries(onEntry, telemetry),
     onProblem,

@@ -93,11 +93,22 @@ const attachments: OptionRules<AttachmentPolicy> = {
   summarise: optional(callback),
 }
 
+const verdicts = oneOf('allow', 'ask', 'deny')
+
+/** A function, or an object with a verdict for each tool. */
+const approvalRule: OptionRule = (value) => {
+  if (typeof value === 'function') return undefined
+  const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : undefined
+  if (names === undefined) return callback(value)
+  return group('an object with a verdict for each tool', Object.fromEntries(names.map((name) => [name, verdicts])))(value)
+}
+
 /** The options that define what the agent does. `createAgentFrom` and `replay` both accept them. */
 const definition: OptionRules<
-  Pick<AgentParts, 'tools' | 'builtIn' | 'sandbox' | 'instructions' | 'customisation' | 'settings' | 'tokens'>
+  Pick<AgentParts, 'tools' | 'approve' | 'builtIn' | 'sandbox' | 'instructions' | 'customisation' | 'settings' | 'tokens'>
 > = {
   tools: optional(listOf('tools', tool)),
+  approve: optional(approvalRule),
   builtIn: optional(group('an object with what the built-in tools use', builtIn)),
   sandbox: optional(objectWith('an object with `run`, `languages` and `limits`', 'run')),
   instructions: optional(text),

@@ -8,6 +8,7 @@ import type { Sandbox } from '../ports/sandbox.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import type { ApprovalRule } from '../tools/approval.ts'
 import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Models, Problem } from './agent-context.ts'
@@ -45,6 +46,8 @@ export interface AgentParts {
    * The memory, knowledge and skills that the built-in tools read and search. The built-in tools can read the timeline without any option.
    */
   readonly builtIn?: Omit<BuiltInOptions, 'contextTokens' | 'documents'>
+  /** Decides which calls run, which wait for a person, and which are refused. See also `approval` of a tool. */
+  readonly approve?: ApprovalRule
   readonly instructions?: string
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>

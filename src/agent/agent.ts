@@ -29,11 +29,12 @@ import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recov
 import { createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
 import type { TurnResult } from './turn/result.ts'
 import { type TurnOptions, turnOptions } from './turn/turn-options.ts'
+import { createWaitingTurns, type WaitingTurns } from './waiting.ts'
 
 export type { AgentParts }
 
 /** An agent. It has any number of conversations. Each conversation has at most one running turn. */
-export interface Agent {
+export interface Agent extends WaitingTurns {
   /** Starts a turn. If a turn of this conversation is already running, the message becomes a followup of that turn. */
   run(conversationId: string, text: string, options?: RunOptions): TurnHandle
   /**
@@ -98,6 +99,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     exclude: conversations.exclude,
     announceDeleted: (conversationId) => hub.announceDeleted(conversationId),
   })
+  const { deliverSteer, ...waitingTurns } = createWaitingTurns({ store, clock, conversations, onProblem })
   const closed = new AbortController()
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: EventOptions = {}) {
@@ -201,11 +203,11 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
       const { mode = 'redirect', turnId, eventId } = checked.steer(options)
       const target = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...target }
-      const accepted = await conversations.deliver(conversationId, event)
+      const accepted = await deliverSteer(conversationId, event)
       return accepted === 'known' ? 'known' : accepted !== false
     },
     async stop(conversationId) {
-      return (await conversations.deliver(conversationId, newEvent('steer', ''))) !== false
+      return (await deliverSteer(conversationId, newEvent('steer', ''))) !== false
     },
     async feedback(conversationId, text, options) {
       const { turnId, eventId, ...payload } = checked.feedback(options)
@@ -220,6 +222,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     get running() {
       return conversations.conversationIds
     },
+    ...waitingTurns,
     archive: createArchive({
       store,
       clock,

@@ -35,6 +35,7 @@ import type { ReplayParts } from './replay/setup.ts'
 import { searchConversations } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
 import { isReadOnlyTool } from './tools.ts'
+import { type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
 
 export type { ConversationInfo }
 
@@ -76,6 +77,8 @@ export interface Archive {
   /** The result of a turn, as `run` gives it. Throws `turn.missing` when the conversation has no such turn. */
   turnResult(key: string, turnId: string): Promise<StoredResult>
   sources(key: string): Promise<readonly SourceRow[]>
+  /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
+  waiting(query: WaitingQuery): Promise<WaitingPage>
   /** The prompt that the model got in one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
   /** A report about the costs of the conversation, and about its use of the provider's cache. */
@@ -219,6 +222,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       if (!result) throw missingTurn(key, turnId)
       return result
     },
+    waiting: waitingList(store),
     sources: async (key) => (await loadTimeline(key)).sources.rows,
     async prompt(key, turnId, iteration) {
       await head(key)

@@ -3,6 +3,7 @@ import { parseConversationKey } from '../core/scope.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore, DeleteOptions, Owner, RetentionPolicy, RetentionReport } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import type { AgentContext } from './agent-context.ts'
 import type { RunningConversations } from './conversation/running.ts'
 
 /** Deletes conversations with their workspaces and hosted files. */
@@ -56,6 +57,18 @@ export async function removeFilesOf(key: string, { hosting, workspaces }: FileOw
   const { scope, name } = parseConversationKey(key)
   await workspaces?.remove(scope, name)
   await hosting?.remove(scope, name)
+}
+
+/** Removes the files that a turn has written although another process had deleted the conversation. */
+export async function removeFilesOfDeleted(
+  agent: Pick<AgentContext, 'store' | 'hosting' | 'workspaces' | 'onProblem'>,
+  key: string,
+): Promise<void> {
+  try {
+    if (!(await agent.store.head(key))) await removeFilesOf(key, agent)
+  } catch (error) {
+    agent.onProblem({ where: 'deletion', error })
+  }
 }
 
 /** Whether an error means that the conversation does not exist, for example because another process has deleted it. */

@@ -121,7 +121,7 @@ const feedback: OptionRules<FeedbackOptions> = {
 }
 
 /** Makes a function that returns the options of a method, or throws an `InvalidOption`. */
-const check =
+export const check =
   <Options>(method: string, rules: OptionRules<Options>, what = 'an object with options') =>
   (options: Options): Options => {
     checkOptions(method, options, group(what, rules))

@@ -32,6 +32,8 @@ export interface AgentSettings {
    * tool still returns within `stopGraceMs`, its response or result is used.
    */
   readonly maxSeconds: number | undefined
+  /** How many seconds a call waits for the approval of a person. After this time it counts as refused. Default: without limit. */
+  readonly approvalSeconds: number | undefined
   /** How many seconds the wrap-up after `maxSeconds` may take. If there is no answer by then, the answer is a fixed text. */
   readonly wrapUpSeconds: number
   /** The highest cost of a turn, in the currency of `priceOf`. Requires `priceOf`. */
@@ -126,6 +128,7 @@ export const defaultAgentSettings: AgentSettings = {
   maxRounds: 15,
   creditCap: undefined,
   maxSeconds: undefined,
+  approvalSeconds: undefined,
   wrapUpSeconds: 30,
   maxMoney: undefined,
   priceOf: undefined,
@@ -177,6 +180,7 @@ const rules: OptionRules<AgentSettings> = {
   maxRounds: optional(wholeNumberFrom(1)),
   creditCap: optional(numberFrom(0)),
   maxSeconds: optional(numberFrom(0)),
+  approvalSeconds: optional(numberFrom(1, 1e9)),
   wrapUpSeconds: optional(numberFrom(0, Math.floor(MAX_TIMER_MS / 1000))),
   maxMoney: optional(numberFrom(0)),
   priceOf: optional(callback),

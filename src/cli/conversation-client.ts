@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Archive, ConversationInfo } from '../agent/archive.ts'
 import { turnResultView } from '../agent/stored-result.ts'
+import type { Waiting } from '../agent/waiting.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
 import type { ConversationList, ConversationSummary, FileSummary } from '../core/api/conversation.ts'
 import { type EffectsView, effectsView, type PromptView } from '../core/api/report.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
+import type { WaitList, WaitView } from '../core/api/waiting.ts'
 import { Failure } from '../core/failure.ts'
 import { localScope } from '../core/scope.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
@@ -36,6 +38,8 @@ export interface ConversationClient {
   /** The files that users attached, and the files that the agent made for users. */
   files(id: string): Promise<readonly FileSummary[]>
   readFile(file: FileSummary): Promise<Uint8Array>
+  /** What the turns of all conversations wait for, or the turn of one conversation. */
+  waiting(conversationId?: string): Promise<readonly WaitView[]>
   close(): Promise<void>
 }
 
@@ -66,6 +70,7 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
       if (!file) throw new Failure('blob.missing', `the bytes of ${filename} are not stored`)
       return file.read()
     },
+    waiting: (conversationId) => allWaits((cursor) => localWaits(archive, conversationId, cursor)),
     close,
   }
 }
@@ -92,8 +97,46 @@ export function remoteConversationClient(client: Client): ConversationClient {
     effects: (id) => client.effects(id),
     files: async (id) => (await client.files(id)).files,
     readFile: async ({ rn }) => new Uint8Array(await (await client.resource(rn)).arrayBuffer()),
+    waiting: (conversationId) =>
+      allWaits((cursor) =>
+        client.waiting({ ...(conversationId !== undefined && { conversationId }), ...(cursor !== undefined && { cursor }) }),
+      ),
     close: async () => {},
   }
+}
+
+async function localWaits(archive: Archive, conversationId: string | undefined, cursor: string | undefined): Promise<WaitList> {
+  const query = conversationId === undefined ? { plain: true as const, ...(cursor !== undefined && { cursor }) } : { conversationId }
+  const { waits, next } = await archive.waiting(query)
+  return { waits: waits.map(waitView), ...(next !== undefined && { next }) }
+}
+
+const waitView = ({
+  conversationId,
+  turnId,
+  toolId,
+  params,
+  call: _block,
+  token_sha256: _token,
+  running: _running,
+  ...wait
+}: Waiting): WaitView => ({
+  ...wait,
+  conversation_id: conversationId,
+  turn_id: turnId,
+  ...(toolId !== undefined && { tool_id: toolId }),
+  ...(params && { params: { ...params } }),
+})
+
+async function allWaits(read: (cursor: string | undefined) => Promise<WaitList>): Promise<readonly WaitView[]> {
+  const found: WaitView[] = []
+  let cursor: string | undefined
+  do {
+    const page = await read(cursor)
+    found.push(...page.waits)
+    cursor = page.next
+  } while (cursor !== undefined)
+  return found
 }
 
 export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`

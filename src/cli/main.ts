@@ -23,6 +23,7 @@ import { sendCommand, steerCommand, stopCommand } from './commands/send.ts'
 import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
 import { upgradeCommand } from './commands/upgrade.ts'
+import { approveCommand, completeCommand, refuseCommand, waitingCommand } from './commands/waiting.ts'
 import { type CommandContext, createContext } from './context.ts'
 import { devCommand } from './dev/dev.ts'
 import { describeError } from './errors.ts'
@@ -32,8 +33,8 @@ import { printLine, processTerminal, type Terminal } from './terminal.ts'
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /**
- * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option. After a signal it is
- * above 128. `given` are settings of a program that calls this function. They win over all other settings.
+ * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option, 3 if the turn waits for
+ * a person or a late result. After a signal it is above 128. `given` are settings of a program that calls this function. They win over all other settings.
  */
 export async function main(
   args: readonly string[],
@@ -74,6 +75,10 @@ export async function main(
     initCommand(context),
     listCommand(context),
     filesCommand(context),
+    waitingCommand(context),
+    approveCommand(context, exit),
+    refuseCommand(context, exit),
+    completeCommand(context, exit),
     forkCommand(context),
     renameCommand(context),
     exportCommand(context),

@@ -2,9 +2,11 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { Agent } from '../agent/agent.ts'
+import type { Completion, Decision } from '../agent/waiting.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
 import type { Settings } from '../config.ts'
+import type { CompletionBody, DecisionBody, RecordedView } from '../core/api/waiting.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { openAgent } from '../wiring/agent.ts'
@@ -46,6 +48,10 @@ interface ConversationSession {
   /** Stops the running turn. Resolves to false when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
+  /** Approves or refuses a call that waits. */
+  decide(callId: string, decision: DecisionBody): Promise<RecordedView['status']>
+  /** Delivers the late result of a call. */
+  complete(callId: string, completion: CompletionBody): Promise<RecordedView['status']>
   /** Rejects when a turn of the local agent fails with an error that no event reports. In all other cases it never settles. */
   readonly broken: Promise<never>
 }
@@ -120,6 +126,8 @@ function localConversation(agent: Agent, id: string, broken: Promise<never>): Co
     steer: async (text) => (await agent.steer(id, text)) !== false,
     stop: () => agent.stop(id),
     follow: (after, signal) => agent.follow(id, { after, signal }),
+    decide: (callId, decision) => agent.decide(id, callId, decision as Decision), // the types of the API have the same fields
+    complete: (callId, completion) => agent.complete(id, callId, completion as Completion),
     broken,
   }
 }
@@ -137,6 +145,8 @@ async function remoteConversation(client: Client, wanted: string | undefined): P
     steer: async (text) => (await client.send(id, text, { mode: 'steer' })).status === 'steer_accepted',
     stop: async () => (await client.stop(id)).stopped,
     follow: (after, signal) => client.follow(id, { after, signal }),
+    decide: async (callId, decision) => (await client.decide(id, callId, decision)).status,
+    complete: async (callId, completion) => (await client.complete(id, callId, completion)).status,
     broken: new Promise(() => {}),
   }
 }

@@ -3,6 +3,7 @@ import { ellipsize } from '../core/cut.ts'
 import type { StatusEvent } from '../core/event.ts'
 import type { ServiceError } from '../core/model-event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
+import type { Wait } from '../core/timeline/change.ts'
 import type { BlockEventOf, FileView } from '../core/view/visible-event.ts'
 import type { Style } from './terminal.ts'
 import { plainLine, plainText } from './terminal.ts'
@@ -61,5 +62,11 @@ export const sourceLines = (row: SourceRow | undefined, style: Style): Lines =>
 export const promptLine = ({ text }: BlockEventOf<'prompt'>, style: Style): string => style.bold(`\n> ${plainText(text)}`)
 
 export const attachmentLine = ({ path }: FileView, style: Style): string => style.dim(`  📎 ${plainLine(path)}`)
+
+/** The line for something that the turn waits for. */
+export const waitLine = ({ kind, question, call_id, wait_id }: Wait, style: Style): string => {
+  const what = question ?? (kind === 'later' ? 'a result arrives later' : kind)
+  return style.bold(`  ? ${plainLine(what)}`) + style.dim(` (${plainLine(call_id ?? wait_id)})`)
+}
 
 const shorten = (text: string) => plainLine(ellipsize(text, maxTextLength))

@@ -23,6 +23,7 @@ import {
   sourceLines,
   statusLines,
   toolCallLine,
+  waitLine,
 } from './turn-lines.ts'
 
 export type TurnPrinter = ReturnType<typeof createTurnPrinter>
@@ -119,6 +120,10 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
         break
       case 'followups':
         followupLines(sources.linkPhrases(event.items), style).forEach(line)
+        break
+      case 'turn.waiting':
+        endStream()
+        for (const wait of event.waits) line(waitLine(wait, style))
         break
       case 'turn.ended':
         endStream()

@@ -10,6 +10,7 @@ import type {
 import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
 import type { FeedbackBody, StopAccepted, TurnAccepted, TurnOptionsBody, TurnSubmission } from '../core/api/turn.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
+import type { CompletionBody, DecisionBody, RecordedView, WaitList } from '../core/api/waiting.ts'
 import type { TurnEvent } from '../core/event.ts'
 import {
   callback,
@@ -128,6 +129,18 @@ export function createClient(options: ClientOptions) {
       return repeatWhileOverloaded(() => read(pathOf(conversationId, '/turns'), { method: 'POST', ...body, headers }))
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
+    /** What the turns of all conversations wait for. With a conversation, only what its turn waits for. */
+    waiting: (query: { readonly conversationId?: string; readonly limit?: number; readonly cursor?: string } = {}) => {
+      const { conversationId, limit, cursor } = query
+      if (conversationId !== undefined) return read<WaitList>(pathOf(conversationId, '/waiting'))
+      return read<WaitList>('/v1/waiting', { query: { ...(limit !== undefined && { limit: String(limit) }), cursor } })
+    },
+    /** Approves or refuses a call that waits for an approval. Only the first decision counts. */
+    decide: (conversationId: string, callId: string, decision: DecisionBody) =>
+      read<RecordedView>(pathOf(conversationId, `/calls/${encodeURIComponent(callId)}/decision`), { method: 'POST', json: decision }),
+    /** Delivers the late result of a call. For operators. Only the first result counts. */
+    complete: (conversationId: string, callId: string, completion: CompletionBody) =>
+      read<RecordedView>(pathOf(conversationId, `/calls/${encodeURIComponent(callId)}/completion`), { method: 'POST', json: completion }),
     /** Sends the opinion of the user about a past turn. */
     async feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void> {
       checkOptions('client.feedback', options, group('an object with `turnId`', feedbackRules))

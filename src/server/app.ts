@@ -18,6 +18,7 @@ import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
 import { submitAndStreamRoutes } from './routes/submit-and-stream.ts'
 import { turnRoutes } from './routes/turns.ts'
+import { waitingRoutes } from './routes/waiting.ts'
 
 const apiInfo = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
 
@@ -111,6 +112,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     statusRoutes(parts),
     conversationRoutes(parts),
     turnRoutes(parts, turns),
+    waitingRoutes(parts),
     recordRoutes(parts),
     reportRoutes(parts),
     resourceRoutes(parts, downloads),

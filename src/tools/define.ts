@@ -15,6 +15,7 @@ import {
   text,
 } from '../core/options.ts'
 import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
+import type { CallToApprove } from './approval.ts'
 import { isThenable, messageForModel } from './invoke.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
 import type { Call, LookUp, Outcome, Parameter, Strategy, Tool } from './tool.ts'
@@ -55,6 +56,13 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    * parameters that no person has seen. Not allowed together with `exec`.
    */
   readonly callableFromCode?: boolean
+  /**
+   * Set when a person has to approve each call before the tool runs. A function decides for each call. Until then the turn waits and needs
+   * no process. Not allowed together with `callableFromCode`.
+   */
+  readonly approval?: true | ((params: OutputOf<Schema>, call: CallToApprove) => boolean | Promise<boolean>)
+  /** Set when only an operator may approve. Otherwise the user of the conversation may, too. */
+  readonly approver?: 'operator'
   readonly returns?: string
   readonly constraints?: readonly string[]
   /** True when the tool changes nothing but the timeline, such as a search. The report of effects leaves out its calls. */
@@ -87,6 +95,8 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
   }
   if (definition.exec && definition.callableFromCode)
     throw new InvalidOption(where, 'callableFromCode', 'a tool with exec can not be called from code')
+  if (definition.approval !== undefined && definition.callableFromCode)
+    throw new InvalidOption(where, 'callableFromCode', 'a tool that needs an approval can not be called from code')
   if (definition.exec && definition.parallel) throw new InvalidOption(where, 'parallel', 'a tool with exec runs alone')
 
   return {
@@ -100,6 +110,8 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     timeoutMs: definition.timeoutMs,
     exec: definition.exec ?? false,
     ...(definition.callableFromCode && { callableFromCode: true }),
+    ...(definition.approval !== undefined && { approval: approvalOf(definition.params, definition.approval) }),
+    ...(definition.approver !== undefined && { approver: definition.approver }),
     ...(definition.readOnly && { readOnly: true }),
     returns: definition.returns,
     constraints: definition.constraints ?? [],
@@ -111,6 +123,18 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
         ? Promise.resolve(validation).then((result) => runValidated(definition, result as StandardResult<unknown>, call))
         : runValidated(definition, validation, call)
     },
+  }
+}
+
+/** The approval of a tool. A function gets the parsed parameters. A call with invalid parameters needs none, because it fails anyway. */
+function approvalOf<Schema extends StandardSchemaV1>(
+  schema: Schema,
+  approval: NonNullable<ToolDefinition<Schema>['approval']>,
+): NonNullable<Tool['approval']> {
+  if (approval === true) return true
+  return async (params, call) => {
+    const parsed = await schema['~standard'].validate(params)
+    return parsed.issues === undefined && (await approval(parsed.value as OutputOf<Schema>, call))
   }
 }
 
@@ -137,6 +161,8 @@ const definitionRule = group('an object that describes a tool', {
   timeoutMs: optional(expects('greater than 0 and at most 24 days', isTimerDuration)),
   exec: optional(flag),
   callableFromCode: optional(flag),
+  approval: optional(expects('true or a function', (value) => value === true || typeof value === 'function')),
+  approver: optional(oneOf('operator')),
   readOnly: optional(flag),
   lookUp: optional(callback),
   returns: optional(text),

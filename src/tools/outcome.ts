@@ -11,6 +11,7 @@ import {
   resultMetadataBlock,
   toolResultBlock,
 } from '../core/block/index.ts'
+import { cutAt } from '../core/cut.ts'
 import { isObject, type Json, maximumJsonDepth } from '../core/json.ts'
 import { sourcesPath as sourcesPathOf } from '../core/path/build.ts'
 import { rowSids } from '../core/render/blocks/tool-result.ts'
@@ -50,11 +51,32 @@ export function succeeded(outcome: OutcomeParts): Outcome {
   return createOutcome({ ...outcome, ok: true })
 }
 
+/**
+ * The outcome of a call whose result arrives later, for example when a person or another system has done something. The turn waits for
+ * `agent.complete` and needs no process until then. `expiresAt` is ISO 8601, such as `2026-01-01T00:00:00Z`, or a `Date`.
+ */
+export function later(options: { readonly note?: string; readonly expiresAt?: string | Date } = {}): Outcome {
+  const { note, expiresAt } = options
+  const expires = expiresAt === undefined ? undefined : new Date(expiresAt)
+  if (expires && Number.isNaN(expires.getTime())) throw new RangeError('later: `expiresAt` must be a time such as 2026-01-01T00:00:00Z')
+  return createOutcome({
+    ok: true,
+    later: { ...(note !== undefined && { note: cutAt(note, MAX_NOTE_CHARS) }), ...(expires && { expiresAt: expires.toISOString() }) },
+  })
+}
+
+/** How long the note of `later` may be. It is part of the list of all waits. */
+const MAX_NOTE_CHARS = 1_000
+
 /** A failed outcome. The model reads its code, message and details. */
 export function failed(code: string, message: string, more: OutcomeParts & Pick<ToolError, 'details'> = {}): Outcome {
   const { details, ...rest } = more
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
+
+/** The outcome with these notices before its own. */
+export const withNotices = (outcome: Outcome, notices: readonly Notice[]): Outcome =>
+  notices.length === 0 ? outcome : createOutcome({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
 
 /** The outcome of an exec tool. The model reads the report, also if there is an error. */
 export function reported(report: ExecReport, error: ToolError | undefined, more: OutcomeParts): Outcome {

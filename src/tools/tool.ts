@@ -13,6 +13,7 @@ import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspace } from '../ports/workspace.ts'
+import type { CallToApprove } from './approval.ts'
 
 /**
  * An action that the agent can take. `defineTool` makes a tool and validates its parameters, so this interface does not know their types.
@@ -50,6 +51,10 @@ export interface Tool {
   readonly readOnly?: boolean
   /** True when programs of exec tools may call this tool. */
   readonly callableFromCode?: boolean
+  /** Whether a person has to approve a call before the tool runs. A function decides for each call. */
+  readonly approval?: true | ((params: JsonObject, call: CallToApprove) => boolean | Promise<boolean>)
+  /** Set when only an operator may approve. Otherwise the user of the conversation may, too. */
+  readonly approver?: 'operator'
   /**
    * Whether the value at a position such as `['mails', '0', 'body']` must be a text. A reference at this position is then replaced by text
    * and not by parsed JSON. Without this function, the types in `parameters` decide.
@@ -162,8 +167,18 @@ export interface Outcome {
    * in the rows, in the output and in all citations.
    */
   readonly sources?: readonly IncomingSource[]
+  /** Set when the result is not known yet and arrives later, by `agent.complete`. Made by `later`. */
+  readonly later?: LateResult
   /** Only for exec tools. The report takes the place of `output` and `error` in the result, also if the call failed. */
   readonly report?: ExecReport
+}
+
+/** What is known about a result that arrives later. */
+export interface LateResult {
+  /** What is awaited, in words for people. */
+  readonly note?: string
+  /** The time after which the result is not awaited any more. The call then fails. */
+  readonly expiresAt?: string
 }
 
 /** What an exec tool reports about the run of a program. */

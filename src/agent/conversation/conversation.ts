@@ -4,7 +4,7 @@ import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '..
 import type { Clock } from '../../ports/clock.ts'
 import type { Claim, Owner, Saved } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
-import { isMissing, removeFilesOf } from '../deletion.ts'
+import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/result.ts'
 import type { TurnStart } from '../turn/start.ts'
@@ -204,6 +204,11 @@ async function runQueuedTurns(conversation: Conversation, first: RunningTurn | u
   try {
     for (;;) {
       const result = await last?.result
+      if (result?.exitReason === 'waiting' && last) {
+        if (await inbox.closeWhileWaiting(agent.clock.now())) break
+        last = goOn(conversation, result.turnId, last)
+        continue
+      }
       const followup = result?.exitReason === 'cancelled' ? undefined : await inbox.nextFollowupOrClose()
       if (followup === undefined) break
       if (result) last?.callerResult.resolve(result)
@@ -229,6 +234,13 @@ function beginTurn(conversation: Conversation, turnId: string, start: TurnStart,
   conversation.currentResult = callerResult.promise
   conversation.inbox.startTurn(turnId, start.kind === 'message' ? start.input.eventId : undefined)
   return { result: runOneTurn(conversation, turnId, start, previous), callerResult }
+}
+
+/** Resumes a turn that waited, because something has arrived. The callers of the turn wait for its end. */
+function goOn(conversation: Conversation, turnId: string, { callerResult }: RunningTurn): RunningTurn {
+  const resumed = beginTurn(conversation, turnId, { kind: 'unfinished' })
+  callerResult.resolve(resumed.callerResult.promise)
+  return resumed
 }
 
 function createCallerResult(): PromiseWithResolvers<TurnResult> {
@@ -263,7 +275,7 @@ async function runOneTurn(
     return cancelledResult(turn) // another process runs the turn now, or has deleted the conversation
   })
   const { exitReason } = result
-  if (exitReason === 'cancelled') return result
+  if (exitReason === 'cancelled' || exitReason === 'waiting') return result
   await workspace.writeContext('turn end')
   await hooks.onFlushCompleted({ turnId, exitReason })
   if (workspace.isOpen) await workspace.removeFinished() // after the hooks, because a hook may read the files
@@ -283,13 +295,4 @@ async function closeConversation(
   await releaseClaim(agent, claim)
   last?.callerResult.resolve(last.result)
   if (last) results.settleRest(last.result)
-}
-
-/** Removes the files that a turn has written although another process had deleted the conversation. */
-async function removeFilesOfDeleted(agent: AgentContext, conversationId: string): Promise<void> {
-  try {
-    if (!(await agent.store.head(conversationId))) await removeFilesOf(conversationId, agent)
-  } catch (error) {
-    agent.onProblem({ where: 'deletion', error })
-  }
 }

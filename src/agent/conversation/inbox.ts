@@ -2,6 +2,7 @@ import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import { MAX_TIMER_MS } from '../settings.ts'
 import { interruptsTurn, needsAnswer } from '../turn/incoming-events.ts'
+import { canGoOn, openWaits } from '../turn/wait-events.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What a steer does with the running turn: `redirect` changes its direction, `wrap_up` ends it soon. */
@@ -70,6 +71,8 @@ export interface Inbox {
    * commit, and commits run one after the other, so no event can be accepted between them.
    */
   nextFollowupOrClose(): Promise<InboxEvent | undefined>
+  /** Closes the inbox of a turn that waits. Returns false, and leaves it open, when something has arrived with which the turn can go on. */
+  closeWhileWaiting(now: string): Promise<boolean>
   close(): void
   readonly closed: boolean
 }
@@ -198,6 +201,14 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       })
       if (closed) wakeAll()
       return next
+    },
+    async closeWhileWaiting(now) {
+      await ledger.commit((timeline) => {
+        closed = !canGoOn(timeline, openWaits(timeline), turnId, now)
+        return []
+      })
+      if (closed) wakeAll()
+      return closed
     },
     close() {
       closed = true

@@ -1,5 +1,6 @@
 import type { PriceOf } from '../../core/cost/price.ts'
 import type { TurnEvent } from '../../core/event.ts'
+import { pausesTurn } from '../../core/timeline/waits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { Problem } from '../agent-context.ts'
@@ -34,7 +35,7 @@ interface FollowParts {
 const WITHDRAWAL_POLL_MS = 100
 
 /**
- * Follows the journal of a conversation that another process runs, until the turn that has read the message is closed. The result is made of
+ * Follows the journal of a conversation that another process runs, until the turn that has read the message is closed or waits. The result is made of
  * the entries, so it does not matter which process runs the turn, and whether another one continues it. If the signal aborts, the message is
  * taken back, as `RunOptions.signal` describes.
  */
@@ -75,8 +76,9 @@ async function resultOf({ kind, turnId }: Answer, conversationId: string, { stor
   const saved = await store.loadVisible(conversationId)
   const stored = saved && (await readStoredResult(store, conversationId, turnId, saved.timeline, priceOf))
   if (!stored) throw missingConversation(conversationId)
-  const exitReason = stored.exitReason as ExitReason // only Daybook writes it
-  return { ...stored, exitReason, timings: { ...stored.timings, modelMs: 0, toolMs: 0 } }
+  const exitReason = (stored.exitReason ?? 'waiting') as ExitReason // only Daybook writes it
+  const waits = stored.exitReason === null ? { waits: saved.timeline.openTurn?.waits ?? [] } : {}
+  return { ...stored, exitReason, ...waits, timings: { ...stored.timings, modelMs: 0, toolMs: 0 } }
 }
 
 /** Asks the process that runs the conversation to take the message back. Resolves when that process has done so or has refused it. */
@@ -97,7 +99,7 @@ interface Answer {
   readonly turnId: string | undefined
 }
 
-/** Reads events until the turn that has read the message `eventId` is closed. */
+/** Reads events until the turn that has read the message `eventId` is closed, or waits. */
 async function awaitAnswer(events: AsyncIterable<TurnEvent>, eventId: string, feed: FeedHandle): Promise<Answer> {
   let turnId: string | undefined
   for await (const event of events) {
@@ -108,7 +110,7 @@ async function awaitAnswer(events: AsyncIterable<TurnEvent>, eventId: string, fe
       if (change.turn_id === null) return { kind: 'withdrawn', turnId }
       turnId = change.turn_id
     }
-    if (change.type === 'turn.closed' && change.turn_id === turnId) return { kind: 'answered', turnId }
+    if (pausesTurn(change) && 'turn_id' in change && change.turn_id === turnId) return { kind: 'answered', turnId }
   }
   return { kind: 'ended', turnId }
 }

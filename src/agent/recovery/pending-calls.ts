@@ -6,7 +6,7 @@ import type { CallFinished, Change, ResponseReceived } from '../../core/timeline
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { callWithId } from '../../tools/call-id.ts'
 import type { Invocation } from '../../tools/invoke.ts'
-import { failed } from '../../tools/outcome.ts'
+import { failed, withNotices } from '../../tools/outcome.ts'
 import { restoreOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
@@ -14,7 +14,9 @@ import type { Progress } from '../turn/round.ts'
 import { type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
+import { type CallDecided, decisionId, openWaits, readDecisionEvent } from '../turn/wait-events.ts'
 import { lookUpCall } from './look-up.ts'
+import { editedNotice, endWait } from './waiting-calls.ts'
 
 /** The calls of the last round that have no result, in order. */
 export function callsWithoutResult(timeline: Timeline, turnId: string): readonly Block[] {
@@ -30,6 +32,7 @@ export function callsWithoutResult(timeline: Timeline, turnId: string): readonly
  * Settles the calls of a round during which the process died, each by itself. The first rule that fits is used:
  *
  *   the journal has its outcome (`call.finished`)   the outcome is used
+ *   it waits, or a late result has arrived          `endWait` decides
  *   its tool had not started                        the tool runs
  *   its tool has `lookUp`, which knows the outcome  this outcome is used
  *   `lookUp` says that the call was not done        the tool runs
@@ -44,7 +47,11 @@ export async function settlePendingCalls(
   blocks: readonly Block[],
   changes: readonly Change[],
 ): Promise<Progress> {
-  const group = blocks[0]?.meta?.group
+  const { timeline } = turn.conversation.ledger
+  const finished = new Set(changes.flatMap((change) => (change.type === 'call.finished' ? [change.call_id] : [])))
+  const waits = new Set(openWaits(timeline).map(({ call_id }) => call_id))
+  // The first group that was running. The calls of earlier groups are finished, or they wait.
+  const group = blocks.find(({ call_id = '' }) => !finished.has(call_id) && !waits.has(call_id))?.meta?.group
   const calls: PendingCall[] = []
   for (const block of blocks) calls.push(await pendingCall(turn, progress, block, changes, block.meta?.group === group))
   return settleCalls(turn, progress, calls)
@@ -61,37 +68,56 @@ async function pendingCall(
   const { turnId, agent, conversation } = turn
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
   const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
-  const checked = parseRecordedCall(agent, changes, origin)
-  const known = (outcome: Outcome): PendingCall => ({ origin, toolId, parallel: true, ...(checked && { checked }), settle: () => outcome })
-
+  const written = parseRecordedCall(agent, changes, origin)
   const finished = changes.find((change): change is CallFinished => change.type === 'call.finished' && change.call_id === origin.callId)
+  const end = finished ? undefined : await endWait(turn, { origin, toolId, runnable: written !== undefined })
+  const decision = end?.kind === 'approved' ? end.decision : decisionIn(changes, origin.callId)
+  const checked = written && decision?.params ? { ...written, params: decision.params } : written
+  const notices = decision?.params ? [editedNotice(toolId, decision)] : []
+  const known = (outcome: Outcome): PendingCall => ({
+    origin,
+    toolId,
+    parallel: true,
+    ...(checked && { checked }),
+    settle: () => withNotices(outcome, notices),
+  })
+
   if (finished) return known((await restoreOutcome(finished.outcome, conversation.blobs)) ?? unknownOutcome(toolId))
+  if (end?.kind === 'outcome') return known(end.outcome)
+  if (end?.kind === 'waits') return { origin, toolId, parallel: true, settle: () => 'waits' }
   if (!checked) return known(started ? unknownOutcome(toolId) : notStarted(toolId))
   const seen = timelineAtDecision(conversation.ledger.timeline, origin)
-  const runnable = runnableCall(turn, checked, seen)
-  if (!started) return runnable
+  const runnable = runnableCall(turn, checked, seen, notices)
+  if (!started || end?.kind === 'approved') return runnable
   const attempts = 1 + changes.filter((change) => change.type === 'call.repeated' && change.call_id === origin.callId).length
+
+  const noted = (invocation: Invocation): Invocation => ({ ...invocation, outcome: withNotices(invocation.outcome, notices) })
 
   async function run(before: Progress, entered: Timeline | undefined): Promise<Invocation> {
     if (attempts >= agent.settings.maxCallAttempts) return invocationOf(gaveUp(toolId, attempts))
     await conversation.ledger.commit([{ type: 'call.repeated', turn_id: turnId, call_id: origin.callId, ts: agent.clock.now() }])
-    return invocationOf(await runnable.settle(before, entered))
+    return runnable.settle(before, entered)
   }
 
   async function settle(before: Progress, entered: Timeline | undefined): Promise<Invocation> {
     const found = checked?.tool.lookUp ? await lookUpCall(turn, before, checked, seen) : 'unknown'
-    if (typeof found === 'object') return invocationOf(found)
+    if (typeof found === 'object') return noted(invocationOf(found))
     if (found === 'not-done') return run(before, entered)
     // A steer or the time limit would abort the tool before it starts. The result would then not tell the model that the tool may have run
     // before.
     const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
-    return mayRepeat ? run(before, entered) : invocationOf(unknownOutcome(toolId))
+    return mayRepeat ? run(before, entered) : noted(invocationOf(unknownOutcome(toolId)))
   }
   return { ...runnable, settle }
 }
 
 const invocationOf = (settled: Outcome | Invocation): Invocation =>
   'outcome' in settled ? settled : { outcome: settled, stopped: false, abandoned: false }
+/** What a person decided about a call before the process died. Undefined when nobody was asked. */
+function decisionIn(changes: readonly Change[], callId: string): CallDecided | undefined {
+  const accepted = changes.find((change) => change.type === 'event.accepted' && change.event.event_id === decisionId(callId))
+  return accepted?.type === 'event.accepted' ? readDecisionEvent(accepted.event) : undefined
+}
 
 /** The timeline that the model saw when it made the calls of a round. It has no blocks of that round. */
 function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrigin): Timeline {

@@ -10,7 +10,7 @@ import {
 } from '../../core/budget.ts'
 import { isPlainTextViolation } from '../../core/decision/early-check.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
+import type { Change, InboxEvent, ResponseReceived } from '../../core/timeline/change.ts'
 import { blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnEntries } from '../conversation/history.ts'
 import { readJournaledResponse, shownAnswerOf } from '../model-call/journaled-response.ts'
@@ -22,6 +22,7 @@ import { handleLastResponse, handleResponse, nextRound, openProgress, type Progr
 import { repairsOfRound } from '../turn/several-calls.ts'
 import { startWithTitle } from '../turn/title.ts'
 import type { Turn } from '../turn/turn.ts'
+import { goOnOrWait } from '../turn/waits.ts'
 import { callsWithoutResult, settlePendingCalls } from './pending-calls.ts'
 
 /**
@@ -41,7 +42,7 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   const opened = openProgress(timeline.openTurn?.ts ?? agent.clock.now(), agent.settings, feedbacks)
   const progress = restoreProgress(opened, turnId, entries, agent.settings, (response) => shownAnswerOf(turn, response))
   const pending = callsWithoutResult(timeline, turnId)
-  if (pending.length > 0) return { kind: 'next', progress: await settlePendingCalls(turn, progress, pending, entries.changes) }
+  if (pending.length > 0) return goOnOrWait(turn, await settlePendingCalls(turn, progress, pending, entries.changes))
   const response = responseWithoutBlocks(turnId, entries.changes)
   if (response) return handleJournaledResponse(turn, progress, response)
   return needsTitle(timeline, turnId, entries.changes) ? startWithTitle(turn, progress) : { kind: 'next', progress }
@@ -102,7 +103,7 @@ export function restoreProgress(
     else if (change.type === 'event.folded' && change.turn_id === turnId && !opensTurn(changes[index - 1])) {
       for (const id of change.event_ids) {
         const event = events.get(id)
-        if (event) progress = applyEvent(progress, event, settings)
+        if (event && !settlesCall(event, changes[index + 1])) progress = applyEvent(progress, event, settings)
       }
     } else if (change.type === 'blocks.hidden' && change.reason === 'hide') progress = { ...progress, hasHidden: true }
     else if (change.type === 'blocks.appended') {
@@ -116,6 +117,10 @@ export function restoreProgress(
   })
   return progress
 }
+
+/** Whether the turn has used an event to settle a call that waited. Such an event is no message that the model has read. */
+const settlesCall = ({ kind }: InboxEvent, next: Change | undefined): boolean =>
+  kind === 'decision' || (kind === 'completion' && (next?.type === 'turn.resumed' || next?.type === 'call.finished'))
 
 /** The progress after a response. The last call after a reached limit, whose response has `wrap_up`, uses no round of the budget. */
 function afterResponse(

@@ -42,6 +42,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
     },
     untilTurnStarts: inbox.untilTurnStarts,
     nextFollowupOrClose: inbox.nextFollowupOrClose,
+    closeWhileWaiting: inbox.closeWhileWaiting,
     close: inbox.close,
     waitForEvents: async () => {},
     beginActivity() {
@@ -96,7 +97,7 @@ export function recordedModel(
 const tooLong: ServiceError = { ...unknownError, kind: 'context_overflow', message: 'prompt is too long' }
 
 /** A tool that returns the recorded outcome. If the recording has no outcome, it calls `halt`, which stops the turn. */
-export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () => void): Tool {
+export function recordedTool({ approval: _decided, ...tool }: Tool, player: Player, inbox: Inbox, halt: () => void): Tool {
   return {
     ...tool,
     timeoutMs: undefined, // if the tool timed out, the recorded outcome says so

@@ -66,7 +66,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
       open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], withdrawals: new Set(), shown }
     } else if (!open && !precedesTurn(change)) before = undefined
     else if (!open) before ??= timeline
-    if (!isSkipped(change)) open?.entries.push(entry)
+    open?.entries.push(entry)
     if (isWithdrawal(change, timeline)) open?.withdrawals.add(seq)
     timeline = applyChange(timeline, change)
     if (change.type === 'response.received' && change.role === undefined) shown = withShownBlocks(shown, change.prompt?.shown)
@@ -103,10 +103,41 @@ interface OpenRecording extends Pick<Recording, 'turnId' | 'before' | 'shown'> {
   readonly entries: Entry[]
 }
 
-function recordingOf({ turnId, before, opened, entries, withdrawals, shown }: OpenRecording, torn: boolean): Recording {
+function recordingOf({ turnId, before, opened, entries: all, withdrawals, shown }: OpenRecording, torn: boolean): Recording {
+  const entries = comparedEntries(all)
   const opening = entries.slice(0, openingLength(entries))
-  const start = opening.reduce((value, { change }) => applyChange(value, change), opened)
+  const start = withWaitedTime(
+    opening.reduce((value, { change }) => applyChange(value, change), opened),
+    all,
+  )
   return { turnId, before, start, startSeq: opening.at(-1)?.seq ?? 0, entries: entries.slice(opening.length), withdrawals, shown, torn }
+}
+
+/**
+ * The entries that a replay compares. Waits are left out, and the events that ended them. A replay does not wait: a call that waited gets
+ * its recorded result like any other call.
+ */
+function comparedEntries(entries: readonly Entry[]): readonly Entry[] {
+  const used = new Set<string>()
+  for (const [index, { change }] of entries.entries()) {
+    if (change.type === 'event.folded' && endsWait(entries[index + 1]?.change)) for (const id of change.event_ids) used.add(id)
+    if (change.type === 'event.accepted' && change.event.kind === 'decision') used.add(change.event.event_id)
+  }
+  return entries.filter(({ change }) => {
+    if (change.type === 'event.accepted') return !used.has(change.event.event_id)
+    if (change.type === 'event.folded') return change.event_ids.length === 0 || !change.event_ids.every((id) => used.has(id))
+    return !isWait(change) && !isSkipped(change)
+  })
+}
+
+const isWait = ({ type }: Change): boolean => type === 'turn.waiting' || type === 'turn.resumed'
+const endsWait = (next: Change | undefined): boolean => next?.type === 'turn.resumed' || next?.type === 'call.finished'
+
+/** The timeline in which the turn has already waited as long as it waited in all. The time limit does not count this time. */
+function withWaitedTime(start: Timeline, entries: readonly Entry[]): Timeline {
+  const waits = entries.map(({ change }) => change).filter(isWait)
+  const waited = waits.reduce(applyChange, start).openTurn?.waited_ms
+  return start.openTurn && waited !== undefined ? { ...start, openTurn: { ...start.openTurn, waited_ms: waited } } : start
 }
 
 function openingLength(entries: readonly Entry[]): number {

@@ -1,5 +1,6 @@
 import { type Attachment, type Block, type Draft, stageBlock, userEventBlock } from '../../core/block/index.ts'
 import { extraRoundsOf, grantExtraRounds, openWrapUp, steerWrapUp } from '../../core/budget.ts'
+import { cutAt } from '../../core/cut.ts'
 import { isObject } from '../../core/json.ts'
 import { externalPath } from '../../core/path/build.ts'
 import { type Change, type InboxEvent, isMessage } from '../../core/timeline/change.ts'
@@ -43,11 +44,14 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
 }
 
 /**
- * The waiting events that this turn reads, in the order of their acceptance. Events after the user's last stop are left for the next turn.
+ * The waiting events that this turn reads, in the order of their acceptance. A late result is among them if its call has been settled
+ * without it. When a turn reads its inbox, all its calls are settled. Events after the user's last stop are left for the next turn.
  * `stopped` is true if the turn has already read a stop. This happens when a process dies after that, and the next one resumes the turn.
  */
 function dueEvents(waiting: readonly InboxEvent[], turnId: string, stopped = false): readonly InboxEvent[] {
-  const events = waiting.filter((event) => isMessage(event) && event.kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
+  const events = waiting
+    .filter((event) => event.kind === 'completion' || (isMessage(event) && event.kind !== 'feedback'))
+    .sort((a, b) => a.sequence - b.sequence)
   const stop = events.findLastIndex((event) => isStop(event) && isForTurn(event, turnId))
   return stop === -1 && !stopped ? events : events.slice(0, stop + 1)
 }
@@ -69,7 +73,7 @@ export function applyEvent(progress: Progress, event: InboxEvent, settings: Agen
   if (isStop(event)) return { ...progress, events, stopped: true }
   if (event.kind === 'steer')
     return modeOf(event) === 'wrap_up' ? { ...progress, events, wrapUp: wrapUpAllowance(settings) } : { ...progress, events }
-  const budget = grantExtraRounds(progress.budget, event.event_id, extraRoundsOf(event))
+  const budget = grantExtraRounds(progress.budget, event.event_id, event.kind === 'completion' ? 1 : extraRoundsOf(event))
   if (event.kind !== 'followup') return { ...progress, events, budget }
   const { wrapUp: _ended, ...rest } = progress // a followup ends the wrap-up, because it needs an answer
   return { ...rest, events, budget }
@@ -107,6 +111,7 @@ function draftOf(event: InboxEvent, turnId: string): Draft {
   const message = { messageId: event.event_id, text: event.text }
   if (event.kind === 'followup' || event.kind === 'steer') return userEventBlock(event.kind, turnId, event.ts, message)
   const source = isObject(event.payload) && typeof event.payload.source === 'string' ? event.payload.source : undefined
+  const text = event.kind === 'completion' ? lateResultText(event) : event.text
   return {
     type: 'event.external',
     author: 'system',
@@ -114,10 +119,20 @@ function draftOf(event: InboxEvent, turnId: string): Draft {
     ts: event.ts,
     mime: 'text/markdown',
     path: externalPath(turnId, 'event', event.event_id),
-    text: source === undefined ? event.text : `source: ${source}\n${event.text}`,
+    text: source === undefined ? text : `source: ${source}\n${text}`,
     meta: { message_id: event.event_id, ...(source !== undefined && { source }) },
   }
 }
+
+/** A late result as text for the model, for a call that has been settled without it. */
+function lateResultText({ payload }: InboxEvent): string {
+  const { call_id: callId = '', outcome = null } = isObject(payload) ? payload : {}
+  const result = JSON.stringify(outcome)
+  const shown = cutAt(result, MAX_LATE_RESULT_CHARS)
+  return `The result of call ${callId} has arrived:\n${shown}${shown.length < result.length ? '… (cut)' : ''}`
+}
+
+const MAX_LATE_RESULT_CHARS = 20_000
 
 function foldedChange(events: readonly InboxEvent[], turnId: string | null, ts: string): readonly Change[] {
   return events.length === 0 ? [] : [{ type: 'event.folded', ts, event_ids: events.map(({ event_id }) => event_id), turn_id: turnId }]
@@ -157,12 +172,13 @@ const wasStopped = ({ inbox }: Timeline, turnId: string): boolean => inbox.some(
 export const needsAnswer = (event: InboxEvent, turnId: string): boolean => isForTurn(event, turnId) && asksForAnswer(event)
 
 /** Whether an event needs an answer. Every message of a user needs one. An external event needs one only if it is reactive. */
-const asksForAnswer = (event: InboxEvent): boolean => event.kind === 'followup' || event.kind === 'steer' || extraRoundsOf(event) > 0
+const asksForAnswer = (event: InboxEvent): boolean =>
+  event.kind === 'followup' || event.kind === 'steer' || event.kind === 'completion' || extraRoundsOf(event) > 0
 
-/** Removes steers that came too late for this turn from the inbox, so that they do not affect the next turn. */
+/** Removes steers and decisions that came too late for this turn from the inbox, so that they do not affect the next turn. */
 export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Change[] {
   return foldedChange(
-    inbox.filter(({ kind }) => kind === 'steer'),
+    inbox.filter(({ kind }) => kind === 'steer' || kind === 'decision'),
     null,
     ts,
   )

@@ -2,7 +2,7 @@ import { costOfTurn, noSums, type TurnCost, type TurnUsage } from '../../core/co
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import type { StoredTurnOptions } from '../../core/timeline/change.ts'
+import type { StoredTurnOptions, Wait } from '../../core/timeline/change.ts'
 import { blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
@@ -22,6 +22,8 @@ export type ExitReason =
   | 'steer'
   | 'error'
   | 'cancelled'
+  /** The turn is not over. It waits for a person or a late result, and goes on when something arrives. */
+  | 'waiting'
 
 /** The result of a turn for the caller of `run`. */
 export interface TurnResult {
@@ -49,6 +51,8 @@ export interface TurnResult {
   /** The object that the model wrote in the channel `usage` of its answer. It has no relation to the tokens that the provider billed. */
   readonly writtenUsage?: JsonObject
   readonly error?: Error
+  /** What the turn waits for. Set if `exitReason` is `waiting`. */
+  readonly waits?: readonly Wait[]
 }
 
 /** When a turn ran, and for how many milliseconds. */
@@ -142,3 +146,10 @@ export function cancelledResult({ turnId, conversation: { ledger, spending }, ti
     timings: { ...timesOf(timeline.openTurn?.ts ?? '', undefined), ...times },
   }
 }
+
+/** The result of a turn that stays open and waits. */
+export const waitingResult = (turn: Turn, waits: readonly Wait[]): TurnResult => ({
+  ...cancelledResult(turn),
+  exitReason: 'waiting',
+  waits,
+})

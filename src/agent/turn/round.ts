@@ -4,9 +4,7 @@ import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../co
 import {
   afterRejectedResponse,
   type Budget,
-  type BudgetCheck,
   budgetWrapUp,
-  checkBudget,
   checkWrapUp,
   createBudget,
   noRepairs,
@@ -22,28 +20,33 @@ import type { CallDecision, FinalDecision } from '../../core/decision/decision.t
 import { isPlainTextViolation } from '../../core/decision/early-check.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
 import { isSameAnswer } from '../../core/decision/same-answer.ts'
-import type { ReachedLimit } from '../../core/timeline/change.ts'
+import type { ReachedLimit, Wait } from '../../core/timeline/change.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { callModel, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { endForServiceError, serviceErrorNotice } from '../model-call/service-errors.ts'
 import type { AgentSettings, ModelSettings } from '../settings.ts'
+import { mayNeedApproval } from './approvals.ts'
 import { type AnswerAttempt, attemptDrafts, noticeDrafts, withAttempt } from './closing.ts'
 import { prepareContext } from './context-window.ts'
 import type { ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
+import { checkTurnBudget, limitWrapUpTime, reachedLimits } from './limits.ts'
 import { readResponseDecision } from './read-decision.ts'
 import type { ExitReason } from './result.ts'
 import { runSeveralCalls } from './several-calls.ts'
 import { commitCalls, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
+import { goOnOrWait } from './waits.ts'
 import { needsFacts, refreshAnnouncedFacts } from './workspace.ts'
 
 /** The progress after a round. If the round was the last of the turn, also how the turn ends. */
 export type RoundResult =
   | { readonly kind: 'next'; readonly progress: Progress }
   | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
+  /** The turn stays open and waits. The process that finds that something arrived resumes it. */
+  | { readonly kind: 'waiting'; readonly progress: Progress; readonly waits: readonly Wait[] }
 
 /**
  * Runs one round. It makes blocks of waiting events, checks the budget, and shortens the timeline if the prompt is too long. Then it calls
@@ -70,15 +73,6 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (call.interrupted) return handleInterruption(turn, after, origin, call)
   if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
   return await handleResponse(turn, after, origin, call)
-}
-
-function checkTurnBudget({ turnId, agent: { clock, models }, conversation: { spending, inbox } }: Turn, budget: Budget): BudgetCheck {
-  if (inbox.timeUp) return 'wrap_up:time' // the timer may fire shortly before the clock reaches the time limit
-  const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
-  if (budget.maxMoney === undefined) return checkBudget(budget, now)
-  const { money, unpriced, last } = spending.of(turnId)
-  const hasPrice = unpriced.length === 0 && (budget.rounds > 0 || spending.hasPrice(models.decision.name))
-  return checkBudget({ ...budget, money, unpriced: !hasPrice }, now, last)
 }
 
 /** The limits of the model call in this round. */
@@ -119,9 +113,9 @@ async function callTool(
   warnings: readonly Notice[],
 ): Promise<RoundResult> {
   const { toolbox } = turn.agent
-  if (decision.further) {
+  if (decision.further || mayNeedApproval(turn.agent, toolbox.find(decision.toolId))) {
     const after = await runSeveralCalls(turn, admitted, { origin, call, decision, warnings })
-    return 'rejected' in after ? rejectResponse(turn, progress, origin, call, after.rejected) : afterCalls(after)
+    return 'rejected' in after ? rejectResponse(turn, progress, origin, call, after.rejected) : afterCalls(turn, after)
   }
   const checked = checkCall(decision, toolbox.signatures, call.response)
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
@@ -131,11 +125,15 @@ async function callTool(
   const { notes, code } = decision
   const shown = { origin, toolId: tool.id, params: checked.params, code, warnings: [...warnings, ...checked.warnings] }
   await commitCalls(turn, { origin, call, notes }, [shown], timeline)
-  return afterCalls(await runToolCall(turn, admitted, { origin, tool, params: checked.params, code, notes }, timeline))
+  return afterCalls(turn, await runToolCall(turn, admitted, { origin, tool, params: checked.params, code, notes }, timeline))
 }
 
-const afterCalls = (progress: Progress): RoundResult =>
-  repairsExhausted(progress.repairs) ? ended(progress, tooManyViolations) : { kind: 'next', progress }
+async function afterCalls(turn: Turn, after: Progress): Promise<RoundResult> {
+  const next = turn.conversation.ledger.timeline.openTurn?.waits
+    ? await goOnOrWait(turn, after)
+    : { kind: 'next' as const, progress: after }
+  return next.kind === 'next' && repairsExhausted(next.progress.repairs) ? ended(next.progress, tooManyViolations) : next
+}
 
 /**
  * Commits the response with notices that tell the model which rules it broke. No tool runs. `kept` is an answer in the response that the
@@ -212,18 +210,6 @@ export function handleLastResponse(turn: Turn, progress: Progress, origin: Block
   if (thrown !== undefined) turn.agent.onProblem({ where: 'model', error: thrown })
   const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
   return ended(progress, { exitReason, fallback, last: { origin, call }, drafts })
-}
-
-/** Gives the wrap-up the time that the turn has left, but at least `wrapUpSeconds`. If the turn has no time limit, the wrap-up has none. */
-function limitWrapUpTime({ agent: { clock, settings }, conversation: { inbox } }: Turn, { startedAt, maxMilliseconds }: Budget): void {
-  if (maxMilliseconds === undefined) return
-  inbox.limitTime(Math.max(startedAt + maxMilliseconds - Date.parse(clock.now()), settings.wrapUpSeconds * 1000))
-}
-
-const reachedLimits: { readonly [Check in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: ReachedLimit } = {
-  'wrap_up:rounds': 'rounds',
-  'wrap_up:time': 'time',
-  'wrap_up:money': 'money',
 }
 
 const exhausted: { readonly [Limit in ReachedLimit]: { readonly exitReason: ExitReason; readonly fallback: FallbackReason } } = {

@@ -4,14 +4,15 @@ import { checkCall } from '../../core/decision/check-call.ts'
 import { type CallDecision, callsOf, type RequestedCall } from '../../core/decision/decision.ts'
 import { snippet } from '../../core/decision/violations.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import type { CallFinished } from '../../core/timeline/change.ts'
+import type { CallFinished, Wait } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { callIdAt } from '../../tools/call-id.ts'
 import type { Invocation } from '../../tools/invoke.ts'
-import { failed } from '../../tools/outcome.ts'
+import { failed, withNotices } from '../../tools/outcome.ts'
 import { storeOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome, Tool } from '../../tools/tool.ts'
 import type { ModelCall } from '../model-call/call-model.ts'
+import { approvalWait, deniedOutcome, enterLateResult, judge, mayNeedApproval, waitingChange } from './approvals.ts'
 import type { Progress } from './round.ts'
 import { type CheckedCall, commitCalls, commitReturned, runTool, type ShownCall, unfitResult } from './tool-call.ts'
 import type { Turn } from './turn.ts'
@@ -46,23 +47,29 @@ export async function runSeveralCalls(
   const finished: CallFinished[] = []
   const calls: PendingCall[] = []
   let group = 0
+  const inGroup = () => (decision.further ? { group } : {})
+  const waits: Wait[] = []
   for (const { requested, origin: ofCall, checked } of checks) {
     const { code } = requested
     const notices = calls.length === 0 ? warnings : []
     if (checked.ok) {
       const tool = agent.toolbox.find(requested.toolId) as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
       const accepted: CheckedCall = { origin: ofCall, tool, params: checked.params, code, notes: decision.notes }
+      const verdict = mayNeedApproval(agent, tool) ? await judge(turn, accepted) : 'allow'
+      if (verdict === 'ask') waits.push(approvalWait(turn, accepted))
+      if (verdict === 'deny') finished.push(await finishedChange(turn, ofCall, deniedOutcome(tool.id)))
       if (calls.length > 0 && !(tool.parallel && calls.at(-1)?.parallel)) group++
-      shown.push({ ...accepted, toolId: tool.id, warnings: [...notices, ...checked.warnings], group })
-      calls.push(runnableCall(turn, accepted, seen))
+      shown.push({ ...accepted, toolId: tool.id, warnings: [...notices, ...checked.warnings], ...inGroup() })
+      calls.push(verdict === 'allow' ? runnableCall(turn, accepted, seen) : settledCall(accepted, verdict))
     } else {
       const outcome = refusedOutcome(checked.violation)
-      shown.push({ ...refusedCall(ofCall, requested, notices), group })
+      shown.push({ ...refusedCall(ofCall, requested, notices), ...inGroup() })
       finished.push(await finishedChange(turn, ofCall, outcome))
       calls.push({ origin: ofCall, toolId: snippet(requested.toolId), parallel: true, settle: () => outcome })
     }
   }
-  await commitCalls(turn, { origin, call, notes: decision.notes }, shown, seen, finished)
+  const waiting = waitingChange(turn, waits, calls.length > waits.length)
+  await commitCalls(turn, { origin, call, notes: decision.notes }, shown, seen, [...finished, ...waiting])
   return settleCalls(turn, progress, calls)
 }
 
@@ -82,18 +89,37 @@ export interface PendingCall {
   readonly parallel: boolean
   /** Undefined when the call was rejected, or when its parameters are no longer known. */
   readonly checked?: CheckedCall
-  /** Returns the outcome of the call if it is known, or runs the tool. `entered` is the timeline with the results of earlier calls. */
-  settle(progress: Progress, entered: Timeline | undefined): Outcome | Promise<Invocation>
+  /**
+   * Returns the outcome of the call if it is known, or runs the tool. `entered` is the timeline with the results of earlier calls. A call
+   * that waits has no outcome yet. The others run, and their results are committed when this call has its own.
+   */
+  settle(progress: Progress, entered: Timeline | undefined): Outcome | Promise<Invocation> | 'waits'
 }
 
-/** A call that runs its tool. `seen` is the timeline that the model saw. A call that runs after others sees their results, too. */
-export const runnableCall = (turn: Turn, checked: CheckedCall, seen: Timeline): PendingCall => ({
+/** A call whose tool does not run: a person has to approve it first, or the rule of the agent refuses it. */
+const settledCall = (checked: CheckedCall, verdict: 'ask' | 'deny'): PendingCall => ({
   origin: checked.origin,
   toolId: checked.tool.id,
   parallel: checked.tool.parallel === true,
   checked,
-  settle: (progress, entered) => runTool(turn, progress, checked, entered ?? seen),
+  settle: () => (verdict === 'ask' ? 'waits' : deniedOutcome(checked.tool.id)),
 })
+
+/** A call that runs its tool. `seen` is the timeline that the model saw. A call that runs after others sees their results, too. */
+export const runnableCall = (turn: Turn, checked: CheckedCall, seen: Timeline, notices: readonly Notice[] = []): RunnableCall => ({
+  origin: checked.origin,
+  toolId: checked.tool.id,
+  parallel: checked.tool.parallel === true,
+  checked,
+  async settle(progress, entered) {
+    const invocation = await runTool(turn, progress, checked, entered ?? seen)
+    return notices.length === 0 ? invocation : { ...invocation, outcome: withNotices(invocation.outcome, notices) }
+  },
+})
+
+interface RunnableCall extends PendingCall {
+  settle(progress: Progress, entered: Timeline | undefined): Promise<Invocation>
+}
 
 /**
  * Runs calls and commits their results in the order of the calls:
@@ -127,8 +153,10 @@ async function allOf(running: readonly Promise<void>[]): Promise<void> {
 async function settleOne(turn: Turn, results: ResultQueue, index: number, call: PendingCall): Promise<void> {
   const { ledger, signal } = turn.conversation
   const settled = call.settle(results.progress, results.isEmpty ? undefined : ledger.timeline)
+  if (settled === 'waits') return
   if (!(settled instanceof Promise)) return results.add(index, settled, 'stored')
   const { outcome, stopped } = await settled
+  if (outcome.later) return enterLateResult(turn, call.origin, outcome.later, true)
   if (!(stopped && signal.aborted)) await results.add(index, outcome)
 }
 
@@ -194,7 +222,11 @@ async function storeFinished(turn: Turn, { origin, toolId }: PendingCall, outcom
   return kept
 }
 
-async function finishedChange({ turnId, agent, conversation }: Turn, { callId }: BlockOrigin, outcome: Outcome): Promise<CallFinished> {
+export async function finishedChange(
+  { turnId, agent, conversation }: Turn,
+  { callId }: BlockOrigin,
+  outcome: Outcome,
+): Promise<CallFinished> {
   const stored = await storeOutcome(outcome, conversation.blobs)
   return { type: 'call.finished', turn_id: turnId, ts: agent.clock.now(), call_id: callId, ...stored }
 }

@@ -1,7 +1,7 @@
 import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
 import { type Attachment, type Draft, userPromptBlock } from '../../core/block/index.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import { assignIds, isKnownEvent, missingTurnHeader, type Timeline } from '../../core/timeline/timeline.ts'
+import { assignIds, isKnownEvent, missingTurnHeader, type OpenTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { resumeTurn } from '../recovery/resume-turn.ts'
 import type { AgentSettings } from '../settings.ts'
 import { assignUniqueNames, attachedSources, attachmentDrafts, hostAllOrReject, hostIfPossible, removeHosted } from './attachments.ts'
@@ -32,7 +32,7 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   const { agent, conversation } = turn
   const { openTurn, size } = conversation.ledger.timeline
   const ts = agent.clock.now()
-  startTimeLimit(turn, (start.kind === 'unfinished' && openTurn?.ts) || ts, ts)
+  startTimeLimit(turn, start.kind === 'unfinished' && openTurn ? activeMs(openTurn, ts) : 0)
   if (start.kind === 'unfinished') return resumeTurn(turn, feedbacks)
   const isNew = size === 0
   await commitInput(turn, start.input, ts)
@@ -40,9 +40,14 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   return isNew ? startWithTitle(turn, progress) : { kind: 'next', progress }
 }
 
-/** Starts the timer of the time limit. The time counts from the first start of the turn, even if the turn is resumed after a crash. */
-function startTimeLimit({ agent: { settings }, conversation: { inbox } }: Turn, startedAt: string, now: string): void {
-  if (settings.maxSeconds !== undefined) inbox.limitTime(Date.parse(startedAt) + settings.maxSeconds * 1000 - Date.parse(now))
+/** Starts the timer of the time limit. `usedMs` is the time that the turn has already used. */
+function startTimeLimit({ agent: { settings }, conversation: { inbox } }: Turn, usedMs: number): void {
+  if (settings.maxSeconds !== undefined) inbox.limitTime(settings.maxSeconds * 1000 - usedMs)
+}
+
+/** How long the turn has run since its first start, also in processes that died. Time in which it waited for a person does not count. */
+function activeMs({ ts, waited_ms = 0, waiting_since }: OpenTurn, now: string): number {
+  return Date.parse(waiting_since ?? now) - Date.parse(ts) - waited_ms
 }
 
 /**

@@ -34,6 +34,7 @@ import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
+import { enterLateResult } from './approvals.ts'
 import { emitExecEnd, emitExecStart } from './exec-status.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
@@ -79,6 +80,7 @@ export function commitCalls(
 /** Runs the tool of a call and commits the result. */
 export async function runToolCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Progress> {
   const { outcome, stopped } = await runTool(turn, progress, call, seen)
+  if (outcome.later) return enterLateResult(turn, call.origin, outcome.later, false).then(() => progress)
   return stopped && turn.conversation.signal.aborted ? progress : commitReturned(turn, progress, call.origin, call.tool.id, outcome, call)
 }
 

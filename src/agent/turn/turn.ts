@@ -2,7 +2,7 @@ import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
 import { type ForcedEnd, finishTurn, finishWithFallback } from './finish.ts'
-import { cancelledResult, type TurnResult } from './result.ts'
+import { cancelledResult, type TurnResult, waitingResult } from './result.ts'
 import { openProgress, type Progress, round } from './round.ts'
 import { startTurn, type TurnStart } from './start.ts'
 import type { TurnWorkspace } from './workspace.ts'
@@ -22,6 +22,7 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
     let outcome = await startTurn(turn, start, feedbacks)
     for (;;) {
       progress = outcome.progress
+      if (outcome.kind === 'waiting') return waitingResult(turn, outcome.waits)
       const next = outcome.kind === 'next' ? outcome : await finishTurn(turn, progress, outcome.end)
       if (next.kind === 'closed') return next.result
       progress = next.progress

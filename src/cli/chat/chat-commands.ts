@@ -1,3 +1,5 @@
+import type { DecisionBody } from '../../core/api/waiting.ts'
+import type { Wait } from '../../core/timeline/change.ts'
 import { timelineIfExists } from '../conversation-client.ts'
 import { type AttachedFile, readAttachments, type Session } from '../session.ts'
 import { plainLine, type Style } from '../terminal.ts'
@@ -16,6 +18,8 @@ export interface Chat {
   interrupted: boolean
   /** The files that are sent with the next message. */
   attached: readonly AttachedFile[]
+  /** What the turn waits for. */
+  waits: readonly Wait[]
 }
 
 /** How a chat ends: the user leaves, or wants a new conversation. */
@@ -23,16 +27,18 @@ export type ChatExit = 'quit' | 'new'
 
 /** A parsed line of input: a message, or a command that begins with a slash. */
 type ChatCommand =
-  | { readonly kind: 'message' | 'steer' | 'attach'; readonly text: string }
-  | { readonly kind: 'stop' | 'files' | 'new' | 'help' | 'quit' | 'empty' }
+  | { readonly kind: 'message' | 'steer' | 'attach' | 'refuse'; readonly text: string }
+  | { readonly kind: 'stop' | 'approve' | 'files' | 'new' | 'help' | 'quit' | 'empty' }
   | { readonly kind: 'unknown'; readonly name: string }
 
 const commandsWithText = new Set(['steer', 'attach'])
-const commandsWithoutText = new Set(['stop', 'files', 'new', 'help', 'quit'])
+const commandsWithoutText = new Set(['stop', 'approve', 'files', 'new', 'help', 'quit'])
 
 const chatHelp = `any text        sends a message; while a turn runs it is added to that turn
 /steer <text>   interrupts the turn and gives it a new direction
 /stop           stops the turn (or Ctrl-C)
+/approve        lets the call run that waits for you
+/refuse <text>  refuses this call; the agent reads the text
 /attach <file>  sends a file with your next message
 /files          lists attached and delivered files
 /new            starts a new conversation
@@ -45,6 +51,7 @@ export function parseChatLine(line: string): ChatCommand {
   if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) }
   if (!text.startsWith('/')) return { kind: 'message', text }
   const [, name = '', rest = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? []
+  if (name === 'refuse') return { kind: name, text: rest }
   if (commandsWithText.has(name) && rest !== '') return { kind: name as 'steer' | 'attach', text: rest }
   if (commandsWithoutText.has(name)) return { kind: name as 'stop' }
   return { kind: 'unknown', name }
@@ -63,6 +70,10 @@ export async function runChatCommand(chat: Chat, command: ChatCommand): Promise<
     case 'stop':
       if (!(await session.conversation.stop())) screen.printLine('no turn is running')
       return
+    case 'approve':
+      return decide(chat, { approved: true })
+    case 'refuse':
+      return decide(chat, { approved: false, note: command.text })
     case 'attach':
       chat.attached = [...chat.attached, ...(await readAttachments([command.text], chat.folder))]
       return screen.printLine(`will be sent with your next message: ${chat.attached.map(({ name }) => plainLine(name)).join(', ')}`)
@@ -86,6 +97,13 @@ export async function interrupt(chat: Chat): Promise<void> {
   chat.interrupted = true
   const stopping = chat.running && (await chat.session.conversation.stop())
   chat.screen.printLine(chat.style.dim(stopping ? 'stopping the turn; press Ctrl-C again to leave' : 'press Ctrl-C again to leave'))
+}
+
+/** Decides about the oldest call that waits for an approval. */
+async function decide({ session, screen, waits }: Chat, decision: DecisionBody): Promise<void> {
+  const callId = waits.find(({ kind }) => kind === 'approval')?.call_id
+  if (callId === undefined) return screen.printLine('no call waits for you')
+  if ((await session.conversation.decide(callId, decision)) === 'known') screen.printLine('somebody has decided about this call already')
 }
 
 async function submitMessage(chat: Chat, text: string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
+import { pausesTurn, waitsAfter } from '../../core/timeline/waits.ts'
 import type { CommandContext } from '../context.ts'
 import { timelineIfExists } from '../conversation-client.ts'
 import { describeError } from '../errors.ts'
@@ -42,6 +43,7 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
     running: false,
     interrupted: false,
     attached: [],
+    waits: [],
   }
   /**
    * Called after each line and at the end of each turn. If the input has ended, leaves the chat. If the input is a pipe, it leaves only
@@ -73,8 +75,14 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
   for await (const event of chat.session.conversation.follow(after, signal)) {
     printer.print(event)
     if (event.type !== 'entry') continue
-    if (turnChanges.has(event.change.type)) chat.running = true
-    if (event.change.type !== 'turn.closed') continue
+    const { change } = event
+    if (turnChanges.has(change.type)) chat.running = true
+    if (change.type === 'turn.waiting') chat.waits = waitsAfter(chat.waits, change)
+    if (change.type === 'turn.resumed') chat.waits = waitsAfter(chat.waits, change)
+    if (change.type === 'turn.closed') chat.waits = []
+    if (!pausesTurn(change)) continue
+    if (chat.waits.some(({ kind }) => kind === 'approval'))
+      chat.screen.printLine(chat.style.dim('/approve lets it run, /refuse <reason> does not'))
     Object.assign(chat, { running: false, interrupted: false })
     onIdle()
   }

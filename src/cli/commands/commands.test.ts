@@ -257,7 +257,7 @@ it('prints scripts with which a shell completes its commands', async () => {
       ['-c', `${output}\nCOMP_WORDS=(daybook ${words.join(' ')}); COMP_CWORD=${words.length}; _daybook; echo "\${COMPREPLY[@]}"`],
       { encoding: 'utf8' },
     ).trim()
-  expect(complete('com')).toBe('completion')
+  expect(complete('com')).toBe('complete completion')
   expect(complete('run', '--att')).toBe('--attach')
   expect((await line.run('completion', 'zsh')).output).toContain('#compdef daybook')
   expect((await line.run('completion', 'fish')).output).toContain('complete -c daybook -n __fish_use_subcommand -a chat')

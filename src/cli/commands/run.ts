@@ -3,6 +3,7 @@ import { type ConversationView, emptyView, type TurnView } from '../../client/vi
 import { foldEvent } from '../../client/view/fold-event.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
+import { pausesTurn } from '../../core/timeline/waits.ts'
 import { publicEntry } from '../../server/events/public-change.ts'
 import type { CommandContext } from '../context.ts'
 import { markdownFor } from '../markdown.ts'
@@ -10,6 +11,7 @@ import { collect, conversationName, withExamples } from '../options.ts'
 import { isStored, openSession, readAttachments, type Session } from '../session.ts'
 import { type EndSignal, exitCodeOf, printLine, styleFor } from '../terminal.ts'
 import { createTurnPrinter } from '../turn-printer.ts'
+import { WAITING_EXIT_CODE } from './waiting.ts'
 
 interface RunOptions {
   readonly attach?: readonly string[]
@@ -18,7 +20,7 @@ interface RunOptions {
   readonly conversation?: string
 }
 
-/** The command `run`. Its exit code is 0 if the turn succeeded and 1 if it failed. It is above 128 if a signal ended the command. */
+/** The command `run`. Its exit code is 0 if the turn succeeded, 1 if it failed, and 3 if it waits for a person or a late result. It is above 128 if a signal ended the command. */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
     .description('send one message; the answer is printed on the standard output, the rest of the turn on the error stream')
@@ -77,6 +79,7 @@ async function run(
       if (made > 0) terminal.errors.write(`to save its ${made === 1 ? 'file' : 'files'}: daybook files ${id} --save .\n`)
     }
     if (endSignal) return exitCodeOf(endSignal)
+    if (turn?.parked) return WAITING_EXIT_CODE
     return isSuccess(turn) ? 0 : 1
   } finally {
     stopListening()
@@ -112,7 +115,7 @@ async function submitAndFollow(
       if (change.turn_id === null) return undefined
       turnId = change.turn_id
     }
-    if (change.type === 'turn.closed' && change.turn_id === turnId) return view.turns.find(({ id }) => id === turnId)
+    if (pausesTurn(change) && 'turn_id' in change && change.turn_id === turnId) return view.turns.find(({ id }) => id === turnId)
   }
   return undefined
 }
@@ -138,11 +141,17 @@ function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
 /** The last line of `--json`. `turn` is undefined when the command ended before the turn. */
 async function resultLine(turn: TurnView | undefined, { conversation, conversations }: Session) {
   const result = turn && (await conversations.turnResult(conversation.id, turn.id))
-  return { type: 'result', conversation: conversation.id, ...(result ?? { ok: false, turn_id: null, exit_reason: null, answer: '' }) }
+  const waits = turn?.parked ? { exit_reason: 'waiting', waits: turn.waits } : {}
+  return {
+    type: 'result',
+    conversation: conversation.id,
+    ...(result ?? { ok: false, turn_id: null, exit_reason: null, answer: '' }),
+    ...waits,
+  }
 }
 
 /** Whether the turn succeeded. `turn` is undefined when the command ended before the turn. */
-const isSuccess = (turn: TurnView | undefined): boolean => turn !== undefined && !turn.failed
+const isSuccess = (turn: TurnView | undefined): boolean => turn !== undefined && !turn.failed && !turn.parked
 
 async function readText(input: AsyncIterable<unknown>): Promise<string> {
   const pieces: Buffer[] = []

@@ -2,7 +2,7 @@ import type { Plan } from '../../core/block/index.ts'
 import type { TurnStatus } from '../../core/event.ts'
 import type { ServiceError } from '../../core/model-event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import type { MessageKind, Usage } from '../../core/timeline/change.ts'
+import type { MessageKind, Usage, Wait } from '../../core/timeline/change.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 
 export type { FileView }
@@ -35,6 +35,10 @@ export interface TurnView {
    * for all other exit reasons, for example if it ended at a limit or by a steer.
    */
   readonly failed: boolean
+  /** What the turn waits for, such as an approval. A call in this list is also a step of the turn. */
+  readonly waits: readonly Wait[]
+  /** True while the turn only waits, and nothing happens in it until something arrives. */
+  readonly parked: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
   /** The steps between the prompt and the answer, in order. */

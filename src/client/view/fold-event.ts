@@ -24,6 +24,23 @@ function withVisibleEvent(view: ConversationView, event: VisibleEvent): Conversa
   switch (event.kind) {
     case 'turn.started':
       return changeTurn(view, event.turnId, event.ts, (turn) => turn)
+    case 'turn.waiting': {
+      const { turnId, ts, waits, parked } = event
+      const ids = new Set(waits.map(({ wait_id }) => wait_id))
+      return changeTurn(view, turnId, ts, (turn) => ({
+        ...turn,
+        parked,
+        waits: [...turn.waits.filter(({ wait_id }) => !ids.has(wait_id)), ...waits],
+      }))
+    }
+    case 'turn.resumed': {
+      const { turnId, ts, waitIds } = event
+      return changeTurn(view, turnId, ts, (turn) => ({
+        ...turn,
+        parked: false,
+        waits: turn.waits.filter(({ wait_id }) => !waitIds.includes(wait_id)),
+      }))
+    }
     case 'turn.ended':
       return withTurnEnd(view, event)
     case 'response':
@@ -51,7 +68,10 @@ function withVisibleEvent(view: ConversationView, event: VisibleEvent): Conversa
 }
 
 function withTurnEnd(view: ConversationView, { turnId, ts, exitReason, failed }: TurnEnded): ConversationView {
-  return { ...changeTurn(view, turnId, ts, (turn) => ({ ...turn, endedAt: ts, exitReason, failed })), live: undefined }
+  return {
+    ...changeTurn(view, turnId, ts, (turn) => ({ ...turn, endedAt: ts, exitReason, failed, waits: [], parked: false })),
+    live: undefined,
+  }
 }
 
 /** Adds the usage of a model call to its turn. */

@@ -9,6 +9,8 @@ export const newTurn = (id: string, startedAt: string): TurnView => ({
   endedAt: undefined,
   exitReason: undefined,
   failed: false,
+  waits: [],
+  parked: false,
   prompt: undefined,
   attachments: [],
   steps: [],

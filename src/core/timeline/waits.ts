@@ -1,4 +1,4 @@
-import type { TurnResumed, TurnWaiting, Wait } from './change.ts'
+import type { Change, TurnResumed, TurnWaiting, Wait } from './change.ts'
 import type { OpenTurn } from './timeline.ts'
 
 /** The open turn after it began to wait, or after some of its waits have ended. */
@@ -26,3 +26,7 @@ export function waitsAfter(before: readonly Wait[], change: TurnWaiting | TurnRe
 export function firstExpiry(waits: readonly Wait[]): string | undefined {
   return waits.flatMap(({ expires_at }) => expires_at ?? []).sort()[0]
 }
+
+/** Whether nothing more happens in a turn after this change, at least until something arrives for it. */
+export const pausesTurn = (change: Change): boolean =>
+  change.type === 'turn.closed' || (change.type === 'turn.waiting' && change.active === undefined)

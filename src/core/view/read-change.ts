@@ -11,6 +11,12 @@ export function readChange(change: Change): readonly VisibleEvent[] {
       const { turn_id: turnId, ts, exit_reason: exitReason, sources_used: sourcesUsed = [] } = change
       return [{ kind: 'turn.ended', turnId, ts, exitReason, failed: failedExitReasons.has(exitReason), sourcesUsed }]
     }
+    case 'turn.waiting': {
+      const { turn_id: turnId, ts, waits, active } = change
+      return [{ kind: 'turn.waiting', turnId, ts, waits: waits.filter(({ running }) => !running), parked: active === undefined }]
+    }
+    case 'turn.resumed':
+      return [{ kind: 'turn.resumed', turnId: change.turn_id, ts: change.ts, waitIds: change.wait_ids }]
     case 'response.received': {
       const { turn_id: turnId, ts, iteration, role, finish_reason: finishReason, prompt, usage, error } = change
       return [{ kind: 'response', turnId, ts, iteration, role, finishReason, model: prompt?.model, usage, error }]
@@ -45,8 +51,6 @@ export function readChange(change: Change): readonly VisibleEvent[] {
     case 'blocks.revealed':
     case 'feedback.seen':
     case 'call.repeated':
-    case 'turn.waiting':
-    case 'turn.resumed':
     case 'call.finished':
       return []
     default:

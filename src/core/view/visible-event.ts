@@ -3,7 +3,7 @@ import type { ToolCall } from '../block/round.ts'
 import type { JsonObject } from '../json.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
-import type { InboxEvent, MessageKind, ResponseReceived, Usage } from '../timeline/change.ts'
+import type { InboxEvent, MessageKind, ResponseReceived, Usage, Wait } from '../timeline/change.ts'
 
 /**
  * What people see of a journal entry. The terminal, the view of the client and the event formats of the server use these events and read no
@@ -15,6 +15,19 @@ export type VisibleEvent = ConversationEvent | BlockEvent
 type ConversationEvent =
   | { readonly kind: 'turn.started'; readonly turnId: string; readonly ts: string }
   | TurnEnded
+  /**
+   * The turn waits for something, such as the approval of a person. `parked` is false if the turn goes on beside the waits. If it is true,
+   * nothing happens in the turn until something arrives. `waits` are the new waits only.
+   */
+  | {
+      readonly kind: 'turn.waiting'
+      readonly turnId: string
+      readonly ts: string
+      readonly waits: readonly Wait[]
+      readonly parked: boolean
+    }
+  /** These waits have ended, and the turn goes on. */
+  | { readonly kind: 'turn.resumed'; readonly turnId: string; readonly ts: string; readonly waitIds: readonly string[] }
   | ResponseEvent
   | { readonly kind: 'title'; readonly ts: string; readonly title: string }
   /** New and changed sources, with all their fields. */

@@ -1,4 +1,5 @@
-import type { Format, FormatContext, Frame } from './format.ts'
+import type { Wait } from '../../core/timeline/change.ts'
+import { endsTurnStream, type Format, type FormatContext, type Frame } from './format.ts'
 import { createPlacedSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
 /**
@@ -7,7 +8,9 @@ import { createPlacedSimplifier, type SimplifiedEvent } from './simplified-event
  */
 const partsPerPlace = 8
 
-/** The AG-UI protocol. In its terms a turn is one run. The stream ends with the turn. */
+/**
+ * The AG-UI protocol. In its terms a turn is one run. The stream ends with the turn. If the turn waits, the run ends with an interrupt.
+ */
 export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {
   const simplify = createPlacedSimplifier(sources)
   let runId: string | undefined
@@ -62,6 +65,15 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
         const { rn, mime, filename } = event
         return [{ type: 'CUSTOM', name: 'file', value: { filename, mime, url: resourceUrl(rn) } }]
       }
+      case 'turn.wait':
+        return [
+          {
+            type: 'RUN_FINISHED',
+            threadId: conversationId,
+            runId,
+            outcome: { type: 'interrupt', interrupts: event.waits.map(interruptOf) },
+          },
+        ]
       case 'turn.end': {
         const { ok, exitReason, stopped } = event
         if (!ok) return [{ type: 'RUN_ERROR', message: 'The turn could not be finished.', code: exitReason }]
@@ -87,10 +99,19 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
       const last = frames.at(-1)
       return last === undefined || seq === undefined ? frames : [...frames.slice(0, -1), { id: seq, data: last.data }]
     },
-    endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
+    endsAfter: endsTurnStream,
     closingFrames: (reason) =>
       reason === 'over' || runId === undefined
         ? []
         : [{ data: { type: 'RUN_ERROR', message: 'The stream was interrupted.', code: reason } }],
   }
 }
+
+/** A wait as an interrupt. The client answers it with a decision or a late result of the call, by the routes for these. */
+const interruptOf = ({ wait_id: id, kind, question: message, call_id: toolCallId, expires_at: expiresAt }: Wait) => ({
+  id,
+  reason: kind === 'approval' ? 'tool_approval' : `daybook_${kind}`,
+  ...(message !== undefined && { message }),
+  ...(toolCallId !== undefined && { toolCallId }),
+  ...(expiresAt !== undefined && { expiresAt }),
+})

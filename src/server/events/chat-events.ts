@@ -79,6 +79,16 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
   switch (event.kind) {
     case 'turn.started':
       return [statusEvent('in_progress', event.turnId, event.ts)]
+    case 'turn.waiting':
+      return [
+        ...(event.waits.length > 0 ? [serviceEvent('turn.waiting', 'started', event, { waits: event.waits })] : []),
+        ...(event.parked ? [statusEvent('waiting', event.turnId, event.ts)] : []),
+      ]
+    case 'turn.resumed':
+      return [
+        serviceEvent('turn.resumed', 'completed', event, { wait_ids: event.waitIds }),
+        statusEvent('in_progress', event.turnId, event.ts),
+      ]
     case 'turn.ended':
       return turnEndedEvents(event, sources)
     case 'title':
@@ -162,12 +172,12 @@ const stepEvent = (type: string, step: string, status: ChatStatus, origin: Origi
 const serviceEvent = (type: string, status: ChatStatus, origin: Origin, data: ChatEvent['data']) =>
   chatEvent(type, [type, status], origin, data, 'chat_service')
 
-const statusEvent = (state: 'in_progress' | 'idle' | 'error', turnId: string, ts: string, more: ChatEvent['data'] = {}) =>
+const statusEvent = (state: 'in_progress' | 'waiting' | 'idle' | 'error', turnId: string, ts: string, more: ChatEvent['data'] = {}) =>
   chatEvent(
     'conv.status',
     ['conversation', state === 'error' ? 'error' : 'update'],
     { turnId, ts },
-    { state, updated_at: ts, current_turn_id: state === 'in_progress' ? turnId : null, ...more },
+    { state, updated_at: ts, current_turn_id: state === 'in_progress' || state === 'waiting' ? turnId : null, ...more },
     'conv_status',
   )
 

@@ -1,5 +1,6 @@
 import type { TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
+import { pausesTurn } from '../../core/timeline/waits.ts'
 
 /**
  * A format in which events are sent to a client. Each stream has a format object of its own, because some formats depend on earlier events.
@@ -133,3 +134,6 @@ export interface FormatContext {
   /** The address from which a client can download a file. */
   readonly resourceUrl: (rn: string) => string
 }
+
+/** Whether a stream with the events of one turn ends after this event: the turn has ended, or it waits and nothing more happens in it. */
+export const endsTurnStream = (event: TurnEvent): boolean => event.type === 'entry' && pausesTurn(event.change)

@@ -1,6 +1,6 @@
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change, type Wait } from '../../core/timeline/change.ts'
 import { type CitedPage, createKnownSources } from '../../core/view/known-sources.ts'
 import { readChange } from '../../core/view/read-change.ts'
 import { createShownTexts, type TextLane, textLaneOf } from '../../core/view/shown-texts.ts'
@@ -18,6 +18,11 @@ export type SimplifiedEvent =
   | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
+  /**
+   * The turn waits, and nothing happens in it until something arrives. The stream ends. `waits` are all waits of the turn. When the turn goes
+   * on, a later stream has the rest.
+   */
+  | { readonly kind: 'turn.wait'; readonly waits: readonly Wait[] }
   /** The end of the turn. `stopped` is true if the user stopped the turn with an empty steer, or while the answer was being written. */
   | { readonly kind: 'turn.end'; readonly exitReason: string; readonly ok: boolean; readonly stopped: boolean }
 
@@ -49,6 +54,7 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
   const shown = createShownTexts()
   const begunTexts = new Set<string>()
   const answeredCalls = new Set<string>()
+  const waits = new Map<string, Wait>()
   let open: { readonly of: TextLane; readonly id: string } | undefined
   let started = false
   let stopped = false
@@ -94,6 +100,12 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
         return [...closeText(), { kind: 'turn.start', turnId: event.turnId }]
       case 'turn.ended':
         return [...closeText(), { kind: 'turn.end', exitReason: event.exitReason, ok: !event.failed, stopped }]
+      case 'turn.waiting':
+        for (const wait of event.waits) waits.set(wait.wait_id, wait)
+        return event.parked ? [...closeText(), { kind: 'turn.wait', waits: [...waits.values()] }] : []
+      case 'turn.resumed':
+        for (const id of event.waitIds) waits.delete(id)
+        return []
       case 'message':
         stopped ||= event.from === 'steer' && event.text.trim() === ''
         return []

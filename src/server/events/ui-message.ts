@@ -1,8 +1,11 @@
 import { parseJson } from '../../core/json.ts'
-import type { Format, FormatContext, Frame } from './format.ts'
+import { endsTurnStream, type Format, type FormatContext, type Frame } from './format.ts'
 import { createEventSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
-/** The UI message stream of the AI SDK. In its terms a turn is one assistant message. The stream ends with the turn. */
+/**
+ * The UI message stream of the AI SDK. In its terms a turn is one assistant message. The stream ends with the turn, and also when the turn
+ * waits. A call that waits for a person has a part `tool-approval-request`.
+ */
 export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)
 
@@ -36,6 +39,13 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
       }
       case 'file':
         return [{ type: 'file', url: resourceUrl(event.rn), mediaType: event.mime }]
+      case 'turn.wait':
+        return [
+          ...event.waits.flatMap(({ kind, wait_id: approvalId, call_id: toolCallId }) =>
+            kind === 'approval' && toolCallId !== undefined ? [{ type: 'tool-approval-request', approvalId, toolCallId }] : [],
+          ),
+          { type: 'finish' },
+        ]
       case 'turn.end':
         if (event.ok && event.stopped) return [{ type: 'abort' }, { type: 'finish', messageMetadata: { stopped: true } }]
         return event.ok ? [{ type: 'finish' }] : [{ type: 'error', errorText: 'The turn could not be finished.' }, { type: 'finish' }]
@@ -52,7 +62,7 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
       simplify(event)
         .flatMap(messageParts)
         .map((data): Frame => ({ data })),
-    endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
+    endsAfter: endsTurnStream,
     closingFrames: (reason) => (reason === 'over' ? [done] : [{ data: { type: 'error', errorText: 'The stream was interrupted.' } }, done]),
   }
 }

@@ -21,6 +21,7 @@ const problemDescriptions = {
   403: 'this is for operators, or the request comes from another site',
   404: 'it does not exist, or it belongs to another user',
   409: 'it exists already, or another process is working on it',
+  410: 'the time for it is over',
   412: 'it has changed',
   413: 'too large',
   415: 'the content type is not supported',

@@ -93,7 +93,7 @@ function endWaits(info: MutableInfo): void {
 
 /** Whether an event lets a turn that waits go on. A followup waits for the turn too, unless a result that arrives later is awaited. */
 function continuesTurn(kind: InboxEvent['kind'], { waits }: InfoFields): boolean {
-  if (kind === 'followup') return waits.some((wait) => wait.kind === 'later')
+  if (kind === 'followup') return waits.length > 0 && waits.every((wait) => wait.kind === 'later')
   return waits.length > 0 && (kind === 'decision' || kind === 'completion' || kind === 'steer')
 }
 

@@ -1,0 +1,67 @@
+import type { BlockOrigin } from '../../core/block/index.ts'
+import type { Change, Wait } from '../../core/timeline/change.ts'
+import { type Approval, judgeCall } from '../../tools/approval.ts'
+import { failed } from '../../tools/outcome.ts'
+import type { LateResult, Outcome, Tool } from '../../tools/tool.ts'
+import type { TurnServices } from '../agent-context.ts'
+import type { CheckedCall } from './tool-call.ts'
+import type { Turn } from './turn.ts'
+
+/** Whether somebody must decide about the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */
+export const mayNeedApproval = ({ approve }: TurnServices, tool: Tool | undefined): boolean =>
+  approve !== undefined || tool?.approval !== undefined
+
+/** Decides whether a call runs, waits for a person, or is refused. If the rule fails, a person is asked. */
+export async function judge({ agent, conversation }: Turn, { tool, params, origin }: CheckedCall): Promise<Approval> {
+  const { conversationId, scope } = conversation
+  const call = { conversationId, turnId: origin.turnId, callId: origin.callId, toolId: tool.id, params, scope }
+  try {
+    return await judgeCall(tool, agent.approve, call)
+  } catch (error) {
+    agent.onProblem({ where: `approval of ${tool.id}`, error })
+    return 'ask'
+  }
+}
+
+/** The wait of a call that a person has to approve. */
+export function approvalWait({ agent: { clock, settings } }: Turn, { tool, origin }: CheckedCall): Wait {
+  const { approvalSeconds } = settings
+  return {
+    wait_id: `approve-${origin.callId}`,
+    kind: 'approval',
+    call_id: origin.callId,
+    question: `May the agent call ${tool.id}?`,
+    ...(approvalSeconds !== undefined && { expires_at: new Date(Date.parse(clock.now()) + approvalSeconds * 1000).toISOString() }),
+    ...(tool.approver && { approver: tool.approver }),
+  }
+}
+
+/** The change that records new waits. `active` is true when the turn goes on beside them. */
+export const waitingChange = ({ turnId, agent }: Turn, waits: readonly Wait[], active: boolean): readonly Change[] =>
+  waits.length === 0
+    ? []
+    : [{ type: 'turn.waiting', turn_id: turnId, ts: agent.clock.now(), waits, ...(active && { active: true as const }) }]
+
+/** The outcome of a call that the rule of the agent refuses. */
+export const deniedOutcome = (toolId: string): Outcome =>
+  failed(
+    'call_denied',
+    `The rules of this agent do not allow this call of ${toolId}. It was not run. Do not try it again; find another way.`,
+  )
+
+/** The wait of a call whose tool has returned `later(…)`. The result arrives by `agent.complete`. */
+export async function enterLateResult(
+  turn: Turn,
+  { callId }: BlockOrigin,
+  { note, expiresAt }: LateResult,
+  active: boolean,
+): Promise<void> {
+  const wait: Wait = {
+    wait_id: `complete-${callId}`,
+    kind: 'later',
+    call_id: callId,
+    ...(note !== undefined && { question: note }),
+    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+  }
+  await turn.conversation.ledger.commit(waitingChange(turn, [wait], active))
+}

@@ -1,0 +1,68 @@
+import type { BlockOrigin } from '../../core/block/index.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import type { InboxEvent, StoredOutcome, Wait } from '../../core/timeline/change.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
+import { interruptsTurn } from './incoming-events.ts'
+
+/*
+ * The events that end a wait: the decision of a person about a call, and the late result of a call. Each has a fixed id, so the first one
+ * counts and every later one has no effect.
+ */
+
+export const decisionId = (callId: string): string => `decide-${callId}`
+export const completionId = (callId: string): string => `complete-${callId}`
+
+/** What a person decided about a call. */
+export interface CallDecided {
+  readonly approved: boolean
+  /** Words for the model. */
+  readonly note: string
+  /** The parameters with which the tool runs, if the person has changed them. */
+  readonly params?: JsonObject
+  readonly by?: string
+  readonly ts: string
+}
+
+/** Reads the event of a decision. Undefined when the event is no decision. */
+export function readDecisionEvent(event: InboxEvent | undefined): CallDecided | undefined {
+  if (event?.kind !== 'decision' || !isObject(event.payload) || typeof event.payload.approved !== 'boolean') return undefined
+  const { approved, params, by } = event.payload
+  return {
+    approved,
+    note: event.text,
+    ...(isObject(params) && { params: params as JsonObject }), // the payload was parsed from JSON
+    ...(typeof by === 'string' && { by }),
+    ts: event.ts,
+  }
+}
+
+/** Reads the outcome in the event of a late result. Undefined when the event is none. */
+export function readCompletionEvent(event: InboxEvent | undefined): StoredOutcome | undefined {
+  if (event?.kind !== 'completion' || !isObject(event.payload)) return undefined
+  const { outcome } = event.payload
+  return isObject(outcome) && typeof outcome.ok === 'boolean' ? (outcome as unknown as StoredOutcome) : undefined
+}
+
+/** The waits of the open turn whose call does not run: the turn can not go on before they end. */
+export const openWaits = ({ openTurn }: Timeline): readonly Wait[] => openTurn?.waits?.filter(({ running }) => !running) ?? []
+
+/** The wait of a call. */
+export const waitOf = ({ openTurn }: Timeline, { callId }: Pick<BlockOrigin, 'callId'>): Wait | undefined =>
+  openTurn?.waits?.find(({ call_id }) => call_id === callId)
+
+export const isExpired = ({ expires_at }: Wait, at: string): boolean => expires_at !== undefined && expires_at <= at
+
+/** Whether something has arrived or happened that lets the turn go on: then at least one of these waits ends. */
+export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: string, now: string): boolean {
+  if (waits.some((wait) => isExpired(wait, now))) return true
+  const calls = new Set(waits.map(({ call_id }) => call_id))
+  return inbox.some((event) => {
+    if (event.kind === 'followup') return waits.every(({ kind }) => kind === 'later')
+    if (event.kind === 'decision' || event.kind === 'completion') return calls.has(callOf(event))
+    return interruptsTurn(event, turnId)
+  })
+}
+
+/** The call that an event is about. */
+export const callOf = ({ payload }: InboxEvent): string | undefined =>
+  isObject(payload) && typeof payload.call_id === 'string' ? payload.call_id : undefined

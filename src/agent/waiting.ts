@@ -1,0 +1,169 @@
+import type { Block } from '../core/block/index.ts'
+import { Failure } from '../core/failure.ts'
+import { isObject, type JsonObject, parseJson } from '../core/json.ts'
+import { expects, filledText, flag, group, numberFrom, optional, text } from '../core/options.ts'
+import type { StoredOutcome } from '../core/timeline/change.ts'
+import { isKnownEvent } from '../core/timeline/timeline.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ConversationStore, OfferedEvent } from '../ports/store.ts'
+import type { ToolError } from '../tools/tool.ts'
+import type { Problem } from './agent-context.ts'
+import { isBusy, isLost } from './conversation/claim.ts'
+import type { RunningConversations } from './conversation/running.ts'
+import { check } from './message.ts'
+import { completionId, decisionId, isExpired } from './turn/wait-events.ts'
+import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
+
+export type { Waiting, WaitingPage, WaitingQuery } from './waiting-list.ts'
+
+/** What a person decides about a call that waits for an approval. */
+export interface Decision {
+  readonly approved: boolean
+  /** Words for the model: why the call was refused, or what to mind. */
+  readonly note?: string
+  /** The parameters with which the tool runs in place of those that the model wrote. A notice tells the model about the change. */
+  readonly params?: JsonObject
+  /** Who decided. The model reads it if the call is refused. */
+  readonly by?: string
+}
+
+/** The late result of a call. */
+export type Completion =
+  | { readonly ok: true; readonly output?: unknown }
+  | { readonly ok: false; readonly error: Pick<ToolError, 'code' | 'message'> & Partial<ToolError> }
+
+/** What became of a decision or a late result. `known`: an earlier one was recorded for this call, and only the first counts. */
+export type Recorded = 'recorded' | 'known'
+
+/** The functions of an agent about turns that wait. */
+export interface WaitingTurns {
+  /**
+   * Records what a person decided about a call that waits for an approval. The first decision counts, from whichever process it comes. This
+   * process then resumes the turn, unless another one is working on the conversation. Throws `call.missing` when there is no such call,
+   * `call.settled` when it does not wait for an approval any more, and `call.expired` when the time for it is over.
+   */
+  decide(conversationId: string, callId: string, decision: Decision): Promise<Recorded>
+  /**
+   * Delivers the result of a call whose tool returned `later(…)`. It is accepted for every call without a result, also while the tool runs.
+   * If the turn has gone on without the result, the model gets it as an event. Throws `call.missing` and `call.settled`.
+   */
+  complete(conversationId: string, callId: string, outcome: Completion): Promise<Recorded>
+  /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
+  waiting(query?: WaitingQuery): Promise<WaitingPage>
+}
+
+interface WaitingParts {
+  readonly store: ConversationStore
+  readonly clock: Pick<Clock, 'now'>
+  readonly conversations: Pick<RunningConversations, 'deliver' | 'start'>
+  onProblem(problem: Problem): void
+}
+
+export function createWaitingTurns({ store, clock, conversations, onProblem }: WaitingParts) {
+  /** Offers the event to the owner of the conversation. If no process runs the conversation, this process resumes the turn. */
+  async function record(conversationId: string, event: OfferedEvent): Promise<Recorded> {
+    const answer = await store.offer(conversationId, event)
+    resume(conversationId).catch((error: unknown) => {
+      if (!isBusy(error) && !isLost(error)) onProblem({ where: 'turn', error })
+    })
+    return answer === 'known' ? 'known' : 'recorded'
+  }
+
+  async function resume(conversationId: string): Promise<void> {
+    const running = await conversations.start(conversationId, { kind: 'unfinished' })
+    await running?.firstResult
+  }
+
+  /** Whether an event with this id was recorded before. */
+  async function isRecorded(conversationId: string, eventId: string): Promise<boolean> {
+    if (await store.findOffer(conversationId, eventId)) return true
+    const saved = await store.loadVisible(conversationId)
+    return saved !== undefined && isKnownEvent(saved.timeline, eventId)
+  }
+
+  async function callOf(conversationId: string, callId: string): Promise<readonly Block[]> {
+    const blocks = await store.findByCall(conversationId, callId)
+    if (blocks.some(({ type }) => type === 'react.tool.call')) return blocks
+    throw new Failure('call.missing', `there is no call ${callId} in this conversation`)
+  }
+
+  /** Delivers a steer or a stop to a turn that runs or waits. It withdraws all waits. Returns false when no turn runs or waits. */
+  async function deliverSteer(conversationId: string, event: OfferedEvent): Promise<'accepted' | 'known' | false> {
+    const delivered = await conversations.deliver(conversationId, event)
+    if (delivered !== false) return delivered
+    const head = await store.head(conversationId)
+    if (!head || head.waits.length === 0 || head.openTurn === null) return false
+    if (event.target_turn_id !== undefined && event.target_turn_id !== head.openTurn) return false
+    return (await record(conversationId, { ...event, target_turn_id: head.openTurn })) === 'known' ? 'known' : 'accepted'
+  }
+
+  const turns: WaitingTurns = {
+    async decide(conversationId, callId, decision) {
+      const { approved, note = '', params, by } = checkDecision(decision)
+      const ts = clock.now()
+      const { waits } = await headOf(store, conversationId)
+      const wait = waits.find(({ call_id, kind }) => call_id === callId && kind === 'approval')
+      if (!wait) {
+        await callOf(conversationId, callId)
+        if (await isRecorded(conversationId, decisionId(callId))) return 'known'
+        throw new Failure('call.settled', `call ${callId} does not wait for an approval: it has a result, or was withdrawn`)
+      }
+      if (isExpired(wait, ts)) throw new Failure('call.expired', `the time to approve call ${callId} ended at ${wait.expires_at}`)
+      const payload = { call_id: callId, approved, ...(params !== undefined && { params }), ...(by !== undefined && { by }) }
+      return record(conversationId, { event_id: decisionId(callId), kind: 'decision', ts, text: note, payload })
+    },
+
+    async complete(conversationId, callId, outcome) {
+      await headOf(store, conversationId)
+      const blocks = await callOf(conversationId, callId)
+      const event: OfferedEvent = {
+        event_id: completionId(callId),
+        kind: 'completion',
+        ts: clock.now(),
+        text: '',
+        payload: { call_id: callId, outcome: storedCompletion(checkCompletion(outcome)) },
+      }
+      if (!hasFinalResult(blocks)) return record(conversationId, event)
+      if (await isRecorded(conversationId, event.event_id)) return 'known'
+      throw new Failure('call.settled', `call ${callId} has a result already`)
+    },
+
+    waiting: (query = {}) => waitingList(store)(checkQuery(query)),
+  }
+  return { ...turns, deliverSteer }
+}
+
+/** Whether a call has a result that is not the interim result of a call whose result is still awaited. */
+function hasFinalResult(blocks: readonly Block[]): boolean {
+  const results = blocks.filter(({ type }) => type === 'react.tool.result')
+  return results.length > 0 && !results.some(({ text: json }) => isPending(parseJson(json)))
+}
+
+const isPending = (result: unknown): boolean => isObject(result) && result.status === 'pending'
+
+const storedCompletion = (outcome: Completion): StoredOutcome =>
+  outcome.ok ? { ok: true, ...(outcome.output !== undefined && { output: outcome.output }) } : { ok: false, error: { ...outcome.error } }
+
+const checkDecision = check<Decision>(
+  'decide',
+  {
+    approved: flag,
+    note: optional(text),
+    params: optional(expects('an object with parameters', (value) => isObject(value) && !Array.isArray(value))),
+    by: optional(text),
+  },
+  'an object with `approved`',
+)
+const failure = group('an error with `code` and `message`', { code: filledText, message: text }, 'other names allowed')
+const checkCompletion = check<{ readonly ok: boolean; readonly output?: unknown; readonly error?: unknown }>(
+  'complete',
+  { ok: flag, output: optional(() => undefined), error: optional(failure) },
+  'an object with `ok`, and with `output` or `error`',
+) as (outcome: Completion) => Completion
+const checkQuery = check<WaitingQuery>('waiting', {
+  conversationId: optional(text),
+  prefix: optional(text),
+  plain: optional(flag),
+  limit: optional(numberFrom(1)),
+  cursor: optional(text),
+})

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+
+/** Something that a turn waits for. Of the parameters, long texts are cut. */
+export const WaitView = z.object({
+  conversation_id: z.string(),
+  turn_id: z.string(),
+  wait_id: z.string(),
+  kind: z.string(),
+  call_id: z.string().optional(),
+  tool_id: z.string().optional(),
+  params: z.record(z.string(), z.unknown()).optional(),
+  question: z.string().optional(),
+  expires_at: z.string().optional(),
+  approver: z.literal('operator').optional(),
+})
+export type WaitView = z.infer<typeof WaitView>
+
+/** A page of waits. `next` is the cursor of the following page. */
+export const WaitList = z.object({ waits: z.array(WaitView), next: z.string().optional() })
+export type WaitList = z.infer<typeof WaitList>
+
+export const WaitQuery = z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: z.string().optional() })
+
+/** What a person decides about a call. */
+export const DecisionBody = z.strictObject({
+  approved: z.boolean(),
+  note: z.string().max(10_000).optional(),
+  params: z.record(z.string(), z.unknown()).optional(),
+})
+export type DecisionBody = z.infer<typeof DecisionBody>
+
+/** The late result of a call. */
+export const CompletionBody = z.discriminatedUnion('ok', [
+  z.strictObject({ ok: z.literal(true), output: z.unknown().optional() }),
+  z.strictObject({ ok: z.literal(false), error: z.object({ code: z.string().min(1).max(200), message: z.string().max(10_000) }) }),
+])
+export type CompletionBody = z.infer<typeof CompletionBody>
+
+/** `known`: an earlier decision or result was recorded for this call, and the first one counts. */
+export const RecordedView = z.object({ status: z.enum(['recorded', 'known']) })
+export type RecordedView = z.infer<typeof RecordedView>

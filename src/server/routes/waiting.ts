@@ -1,0 +1,100 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { Completion, Decision, Waiting } from '../../agent/waiting.ts'
+import { CompletionBody, DecisionBody, RecordedView, WaitList, WaitQuery, type WaitView } from '../../core/api/waiting.ts'
+import { readToolCall } from '../../core/block/index.ts'
+import { conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
+import { blocksFor, requireOperator } from '../auth/viewer.ts'
+import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
+import { json, problems, withBody } from './openapi.ts'
+
+const params = z.object({ id: z.string() })
+const callParams = z.object({ id: z.string(), call: z.string() })
+
+/**
+ * Routes for turns that wait. The user of a conversation may decide about a call, unless its tool asks for an operator. Late results are
+ * accepted from operators.
+ */
+export function waitingRoutes({ agent, settings }: ServerParts): App {
+  function viewOf(c: Context<Env>, { call, conversationId, turnId, wait_id, kind, ...wait }: Waiting): WaitView {
+    const [block] = call ? blocksFor(c.get('caller'), [call], settings) : []
+    const shown = block && readToolCall(block)
+    return {
+      conversation_id: parseConversationKey(conversationId).name,
+      turn_id: turnId,
+      wait_id,
+      kind,
+      ...(wait.call_id !== undefined && { call_id: wait.call_id }),
+      ...(shown && { tool_id: shown.tool_id, params: shown.params as Record<string, unknown> }),
+      ...(wait.question !== undefined && { question: wait.question }),
+      ...(wait.expires_at !== undefined && { expires_at: wait.expires_at }),
+      ...(wait.approver && { approver: wait.approver }),
+    }
+  }
+
+  /** Throws if an operator has to decide about this call and the caller is none. */
+  async function checkApprover(c: Context<Env>, key: string, callId: string): Promise<void> {
+    const { waits } = await agent.waiting({ conversationId: key })
+    if (waits.some(({ call_id, approver }) => call_id === callId && approver === 'operator')) requireOperator(c)
+  }
+
+  return createRoutes()
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/waiting',
+        summary: 'What the turns of your conversations wait for',
+        request: { query: WaitQuery },
+        responses: { 200: json(WaitList, 'a page of waits'), ...problems(400, 401) },
+      }),
+      async (c) => {
+        const { limit, cursor } = c.req.valid('query')
+        const filter = conversationKeyFilter(c.get('caller').scope)
+        const page = await agent.waiting({ limit, ...filter, ...(cursor !== undefined && { cursor }) })
+        return c.json({ waits: page.waits.map((wait) => viewOf(c, wait)), ...(page.next !== undefined && { next: page.next }) }, 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/waiting',
+        summary: 'What the turn of this conversation waits for',
+        request: { params },
+        responses: { 200: json(WaitList, 'the waits'), ...problems(401, 404) },
+      }),
+      async (c) => {
+        const { waits } = await agent.waiting({ conversationId: conversationKeyOf(c) })
+        return c.json({ waits: waits.map((wait) => viewOf(c, wait)) }, 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'post',
+        path: '/v1/conversations/{id}/calls/{call}/decision',
+        summary: 'Approve or refuse a call that waits for an approval',
+        request: { params: callParams, ...withBody(DecisionBody) },
+        responses: { 202: json(RecordedView, 'the decision is stored'), ...problems(400, 401, 403, 404, 409, 410) },
+      }),
+      async (c) => {
+        const key = conversationKeyOf(c)
+        const { call } = c.req.valid('param')
+        await checkApprover(c, key, call)
+        const decision = { ...c.req.valid('json'), by: c.get('caller').scope.user } as Decision // the schema has the same fields
+        return c.json({ status: await agent.decide(key, call, decision) }, 202)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'post',
+        path: '/v1/conversations/{id}/calls/{call}/completion',
+        summary: 'Deliver the late result of a call; for operators',
+        request: { params: callParams, ...withBody(CompletionBody) },
+        responses: { 202: json(RecordedView, 'the result is stored'), ...problems(400, 401, 403, 404, 409) },
+      }),
+      async (c) => {
+        requireOperator(c)
+        const completion = c.req.valid('json') as Completion // the schema has the same fields
+        return c.json({ status: await agent.complete(conversationKeyOf(c), c.req.valid('param').call, completion) }, 202)
+      },
+    ) as App
+}

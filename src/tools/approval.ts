@@ -1,0 +1,47 @@
+import type { JsonObject } from '../core/json.ts'
+import type { Scope } from '../core/scope.ts'
+import type { Tool } from './tool.ts'
+
+/** What happens with a call: it runs, a person is asked first, or it is refused. */
+export type Approval = 'allow' | 'ask' | 'deny'
+
+/** A call about which a rule decides. Its tool has not run. */
+export interface CallToApprove {
+  readonly conversationId: string
+  readonly turnId: string
+  readonly callId: string
+  readonly toolId: string
+  readonly params: JsonObject
+  /** The tenant, project and user that own the conversation. */
+  readonly scope: Scope
+}
+
+/**
+ * The rule of an agent about calls. It is a function, or an object with a verdict for each tool. In the object, `mail.*` stands for all
+ * tools of `mail`, and `*` for all tools. If several names fit, the longest one counts. A call for which the rule says nothing is allowed.
+ */
+export type ApprovalRule = ApprovalFunction | { readonly [toolId: string]: Approval }
+
+/** Decides about a call. Undefined means that the rule says nothing about it. */
+export type ApprovalFunction = (call: CallToApprove) => Approval | undefined | Promise<Approval | undefined>
+
+/** Makes a function of the rule. */
+export function approvalFunction(rule: ApprovalRule): ApprovalFunction {
+  if (typeof rule === 'function') return rule
+  const names = Object.keys(rule).sort((a, b) => b.length - a.length)
+  return ({ toolId }) => {
+    const name = names.find((each) => each === toolId || (each.endsWith('*') && toolId.startsWith(each.slice(0, -1))))
+    return name === undefined ? undefined : rule[name]
+  }
+}
+
+/**
+ * Decides about a call by the tool's own `approval` and the rule of the agent. The stricter of the two counts, so a rule can not switch off
+ * an approval that the tool asks for.
+ */
+export async function judgeCall(tool: Tool, rule: ApprovalFunction | undefined, call: CallToApprove): Promise<Approval> {
+  const byRule = (await rule?.(call)) ?? 'allow'
+  if (byRule === 'deny' || tool.approval === undefined) return byRule
+  const asks = tool.approval === true || (await tool.approval(call.params, call))
+  return asks ? 'ask' : byRule
+}

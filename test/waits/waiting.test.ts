@@ -1,0 +1,399 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { replay } from '../../src/agent/replay/replay.ts'
+import type { AgentSettings } from '../../src/agent/settings.ts'
+import { blocksOf } from '../../src/core/timeline/timeline.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../../src/testing/harness.ts'
+import { type Reply, reply } from '../../src/testing/scripted-model.ts'
+import type { ApprovalRule } from '../../src/tools/approval.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { later } from '../../src/tools/outcome.ts'
+import type { Tool } from '../../src/tools/tool.ts'
+
+/** A world that outlives its processes: the store, the clock, and what the tools did. */
+function createWorld() {
+  const clock = createFixedClock()
+  return { clock, store: createMemoryStore({ blobs: createMemoryBlobs(), clock }), effects: [] as string[] }
+}
+type World = ReturnType<typeof createWorld>
+
+const mail = ({ effects }: World, more: object = {}): Tool =>
+  defineTool({
+    id: 'mail.send',
+    description: 'Sends a mail.',
+    params: z.object({ to: z.string() }),
+    approval: true,
+    ...more,
+    run({ to }) {
+      effects.push(`mail to ${to}`)
+      return { sent: to }
+    },
+  })
+
+const print = ({ effects }: World): Tool =>
+  defineTool({
+    id: 'shop.print',
+    description: 'Orders a print.',
+    params: z.object({ title: z.string() }),
+    run({ title }) {
+      effects.push(`print ${title}`)
+      return later({ note: 'the printer' })
+    },
+  })
+
+const send = reply.call('mail.send', { to: 'ann' })
+const order = reply.call('shop.print', { title: 'Rome' })
+
+function process(world: World, replies: readonly Reply[], more: Partial<HarnessOptions> = {}): Harness {
+  return createHarness({ clock: world.clock, store: world.store, replies, tools: [mail(world), print(world)], ...more })
+}
+
+const waitingCall = async ({ agent }: Harness) => (await agent.waiting()).waits[0]?.call_id ?? ''
+const results = async (harness: Harness) =>
+  blocksOf(await harness.timeline()).flatMap(({ type, text, meta }) =>
+    type === 'react.tool.result' && meta?.render_role !== 'metadata' ? [text ?? ''] : [],
+  )
+const idle = async ({ agent }: Harness) => agent.drain(5_000)
+
+/** Every recorded turn of the conversation, replayed with the same tools, takes the same course. */
+async function expectSameReplay(
+  harness: Harness,
+  world: World,
+  more: { readonly approve?: ApprovalRule; readonly settings?: Partial<AgentSettings> } = {},
+) {
+  const replayed = await replay(harness.store, 'c1', { tools: [mail(world), print(world)], ...more })
+  expect(replayed.map(({ divergence }) => divergence)).toEqual(replayed.map(() => undefined))
+}
+
+describe('a call that needs an approval', () => {
+  it('waits without a claim, and runs after the approval, also in another process', async () => {
+    const world = createWorld()
+    const first = process(world, [send, reply.answer('Sent.')])
+    const { exitReason, waits } = await first.say('Write to Ann.')
+    expect({ exitReason, waits }).toMatchObject({
+      exitReason: 'waiting',
+      waits: [{ kind: 'approval', question: 'May the agent call mail.send?' }],
+    })
+    expect(world.effects).toEqual([])
+    expect((await world.store.list({ open: true })).conversations).toEqual([])
+    const journal = await first.journal()
+    expect(journal.at(-1)).toMatchObject({ type: 'turn.waiting' })
+    expect(await first.agent.waiting()).toMatchObject({
+      waits: [{ conversationId: 'c1', toolId: 'mail.send', params: { to: 'ann' }, kind: 'approval' }],
+    })
+    await first.agent.close()
+
+    const second = process(world, [reply.answer('Sent.')])
+    expect(await second.agent.decide('c1', await waitingCall(second), { approved: true, by: 'Bob' })).toBe('recorded')
+    await idle(second)
+    expect(world.effects).toEqual(['mail to ann'])
+    expect(blocksOf(await second.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', text: 'Sent.' })
+    expect((await world.store.head('c1'))?.openTurn).toBe(null)
+    await expectSameReplay(second, world)
+  })
+
+  it('is not run when it is refused, and the model reads the note', async () => {
+    const world = createWorld()
+    const harness = process(world, [send, reply.answer('Understood.')])
+    await harness.say('Write to Ann.')
+    await harness.agent.decide('c1', await waitingCall(harness), { approved: false, note: 'Not on Sundays.', by: 'Bob' })
+    await idle(harness)
+    expect(world.effects).toEqual([])
+    expect((await results(harness)).join()).toContain('Bob did not approve this call of mail.send. It was not run. Note: Not on Sundays.')
+    await expectSameReplay(harness, world)
+  })
+
+  it('runs with the parameters that the person has edited, and a notice says so', async () => {
+    const world = createWorld()
+    const harness = process(world, [send, reply.answer('Sent.')])
+    await harness.say('Write to Ann.')
+    await harness.agent.decide('c1', await waitingCall(harness), { approved: true, params: { to: 'zoe' } })
+    await idle(harness)
+    expect(world.effects).toEqual(['mail to zoe'])
+    expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.notice')?.text).toContain('changed its parameters')
+    await expectSameReplay(harness, world)
+  })
+})
+
+describe('the rule of the agent', () => {
+  const calls = async (approve: ApprovalRule) => {
+    const world = createWorld()
+    const tools = [mail(world, { approval: undefined })]
+    const harness = createHarness({ clock: world.clock, store: world.store, replies: [send, reply.answer('Done.')], tools, approve })
+    const { exitReason } = await harness.say('Write to Ann.')
+    return { exitReason, effects: world.effects.length, results: (await results(harness)).join() }
+  }
+
+  it('asks, allows or denies by the id of the tool, and the longest pattern counts', async () => {
+    expect(await calls({ '*': 'deny', 'mail.*': 'ask' })).toMatchObject({ exitReason: 'waiting', effects: 0 })
+    expect(await calls({ '*': 'ask', 'mail.*': 'deny', 'mail.send': 'allow' })).toMatchObject({ exitReason: 'complete', effects: 1 })
+    const denied = await calls({ 'mail.*': 'deny' })
+    expect(denied).toMatchObject({ exitReason: 'complete', effects: 0 })
+    expect(denied.results).toContain('call_denied')
+    expect(await calls({ mail: 'deny' })).toMatchObject({ exitReason: 'complete', effects: 1 })
+  })
+
+  it('may be a function of the call, and asks when it fails', async () => {
+    expect(await calls(({ params }) => (params.to === 'ann' ? 'ask' : 'allow'))).toMatchObject({ exitReason: 'waiting' })
+    expect(await calls(async () => undefined)).toMatchObject({ exitReason: 'complete', effects: 1 })
+    expect(
+      await calls(() => {
+        throw new Error('the rule is broken')
+      }),
+    ).toMatchObject({ exitReason: 'waiting', effects: 0 })
+  })
+
+  it('can not switch off the approval that a tool asks for, and a tool may ask for some calls only', async () => {
+    const world = createWorld()
+    const harness = process(world, [send], { approve: { '*': 'allow' } })
+    expect((await harness.say('Go.')).exitReason).toBe('waiting')
+    const tools = [mail(world, { approval: ({ to }: { to: string }) => to !== 'ann' })]
+    const free = createHarness({ replies: [send, reply.answer('Sent.')], tools })
+    expect((await free.say('Go.')).exitReason).toBe('complete')
+  })
+})
+
+describe('a result that arrives later', () => {
+  it('ends the wait in any process, and its content is the result of the call', async () => {
+    const world = createWorld()
+    const first = process(world, [order])
+    expect(await first.say('Print.')).toMatchObject({ exitReason: 'waiting', waits: [{ kind: 'later', question: 'the printer' }] })
+    const callId = await waitingCall(first)
+    await first.agent.close()
+    const second = process(world, [reply.answer('Printed.')])
+    expect(await second.agent.complete('c1', callId, { ok: true, output: { pages: 12 } })).toBe('recorded')
+    await idle(second)
+    expect(world.effects).toEqual(['print Rome'])
+    expect((await results(second)).join()).toContain('"pages":12')
+    expect((await world.store.head('c1'))?.openTurn).toBe(null)
+    await expectSameReplay(second, world)
+  })
+
+  it('arrives as an event after a followup has settled the call with an interim result', async () => {
+    const world = createWorld()
+    const harness = process(world, [order, reply.answer('Not yet.'), reply.answer('Now it is.')])
+    await harness.say('Print.')
+    const callId = await waitingCall(harness)
+    expect((await harness.say('Is it ready?')).answer).toBe('Not yet.')
+    expect((await results(harness)).join()).toContain('"status":"pending"')
+    expect(await harness.agent.complete('c1', callId, { ok: true, output: { pages: 12 } })).toBe('recorded')
+    expect((await harness.say('And now?')).answer).toBe('Now it is.')
+    expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'event.external')?.text).toContain('"pages":12')
+    expect(world.effects).toEqual(['print Rome'])
+    await expectSameReplay(harness, world)
+  })
+
+  it('fails when it has not arrived in time', async () => {
+    const world = createWorld()
+    const tool = defineTool({
+      id: 'shop.print',
+      description: 'Orders a print.',
+      params: z.object({ title: z.string() }),
+      run: () => later({ expiresAt: new Date(Date.parse(world.clock.now()) + 60_000) }),
+    })
+    const harness = createHarness({
+      clock: world.clock,
+      store: world.store,
+      replies: [order, reply.answer('It did not come.')],
+      tools: [tool],
+    })
+    await harness.say('Print.')
+    expect((await harness.agent.recover()).results).toEqual([])
+    world.clock.advance(60_000)
+    expect((await harness.agent.recover()).results).toMatchObject([{ exitReason: 'complete', answer: 'It did not come.' }])
+    expect((await results(harness)).join()).toContain('result_expired')
+  })
+})
+
+describe('time', () => {
+  it('in which a turn waits does not count for its time limit', async () => {
+    const world = createWorld()
+    const settings = { maxSeconds: 60 }
+    const harness = process(world, [send, reply.answer('Sent.')], { settings })
+    await harness.say('Write to Ann.')
+    world.clock.advance(3_600_000)
+    await harness.agent.decide('c1', await waitingCall(harness), { approved: true })
+    await idle(harness)
+    const closed = (await harness.journal()).findLast(({ type }) => type === 'turn.closed')
+    expect(closed).toMatchObject({ exit_reason: 'complete' })
+    expect(world.effects).toEqual(['mail to ann'])
+    await expectSameReplay(harness, world, { settings })
+  })
+
+  it('ends an approval that has a limit', async () => {
+    const world = createWorld()
+    const harness = process(world, [send, reply.answer('Nobody answered.')], { settings: { approvalSeconds: 60 } })
+    await harness.say('Write to Ann.')
+    const callId = await waitingCall(harness)
+    world.clock.advance(60_000)
+    await expect(harness.agent.decide('c1', callId, { approved: true })).rejects.toMatchObject({ code: 'call.expired' })
+    expect((await harness.agent.recover()).results).toMatchObject([{ answer: 'Nobody answered.' }])
+    expect(world.effects).toEqual([])
+    await expectSameReplay(harness, world)
+  })
+})
+
+interface Row {
+  readonly name: string
+  /** What is done while the call waits. Its answer is the clear answer of the table. */
+  act(harness: Harness, callId: string, world: World): Promise<unknown>
+  readonly answer: unknown
+  readonly effects: readonly string[]
+  readonly result?: string
+  readonly kind?: 'later'
+}
+
+const codeOf = (work: Promise<unknown>) => work.then(String, (error: { code?: string }) => error.code)
+const approve = { approved: true }
+
+const table: readonly Row[] = [
+  {
+    name: 'approve twice',
+    act: async ({ agent }, id) => [await agent.decide('c1', id, approve), await agent.decide('c1', id, approve)],
+    answer: ['recorded', 'known'],
+    effects: ['mail to ann'],
+  },
+  {
+    name: 'approve again after the call has run',
+    async act(harness, id) {
+      const first = await harness.agent.decide('c1', id, approve)
+      await idle(harness)
+      return [first, await harness.agent.decide('c1', id, approve)]
+    },
+    answer: ['recorded', 'known'],
+    effects: ['mail to ann'],
+  },
+  {
+    name: 'refuse after approve',
+    act: async ({ agent }, id) => [await agent.decide('c1', id, approve), await agent.decide('c1', id, { approved: false })],
+    answer: ['recorded', 'known'],
+    effects: ['mail to ann'],
+  },
+  {
+    name: 'approve after refuse',
+    act: async ({ agent }, id) => [await agent.decide('c1', id, { approved: false }), await agent.decide('c1', id, approve)],
+    answer: ['recorded', 'known'],
+    effects: [],
+    result: 'call_refused',
+  },
+  {
+    name: 'approve an unknown call',
+    act: ({ agent }) => codeOf(agent.decide('c1', 'unknown', approve)),
+    answer: 'call.missing',
+    effects: [],
+  },
+  {
+    name: 'approve a call of another conversation',
+    async act({ agent }, id) {
+      await agent.archive.create('c2')
+      return codeOf(agent.decide('c2', id, approve))
+    },
+    answer: 'call.missing',
+    effects: [],
+  },
+  {
+    name: 'approve in a conversation that does not exist',
+    act: ({ agent }, id) => codeOf(agent.decide('c3', id, approve)),
+    answer: 'conversation.missing',
+    effects: [],
+  },
+  {
+    name: 'complete a call that waits for an approval',
+    act: ({ agent }, id) => agent.complete('c1', id, { ok: true, output: 'done by hand' }),
+    answer: 'recorded',
+    effects: [],
+    result: 'done by hand',
+  },
+  {
+    name: 'decide about a call that waits for a late result',
+    act: ({ agent }, id) => codeOf(agent.decide('c1', id, approve)),
+    answer: 'call.settled',
+    effects: ['print Rome'],
+    kind: 'later',
+  },
+  {
+    name: 'complete twice',
+    act: async ({ agent }, id) => [
+      await agent.complete('c1', id, { ok: true, output: 'first' }),
+      await agent.complete('c1', id, { ok: true, output: 'second' }),
+    ],
+    answer: ['recorded', 'known'],
+    effects: ['print Rome'],
+    result: 'first',
+    kind: 'later',
+  },
+  {
+    name: 'complete again after the turn has ended',
+    async act(harness, id) {
+      await harness.agent.complete('c1', id, { ok: true, output: 'first' })
+      await idle(harness)
+      return harness.agent.complete('c1', id, { ok: true, output: 'second' })
+    },
+    answer: 'known',
+    effects: ['print Rome'],
+    result: 'first',
+    kind: 'later',
+  },
+  {
+    name: 'complete with an error',
+    act: ({ agent }, id) => agent.complete('c1', id, { ok: false, error: { code: 'out_of_paper', message: 'No paper.' } }),
+    answer: 'recorded',
+    effects: ['print Rome'],
+    result: 'out_of_paper',
+    kind: 'later',
+  },
+  {
+    name: 'steer while waiting',
+    act: ({ agent }) => agent.steer('c1', 'Never mind, do not.'),
+    answer: true,
+    effects: [],
+    result: 'call_withdrawn',
+  },
+  {
+    name: 'stop while waiting',
+    act: ({ agent }) => agent.stop('c1'),
+    answer: true,
+    effects: [],
+    result: 'call_withdrawn',
+  },
+  {
+    name: 'steer while a late result is awaited',
+    act: ({ agent }) => agent.steer('c1', 'Never mind.'),
+    answer: true,
+    effects: ['print Rome'],
+    result: 'call_withdrawn',
+    kind: 'later',
+  },
+  {
+    name: 'followup while an approval is awaited',
+    async act(harness, id) {
+      const followup = await harness.agent.run('c1', 'And hurry.').result
+      const inbox = (await harness.timeline()).inbox.map(({ text }) => text)
+      await harness.agent.decide('c1', id, approve)
+      return { exitReason: followup.exitReason, inbox }
+    },
+    answer: { exitReason: 'waiting', inbox: ['And hurry.'] },
+    effects: ['mail to ann'],
+  },
+]
+
+describe('a turn that waits causes at most one effect', () => {
+  for (const { name, act, answer, effects, result, kind } of table) {
+    it(name, async () => {
+      const world = createWorld()
+      const harness = process(world, [kind === 'later' ? order : send, reply.answer('One.'), reply.answer('Two.')])
+      expect((await harness.say('Go.')).exitReason).toBe('waiting')
+      expect(await act(harness, await waitingCall(harness), world)).toEqual(answer)
+      await idle(harness)
+      expect(world.effects).toEqual(effects)
+      if (result !== undefined) expect((await results(harness)).join()).toContain(result)
+      const isClosed = (await world.store.head('c1'))?.openTurn === null
+      const isWaiting = (await harness.agent.waiting({ conversationId: 'c1' })).waits.length > 0
+      expect(isClosed).toBe(!isWaiting)
+      await expectSameReplay(harness, world)
+    })
+  }
+})
