@@ -8,7 +8,7 @@ import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
-import { type ApprovalFunction, approvalFunction } from '../tools/approval.ts'
+import { type ApprovalFunction, approvalFunction, forPrograms } from '../tools/approval.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { checkDialect, createSpeech, type Speech } from './dialect.ts'
@@ -114,7 +114,9 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
   const models = observedModels(modelsByRole(parts.model), telemetry)
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
   const builtIn = builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) })
-  const exec = execTools(parts.sandbox, [...builtIn, ...(parts.tools ?? [])], parts.builtIn ?? {}, settings)
+  const approve = parts.approve && approvalFunction(parts.approve)
+  const callable = [...builtIn, ...(parts.tools ?? [])].map((tool) => (approve ? forPrograms(tool, approve) : tool))
+  const exec = execTools(parts.sandbox, callable, parts.builtIn ?? {}, settings)
   const tools = allTools('createAgent', [...builtIn, ...exec], parts.tools)
   const count = parts.tokens ? reliableCounter(parts.tokens, (error) => onProblem({ where: 'tokens', error })) : roughTokens
   const texts = {
@@ -155,7 +157,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     announce:
       parts.announce &&
       createAnnouncer(parts.announce, { timeoutMs: ANNOUNCE_TIMEOUT_MS, onError: (error) => onProblem({ where: 'announce', error }) }),
-    approve: parts.approve && approvalFunction(parts.approve),
+    approve,
     createRenderers: () => createRenderers(count, toolbox.has),
     onEntry: observedEntries(onEntry, telemetry),
     onProblem,

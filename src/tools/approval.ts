@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/json.ts'
 import type { Scope } from '../core/scope.ts'
+import { failed } from './outcome.ts'
 import type { Tool } from './tool.ts'
 
 /** What happens with a call: it runs, a person is asked first, or it is refused. */
@@ -44,4 +45,20 @@ export async function judgeCall(tool: Tool, rule: ApprovalFunction | undefined, 
   if (byRule === 'deny' || tool.approval === undefined) return byRule
   const asks = tool.approval === true || (await tool.approval(call.params, call))
   return asks ? 'ask' : byRule
+}
+
+/**
+ * The tool for programs of the model. A call that the rule does not allow fails, because a program can not wait until a person has decided.
+ */
+export function forPrograms(tool: Tool, rule: ApprovalFunction): Tool {
+  if (!tool.callableFromCode) return tool
+  return {
+    ...tool,
+    async run(params, call) {
+      const { conversationId, origin, scope } = call
+      const asked = { conversationId, turnId: origin.turnId, callId: origin.callId, toolId: tool.id, params: params as JsonObject, scope }
+      if ((await judgeCall(tool, rule, asked)) === 'allow') return tool.run(params, call)
+      return failed('approval_needed', `A person has to decide about calls of ${tool.id}, so programs can not call it. Call it as a tool.`)
+    },
+  }
 }

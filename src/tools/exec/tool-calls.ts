@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { SandboxRequest } from '../../ports/sandbox.ts'
 import { parseDeclaredFiles, stripFileHandles } from '../artifacts/declared.ts'
 import { invoke } from '../invoke.ts'
-import { declaresFiles, mayHoldSources, type OutcomeParts } from '../outcome.ts'
+import { declaresFiles, failed, mayHoldSources, type OutcomeParts } from '../outcome.ts'
 import { poolNumbersOf, withParsedSources, withPoolNumbers } from '../source-numbers.ts'
 import type { Call, Outcome } from '../tool.ts'
 import type { ExecOptions } from './exec-tools.ts'
@@ -46,7 +46,8 @@ export async function callToolFromCode(
   const nested: Call = { ...call, origin, toolId, idempotencyKey: `${call.idempotencyKey}/${number}`, code: undefined }
   const roomy = { ...limits, maxResultBytes: Math.max(limits.maxResultBytes, minResultBytes) }
   const invocation = await invoke(limited, decodeBytes(params) as Readonly<Record<string, unknown>>, nested, roomy)
-  const outcome = withDeclaredFiles(numbered(invocation.outcome, call), call)
+  const returned = invocation.outcome.later ? lateResult : invocation.outcome
+  const outcome = withDeclaredFiles(numbered(returned, call), call)
   const { ok, error, output, report: _none, ...results } = outcome
   return {
     answer: { ok, error: error ? (error as unknown as JsonObject) : null, ret: output ?? null },
@@ -54,6 +55,8 @@ export async function callToolFromCode(
     results,
   }
 }
+
+const lateResult = failed('late_result', 'The result of this call arrives later, and a program can not wait for it.')
 
 /** A program can use larger results than a prompt. */
 const minResultBytes = 10 * 1024 * 1024

@@ -1,22 +1,26 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as pause } from 'node:timers/promises'
-import { type Block, blobRefsOf } from '../../../core/block/index.ts'
+import { type Block, blobRefsOf, toolResultBlock } from '../../../core/block/index.ts'
 import { errorMessage, Failure } from '../../../core/failure.ts'
+import { applyChange } from '../../../core/timeline/apply.ts'
 import { type Bundle, importChanges, parseBundle } from '../../../core/timeline/bundle.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { toPayload } from '../../../core/timeline/payload.ts'
-import type { Timeline } from '../../../core/timeline/timeline.ts'
+import { assignIds, blocksOfTurn, type Timeline } from '../../../core/timeline/timeline.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import { newBlockNumbers, validateChange } from './validate.ts'
 
-/** The whole conversation as one JSON value. `changes` is the whole journal; `timeline` is the result of applying all of them. */
+/** The whole conversation as one JSON value. `journal` has all changes; `current` is the result of applying all of them. */
 export async function exportBundle(
   conversationId: string,
-  changes: readonly Change[],
-  timeline: Timeline,
+  journal: readonly Change[],
+  current: Timeline,
   blobs: BlobStore,
 ): Promise<Bundle> {
+  const ended = endWaitingCalls(current)
+  const changes = [...journal, ...ended]
+  const timeline = ended.reduce(applyChange, current)
   const payload = toPayload(timeline)
   const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, ofTurn]) => turnLogOf(turnId, ofTurn) ?? [])
   const included = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
@@ -34,6 +38,28 @@ export async function exportBundle(
   }
   return { ...bundle, blobs: await inlineBlobs(bundle, blobs) }
 }
+
+/**
+ * The changes that give a result to each call of a turn that waits. A copy of the conversation does not wait, so the calls would stay without
+ * a result there.
+ */
+function endWaitingCalls(timeline: Timeline): readonly Change[] {
+  const { openTurn, lastTs } = timeline
+  if (!openTurn?.waits) return []
+  const blocks = blocksOfTurn(timeline, openTurn.turn_id)
+  const answered = new Set(blocks.flatMap(({ type, call_id }) => (type === 'react.tool.result' ? [call_id] : [])))
+  const calls = blocks.filter(({ type, call_id }) => type === 'react.tool.call' && !answered.has(call_id))
+  const results = calls.map(({ turn_id: turnId, call_id: callId = '', meta, ts }) =>
+    toolResultBlock({ turnId, callId, iteration: meta?.iteration ?? 0, ts: lastTs ?? ts }, { mime: 'application/json', text: notCarriedOver }),
+  )
+  return results.length === 0 ? [] : [{ type: 'blocks.appended', blocks: assignIds(timeline, results) }]
+}
+
+const notCarriedOver = JSON.stringify({
+  ok: false,
+  status: 'error',
+  error: { code: 'not_carried_over', message: 'This conversation is a copy. In the original, the call waits. Here it has no result.' },
+})
 
 /**
  * Returns the changes that import a bundle, and the bytes of the blobs that these changes refer to. The whole bundle is checked; nothing is
