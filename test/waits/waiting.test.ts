@@ -4,7 +4,7 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { replay } from '../../src/agent/replay/replay.ts'
 import type { AgentSettings } from '../../src/agent/settings.ts'
-import { blocksOf } from '../../src/core/timeline/timeline.ts'
+import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
@@ -380,8 +380,45 @@ const table: readonly Row[] = [
   },
 ]
 
+const copied = async ({ agent, store }: Harness, id: string) => {
+  const blocks = blocksOf((await store.loadVisible(id))?.timeline ?? emptyTimeline())
+  const { waits } = await agent.waiting({ conversationId: id })
+  return { waits: waits.length, result: blocks.find(({ type }) => type === 'react.tool.result')?.text?.includes('not_carried_over') }
+}
+
+const copies: readonly Row[] = [
+  {
+    name: 'fork while waiting: a turn that is not finished is not copied, and the original can still be approved',
+    async act({ agent }, id) {
+      return [await codeOf(agent.archive.fork('c1', 'c2')), await agent.decide('c1', id, approve)]
+    },
+    answer: ['change.invalid', 'recorded'],
+    effects: ['mail to ann'],
+  },
+  {
+    name: 'export and import while waiting: the copy does not wait',
+    async act(harness) {
+      const bundle = await harness.agent.archive.exportBundle('c1')
+      await harness.agent.archive.importBundle(bundle, 'c2')
+      expect(JSON.stringify((await harness.agent.archive.exportBundle('c2')).timeline)).toBe(JSON.stringify(bundle.timeline))
+      return copied(harness, 'c2')
+    },
+    answer: { waits: 0, result: true },
+    effects: [],
+  },
+  {
+    name: 'retention while waiting: the conversation stays',
+    async act({ agent, clock }) {
+      clock.advance(1e9)
+      return (await agent.archive.retain({ conversationsIdleSince: clock.now() })).conversations
+    },
+    answer: 0,
+    effects: [],
+  },
+]
+
 describe('a turn that waits causes at most one effect', () => {
-  for (const { name, act, answer, effects, result, kind } of table) {
+  for (const { name, act, answer, effects, result, kind } of [...table, ...copies]) {
     it(name, async () => {
       const world = createWorld()
       const harness = process(world, [kind === 'later' ? order : send, reply.answer('One.'), reply.answer('Two.')])
@@ -396,4 +433,109 @@ describe('a turn that waits causes at most one effect', () => {
       await expectSameReplay(harness, world)
     })
   }
+
+  it('delete while waiting: nothing is left to approve', async () => {
+    const world = createWorld()
+    const harness = process(world, [send])
+    await harness.say('Go.')
+    const callId = await waitingCall(harness)
+    await harness.agent.archive.delete('c1')
+    expect(await codeOf(harness.agent.decide('c1', callId, approve))).toBe('conversation.missing')
+    expect(await harness.agent.waiting()).toEqual({ waits: [] })
+    expect(world.effects).toEqual([])
+  })
+
+  it('complete before the wait is entered: the result is used, and the turn does not wait', async () => {
+    const world = createWorld()
+    const tool = defineTool({
+      id: 'shop.print',
+      description: 'Orders a print.',
+      params: z.object({ title: z.string() }),
+      async run(_params, { origin }) {
+        expect(await harness.agent.complete('c1', origin.callId, { ok: true, output: 'fast' })).toBe('recorded')
+        return later()
+      },
+    })
+    const harness: Harness = createHarness({
+      clock: world.clock,
+      store: world.store,
+      replies: [order, reply.answer('Printed.')],
+      tools: [tool],
+    })
+    expect(await harness.say('Print.')).toMatchObject({ exitReason: 'complete', answer: 'Printed.' })
+    expect((await results(harness)).join()).toContain('fast')
+  })
+
+  it('k processes that answer one approval at once cause one effect', async () => {
+    const world = createWorld()
+    await process(world, [send]).say('Go.')
+    const racers = Array.from({ length: 8 }, () => process(world, [reply.answer('Sent.')]))
+    const [first] = racers
+    const callId = await waitingCall(first as Harness)
+    const answers = await Promise.all(racers.map(({ agent }, n) => agent.decide('c1', callId, { approved: n % 2 === 0 })))
+    for (const racer of racers) await idle(racer)
+    expect(answers.filter((answer) => answer === 'recorded')).toHaveLength(1)
+    expect(world.effects).toEqual(['mail to ann']) // the first racer approves
+    expect((await world.store.head('c1'))?.openTurn).toBe(null)
+    await expectSameReplay(first as Harness, world)
+  })
+})
+
+describe('several calls in one response', () => {
+  const search = ({ effects }: World) =>
+    defineTool({
+      id: 'web.search',
+      description: 'Searches.',
+      params: z.object({ query: z.string() }),
+      parallel: true,
+      run({ query }) {
+        effects.push(`search ${query}`)
+        if (query === 'broken') throw new Error('no connection')
+        return { found: query }
+      },
+    })
+  const together = reply.calls([
+    ['mail.send', { to: 'ann' }],
+    ['web.search', { query: 'rome' }],
+    ['web.search', { query: 'broken' }],
+    ['shop.print', { title: 'Rome' }],
+  ])
+
+  it('each waits by itself: the others run, and the results are in the order of the calls', async () => {
+    const world = createWorld()
+    const tools = [mail(world), print(world), search(world)]
+    const harness = createHarness({ clock: world.clock, store: world.store, replies: [together, reply.answer('All done.')], tools })
+    const { exitReason, waits = [] } = await harness.say('Go.')
+    expect({ exitReason, kinds: waits.map(({ kind }) => kind) }).toEqual({ exitReason: 'waiting', kinds: ['approval', 'later'] })
+    expect(world.effects).toEqual(['search rome', 'search broken', 'print Rome'])
+    expect((await world.store.list({ open: true })).conversations).toEqual([])
+    const [approval, late] = waits.map(({ call_id = '' }) => call_id)
+    await harness.agent.complete('c1', late ?? '', { ok: true, output: 'printed' })
+    await idle(harness)
+    expect((await world.store.list({ open: true })).conversations).toEqual([])
+    expect((await harness.agent.waiting()).waits).toMatchObject([{ kind: 'approval' }])
+    await harness.agent.decide('c1', approval ?? '', approve)
+    await idle(harness)
+    expect(world.effects).toEqual(['search rome', 'search broken', 'print Rome', 'mail to ann'])
+    expect((await results(harness)).map((text) => text.slice(0, 40))).toEqual([
+      expect.stringContaining('sent'),
+      expect.stringContaining('rome'),
+      expect.stringContaining('error'),
+      expect.stringContaining('printed'),
+    ])
+    expect((await world.store.head('c1'))?.openTurn).toBe(null)
+    const replayed = await replay(harness.store, 'c1', { tools })
+    expect(replayed.map(({ divergence }) => divergence)).toEqual([undefined])
+  })
+
+  it('a steer withdraws all of them', async () => {
+    const world = createWorld()
+    const tools = [mail(world), print(world), search(world)]
+    const harness = createHarness({ clock: world.clock, store: world.store, replies: [together, reply.answer('Stopped.')], tools })
+    await harness.say('Go.')
+    await harness.agent.steer('c1', 'Never mind.')
+    await idle(harness)
+    expect((await results(harness)).filter((text) => text.includes('call_withdrawn'))).toHaveLength(2)
+    expect((await world.store.head('c1'))?.openTurn).toBe(null)
+  })
 })

@@ -84,7 +84,7 @@ async function startTurns(
   if (event) await inbox.accept(event)
   const first = start && beginTurn(conversation, firstTurnId, start)
   const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(first?.callerResult.promise)
-  const finished = runQueuedTurns(conversation, first)
+  const finished = runQueuedTurns(conversation, first, takeOffers)
   // A new message is journaled by the turn that it starts. In every other case nothing is left to journal: the inbox has just committed the
   // event, or there is only unfinished work.
   if (start !== reason) journaled.resolve()
@@ -197,7 +197,7 @@ function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { rea
  * Runs the first turn, then one turn for each waiting followup. The caller of a turn gets its result when it is known that a next turn
  * follows. If no turn follows, the caller gets the result after the claim is released.
  */
-async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined): Promise<void> {
+async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined, takeOffers: () => Promise<void>): Promise<void> {
   const { agent, inbox } = conversation
   const stopHeartbeat = startHeartbeat(agent, conversation)
   let last = first
@@ -205,6 +205,7 @@ async function runQueuedTurns(conversation: Conversation, first: RunningTurn | u
     for (;;) {
       const result = await last?.result
       if (result?.exitReason === 'waiting' && last) {
+        await takeOffers()
         if (await inbox.closeWhileWaiting(agent.clock.now())) break
         last = goOn(conversation, result.turnId, last)
         continue

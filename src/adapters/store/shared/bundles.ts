@@ -50,7 +50,10 @@ function endWaitingCalls(timeline: Timeline): readonly Change[] {
   const answered = new Set(blocks.flatMap(({ type, call_id }) => (type === 'react.tool.result' ? [call_id] : [])))
   const calls = blocks.filter(({ type, call_id }) => type === 'react.tool.call' && !answered.has(call_id))
   const results = calls.map(({ turn_id: turnId, call_id: callId = '', meta, ts }) =>
-    toolResultBlock({ turnId, callId, iteration: meta?.iteration ?? 0, ts: lastTs ?? ts }, { mime: 'application/json', text: notCarriedOver }),
+    toolResultBlock(
+      { turnId, callId, iteration: meta?.iteration ?? 0, ts: lastTs ?? ts },
+      { mime: 'application/json', text: notCarriedOver },
+    ),
   )
   return results.length === 0 ? [] : [{ type: 'blocks.appended', blocks: assignIds(timeline, results) }]
 }
