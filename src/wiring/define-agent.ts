@@ -12,7 +12,17 @@ export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in
 export interface AgentDefinition
   extends Pick<
     AgentParts,
-    'tools' | 'toolsFor' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens' | 'attachments' | 'hooks' | 'announce'
+    | 'tools'
+    | 'toolsFor'
+    | 'approve'
+    | 'builtIn'
+    | 'instructions'
+    | 'customisation'
+    | 'settings'
+    | 'tokens'
+    | 'attachments'
+    | 'hooks'
+    | 'announce'
   > {
   /** A setting `model` from a flag, the environment or the configuration file wins over this model. */
   readonly model?: ModelChoice | ModelChoices

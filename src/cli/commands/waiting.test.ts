@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
+import { defineAgent } from '../../wiring/define-agent.ts'
+
+let line: CommandLine
+beforeEach(() => {
+  line = createCommandLine()
+})
+afterEach(() => line.remove())
+
+const plan = reply.call('react.plan', { mode: 'new', steps: ['look'] })
+
+/** The agent of the command line asks before it makes a plan. */
+function askBeforePlans(...replies: readonly Reply[]): void {
+  line.setReplies(...replies)
+  line.settings = { ...line.settings, agent: defineAgent({ approve: { 'react.plan': 'ask' } }) }
+}
+
+it('run exits with 3 when the turn waits, and approve prints the rest of the turn', async () => {
+  askBeforePlans(plan, reply.answer('Planned.'))
+  const { exitCode, errors } = await line.run('run', 'Plan it.', '--conversation', 'c1')
+  expect(exitCode).toBe(3)
+  expect(errors).toContain('? May the agent call react.plan?')
+  const { text } = await line.run('waiting')
+  expect(text).toMatch(/^c1 {2}[0-9a-f]{12} {2}May the agent call react\.plan\?\n.*"steps":\["look"\]/)
+  expect(await line.run('approve', 'c1')).toMatchObject({ exitCode: 0, output: 'Planned.\n' })
+  expect((await line.run('waiting')).text).toBe('nothing waits')
+})
+
+it('run --json ends with a result that says what the turn waits for', async () => {
+  askBeforePlans(plan)
+  const { output } = await line.run('run', 'Plan it.', '--conversation', 'c1', '--json')
+  expect(JSON.parse(output.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+    ...{ type: 'result', ok: false, exit_reason: 'waiting', waits: [{ kind: 'approval' }] },
+  })
+})
+
+it('refuse tells the model why, and a second answer changes nothing', async () => {
+  askBeforePlans(plan, reply.answer('Without a plan, then.'))
+  await line.run('run', 'Plan it.', '--conversation', 'c1')
+  const callId = /[0-9a-f]{12}/.exec((await line.run('waiting', 'c1')).text)?.[0] ?? ''
+  expect(await line.run('refuse', 'c1', '--note', 'Too early.')).toMatchObject({ exitCode: 0, output: 'Without a plan, then.\n' })
+  expect((await line.run('export', 'c1')).output).toContain('Too early.')
+  expect((await line.run('approve', 'c1', callId)).text).toContain('was settled before')
+  expect(await line.run('approve', 'c1')).toMatchObject({ exitCode: 1, text: expect.stringContaining('no call waits') })
+})
+
+it('complete delivers a result in place of the approval, and wrong parameters are refused', async () => {
+  askBeforePlans(plan, reply.answer('Done by hand.'))
+  await line.run('run', 'Plan it.', '--conversation', 'c1')
+  expect((await line.run('approve', 'c1', '--params', '[1]')).exitCode).toBe(2)
+  expect(await line.run('complete', 'c1', '{"by":"hand"}')).toMatchObject({ exitCode: 0, output: 'Done by hand.\n' })
+})
+
+it('a chat asks, and goes on after /approve', async () => {
+  askBeforePlans(plan, reply.answer('Planned.'))
+  const chat = line.start('chat')
+  chat.type('Plan it.')
+  await chat.until('/approve lets it run')
+  chat.type('/approve')
+  await chat.until('Planned.')
+  chat.type('/approve')
+  await chat.until('no call waits for you')
+  chat.type('/quit')
+  expect(await chat.exitCode).toBe(0)
+})
