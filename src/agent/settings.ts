@@ -34,6 +34,11 @@ export interface AgentSettings {
   readonly maxSeconds: number | undefined
   /** How many seconds a call waits for the approval of a person. After this time it counts as refused. Default: without limit. */
   readonly approvalSeconds: number | undefined
+  /**
+   * How many seconds a turn may wait in all for a model provider that accepts no requests and says when to ask again. The turn then waits in
+   * the journal. With 0, such a turn ends with an error.
+   */
+  readonly providerWaitSeconds: number
   /** How many seconds the wrap-up after `maxSeconds` may take. If there is no answer by then, the answer is a fixed text. */
   readonly wrapUpSeconds: number
   /** The highest cost of a turn, in the currency of `priceOf`. Requires `priceOf`. */
@@ -129,6 +134,7 @@ export const defaultAgentSettings: AgentSettings = {
   creditCap: undefined,
   maxSeconds: undefined,
   approvalSeconds: undefined,
+  providerWaitSeconds: 3_600,
   wrapUpSeconds: 30,
   maxMoney: undefined,
   priceOf: undefined,
@@ -180,6 +186,7 @@ const rules: OptionRules<AgentSettings> = {
   maxRounds: optional(wholeNumberFrom(1)),
   creditCap: optional(numberFrom(0)),
   maxSeconds: optional(numberFrom(0)),
+  providerWaitSeconds: optional(numberFrom(0, 1e9)),
   approvalSeconds: optional(numberFrom(1, 1e9)),
   wrapUpSeconds: optional(numberFrom(0, Math.floor(MAX_TIMER_MS / 1000))),
   maxMoney: optional(numberFrom(0)),

@@ -4,6 +4,7 @@ import { isKnownEvent } from '../../core/timeline/timeline.ts'
 import type { ConversationInfo, OfferOutcome, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing } from '../deletion.ts'
+import { MAX_TIMER_MS } from '../settings.ts'
 import { isBusy, isLost } from './claim.ts'
 import type { RunningConversation } from './context.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
@@ -53,6 +54,19 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     } finally {
       watched.delete(conversationId)
     }
+  }
+
+  /** Resumes a turn that waits for a model provider, if this process still runs at that time. Other waits end when something arrives. */
+  function resumeWhenDue({ conversationId, waits, dueAt }: ConversationInfo): void {
+    if (dueAt === null || !waits.some(({ kind }) => kind === 'provider')) return
+    const due = Math.max(0, Date.parse(dueAt) - Date.parse(agent.clock.now()))
+    const resume = async () => {
+      await sleep(Math.min(due, MAX_TIMER_MS), undefined, { ref: false, signal: closed.signal })
+      if (!local.isActive(conversationId)) await tryToStart(conversationId)
+    }
+    resume().catch((error: unknown) => {
+      if (!closed.signal.aborted) onProblem({ where: 'recover', error })
+    })
   }
 
   async function tryToStart(conversationId: string): Promise<void> {
@@ -108,12 +122,16 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
       return outcome === 'refused' ? false : (outcome ?? 'accepted')
     },
 
-    /** Called when this process has released the claim of a conversation. Continues the conversation if an offer came too late for it. */
+    /**
+     * Called when this process has released the claim of a conversation. Continues the conversation if an offer came too late for it, and
+     * later if its turn waits for a model provider.
+     */
     resumeIfOffered(conversationId: string): void {
       if (closed.signal.aborted) return
       store.head(conversationId).then(
         (head) => {
           if (head && head.offers > 0) void takeOverWhenFree(conversationId)
+          else if (head) resumeWhenDue(head)
         },
         (error: unknown) => {
           if (!closed.signal.aborted && !isClosedStore(error)) onProblem({ where: 'offers', error })

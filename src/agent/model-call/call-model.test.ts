@@ -61,7 +61,7 @@ describe('a provider that fails', () => {
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
     expect(await turn.result).toMatchObject({ exitReason: 'steer' })
     expect(patient.model.left).toBe(1) // `retryDelaysMs` is 0 in this test, so only the pause that the provider asked for delays the retry
-    const hopeless = createTestHarness([limited(3_600), reply.answer('never asked for')])
+    const hopeless = createTestHarness([limited(7_200), reply.answer('never asked for')]) // longer than `providerWaitSeconds`
     expect((await hopeless.say('Do it.')).answer).toMatch(/takes no more requests from us for now/)
     expect(hopeless.model.left).toBe(1)
   })

@@ -18,6 +18,7 @@ import type { AgentSettings } from '../settings.ts'
 import { isSecondActionOutcome, withAttempt } from '../turn/closing.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
 import { withUnfinished } from '../turn/interruption.ts'
+import { endProviderWait } from '../turn/provider-wait.ts'
 import { handleLastResponse, handleResponse, nextRound, openProgress, type Progress, type RoundResult } from '../turn/round.ts'
 import { repairsOfRound } from '../turn/several-calls.ts'
 import { startWithTitle } from '../turn/title.ts'
@@ -43,6 +44,8 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   const progress = restoreProgress(opened, turnId, entries, agent.settings, (response) => shownAnswerOf(turn, response))
   const pending = callsWithoutResult(timeline, turnId)
   if (pending.length > 0) return goOnOrWait(turn, await settlePendingCalls(turn, progress, pending, entries.changes))
+  const waiting = timeline.openTurn?.waits && (await endProviderWait(turn, progress))
+  if (waiting) return waiting
   const response = responseWithoutBlocks(turnId, entries.changes)
   if (response) return handleJournaledResponse(turn, progress, response)
   return needsTitle(timeline, turnId, entries.changes) ? startWithTitle(turn, progress) : { kind: 'next', progress }

@@ -20,6 +20,7 @@ import type { CallDecision, FinalDecision } from '../../core/decision/decision.t
 import { isPlainTextViolation } from '../../core/decision/early-check.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
 import { isSameAnswer } from '../../core/decision/same-answer.ts'
+import type { ServiceError } from '../../core/model-event.ts'
 import type { ReachedLimit, Wait } from '../../core/timeline/change.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
@@ -33,6 +34,7 @@ import type { ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
 import { checkTurnBudget, limitWrapUpTime, reachedLimits } from './limits.ts'
+import { waitForProvider } from './provider-wait.ts'
 import { readResponseDecision } from './read-decision.ts'
 import type { ExitReason } from './result.ts'
 import { runSeveralCalls } from './several-calls.ts'
@@ -85,7 +87,7 @@ const callSettings = ({ agent: { settings } }: Turn, { wrapUp }: Progress): Mode
  */
 export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): RoundResult | Promise<RoundResult> {
   const { error, raw } = call.response
-  if (error && raw === '') return ended(progress, endForServiceError(origin, call, error))
+  if (error && raw === '') return endOrWait(turn, progress, origin, call, error)
   const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, callSettings(turn, progress).maxTokens)
   if (!decision) return rejectResponse(turn, progress, origin, call, notices, kept)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
@@ -102,6 +104,10 @@ export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrig
   }
   const admitted = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
   return callTool(turn, { progress, admitted }, origin, call, decision, notices)
+}
+
+async function endOrWait(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, error: ServiceError): Promise<RoundResult> {
+  return (await waitForProvider(turn, progress, error)) ?? ended(progress, endForServiceError(origin, call, error))
 }
 
 async function callTool(
