@@ -45,7 +45,7 @@ export {
 export type { BuiltInOptions } from './agent/tools.ts'
 export type { ExitReason, TurnResult, TurnTimings } from './agent/turn/result.ts'
 export type { ToolsFor, TurnChoices, TurnToOffer } from './agent/turn/turn-options.ts'
-export type { Completion, Decision, Recorded, Waiting, WaitingPage, WaitingQuery, WaitingTurns } from './agent/waiting.ts'
+export type { CompleteOptions, Completion, Decision, Recorded, Waiting, WaitingPage, WaitingQuery, WaitingTurns } from './agent/waiting.ts'
 export type { BlobRef, Block, Digest, Draft, Meta } from './core/block/index.ts'
 export type { CacheFinding } from './core/cache/lint.ts'
 export type { ContractedFile } from './core/contract/contract.ts'

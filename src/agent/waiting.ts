@@ -2,7 +2,7 @@ import type { Block } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { isObject, type JsonObject, parseJson } from '../core/json.ts'
 import { expects, filledText, flag, group, numberFrom, optional, text } from '../core/options.ts'
-import type { StoredOutcome } from '../core/timeline/change.ts'
+import type { StoredOutcome, Wait } from '../core/timeline/change.ts'
 import { isKnownEvent } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ConversationStore, OfferedEvent } from '../ports/store.ts'
@@ -11,6 +11,7 @@ import type { Problem } from './agent-context.ts'
 import { isBusy, isLost } from './conversation/claim.ts'
 import type { RunningConversations } from './conversation/running.ts'
 import { check } from './message.ts'
+import { hashToken } from './turn/completion-token.ts'
 import { completionId, decisionId, isExpired } from './turn/wait-events.ts'
 import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
 
@@ -32,6 +33,12 @@ export type Completion =
   | { readonly ok: true; readonly output?: unknown }
   | { readonly ok: false; readonly error: Pick<ToolError, 'code' | 'message'> & Partial<ToolError> }
 
+/** Options of `Agent.complete`. */
+export interface CompleteOptions {
+  /** The token that the tool got from `call.completionToken()`. Pass it if the result comes from a system that has no other right. */
+  readonly token?: string
+}
+
 /** What became of a decision or a late result. `known`: an earlier one was recorded for this call, and only the first counts. */
 export type Recorded = 'recorded' | 'known'
 
@@ -45,9 +52,10 @@ export interface WaitingTurns {
   decide(conversationId: string, callId: string, decision: Decision): Promise<Recorded>
   /**
    * Delivers the result of a call whose tool returned `later(…)`. It is accepted for every call without a result, also while the tool runs.
-   * If the turn has gone on without the result, the model gets it as an event. Throws `call.missing` and `call.settled`.
+   * If the turn has gone on without the result, the model gets it as an event. Throws `call.missing` and `call.settled`, and
+   * `call.refused` if there is a `token` and it does not belong to this call.
    */
-  complete(conversationId: string, callId: string, outcome: Completion): Promise<Recorded>
+  complete(conversationId: string, callId: string, outcome: Completion, options?: CompleteOptions): Promise<Recorded>
   /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
   waiting(query?: WaitingQuery): Promise<WaitingPage>
 }
@@ -113,8 +121,10 @@ export function createWaitingTurns({ store, clock, conversations, onProblem }: W
       return record(conversationId, { event_id: decisionId(callId), kind: 'decision', ts, text: note, payload })
     },
 
-    async complete(conversationId, callId, outcome) {
-      await headOf(store, conversationId)
+    async complete(conversationId, callId, outcome, options = {}) {
+      const { token } = checkCompleteOptions(options)
+      const { waits } = await headOf(store, conversationId)
+      if (token !== undefined) checkToken(token, waits, callId)
       const blocks = await callOf(conversationId, callId)
       const event: OfferedEvent = {
         event_id: completionId(callId),
@@ -144,6 +154,13 @@ const isPending = (result: unknown): boolean => isObject(result) && result.statu
 const storedCompletion = (outcome: Completion): StoredOutcome =>
   outcome.ok ? { ok: true, ...(outcome.output !== undefined && { output: outcome.output }) } : { ok: false, error: { ...outcome.error } }
 
+function checkToken(token: string, waits: readonly Wait[], callId: string): void {
+  const expected = waits.find(({ call_id }) => call_id === callId)?.token_sha256
+  if (expected !== undefined && expected === hashToken(token)) return
+  throw new Failure('call.refused', 'the token does not belong to a call that waits for its result')
+}
+
+const checkCompleteOptions = check<CompleteOptions>('complete', { token: optional(text) })
 const checkDecision = check<Decision>(
   'decide',
   {

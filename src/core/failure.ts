@@ -7,6 +7,7 @@ export type FailureCode =
   | 'bundle.invalid'
   | 'call.expired'
   | 'call.missing'
+  | 'call.refused'
   | 'call.settled'
   | 'change.invalid'
   | 'conversation.busy'

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { userKey } from '../core/scope.ts'
 import type { Authenticate } from './auth/authenticate.ts'
+import { completionCaller, hasCompletionToken } from './auth/completion-token.ts'
 import { requireOperator } from './auth/viewer.ts'
 import { allowOrigins } from './cors.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
@@ -74,6 +75,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   app.use(async (c, next) => {
     const result = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
     if (result.ok) c.set('caller', result.caller)
+    else if (hasCompletionToken(c.req)) c.set('caller', completionCaller)
     else if (!isPublicPath(c.req.path) || (result.code !== 'token.refused' && result.code !== 'auth.unavailable')) {
       const more = result.status === 503 ? { ...retrySoon, cause: result.cause } : wwwAuthenticate(result.status)
       throw new RequestProblem(result.status, result.code, result.title, more)

@@ -39,6 +39,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'bundle.invalid': 422,
   'call.expired': 410,
   'call.missing': 404,
+  'call.refused': 403,
   'call.settled': 409,
   'change.invalid': 422,
   'conversation.busy': 409,

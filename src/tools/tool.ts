@@ -124,6 +124,11 @@ export interface Call {
    * Reports an error to the operator. Use it for errors that the model must not read, for example because they contain host names or paths.
    */
   onProblem?(problem: { readonly where: string; readonly error: unknown }): void
+  /**
+   * A token with which another system can deliver the result of this call once, after the tool has returned `later(…)`. It needs no other
+   * right. Missing when a program of the model makes the call.
+   */
+  completionToken?(): Promise<string>
 }
 
 /** Read access to the journal of one conversation. */

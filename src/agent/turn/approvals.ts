@@ -6,6 +6,7 @@ import type { LateResult, Outcome, Tool } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { CheckedCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
+import { waitOf } from './wait-events.ts'
 
 /** Whether somebody must decide about the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */
 export const mayNeedApproval = ({ approve }: TurnServices, tool: Tool | undefined): boolean =>
@@ -56,12 +57,14 @@ export async function enterLateResult(
   { note, expiresAt }: LateResult,
   active: boolean,
 ): Promise<void> {
+  const { token_sha256: token } = waitOf(turn.conversation.ledger.timeline, { callId }) ?? {}
   const wait: Wait = {
     wait_id: `complete-${callId}`,
     kind: 'later',
     call_id: callId,
     ...(note !== undefined && { question: note }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    ...(token !== undefined && { token_sha256: token }),
   }
   await turn.conversation.ledger.commit(waitingChange(turn, [wait], active))
 }

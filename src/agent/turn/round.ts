@@ -134,12 +134,13 @@ async function callTool(
   return afterCalls(turn, await runToolCall(turn, admitted, { origin, tool, params: checked.params, code, notes }, timeline))
 }
 
-async function afterCalls(turn: Turn, after: Progress): Promise<RoundResult> {
-  const next = turn.conversation.ledger.timeline.openTurn?.waits
-    ? await goOnOrWait(turn, after)
-    : { kind: 'next' as const, progress: after }
-  return next.kind === 'next' && repairsExhausted(next.progress.repairs) ? ended(next.progress, tooManyViolations) : next
+function afterCalls(turn: Turn, progress: Progress): RoundResult | Promise<RoundResult> {
+  if (turn.conversation.ledger.timeline.openTurn?.waits) return goOnOrWait(turn, progress).then(unlessExhausted)
+  return unlessExhausted({ kind: 'next', progress })
 }
+
+const unlessExhausted = (next: RoundResult): RoundResult =>
+  next.kind === 'next' && repairsExhausted(next.progress.repairs) ? ended(next.progress, tooManyViolations) : next
 
 /**
  * Commits the response with notices that tell the model which rules it broke. No tool runs. `kept` is an answer in the response that the

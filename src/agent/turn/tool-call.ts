@@ -35,6 +35,7 @@ import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { enterLateResult } from './approvals.ts'
+import { completionToken } from './completion-token.ts'
 import { emitExecEnd, emitExecStart } from './exec-status.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
@@ -169,12 +170,13 @@ function invokeTool(
 
 /** What the tool of a call gets besides its parameters. */
 export function callOf(
-  { turnId, agent, conversation, workspace }: Turn,
+  turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
   { origin, tool, code }: CheckedCall,
   seen: Timeline,
   signal: AbortSignal,
 ): Call {
+  const { turnId, agent, conversation, workspace } = turn
   const { conversationId, scope, records, renderers } = conversation
   const slice = () => renderers.renderer.slice(seen, turnId)
   return {
@@ -198,14 +200,12 @@ export function callOf(
     workspace: workspace.open,
     blobs: conversation.blobs,
     onProblem: agent.onProblem,
+    completionToken: completionToken(turn, origin),
     ...(agent.toolbox.offers && { offers: agent.toolbox.offers }),
   }
 }
 
-interface NumberedOutcome {
-  readonly outcome: Outcome
-  readonly numbers?: PoolNumbers | undefined
-}
+type NumberedOutcome = { readonly outcome: Outcome; readonly numbers?: PoolNumbers | undefined }
 
 /**
  * The outcome with its sources parsed, and with the SIDs that these sources have or get in the pool. Built-in tools return sources that

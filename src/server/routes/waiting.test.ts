@@ -97,6 +97,60 @@ describe('the routes for turns that wait', () => {
   })
 })
 
+describe('the token of a call', () => {
+  async function withToken() {
+    let token = ''
+    const order = defineTool({
+      id: 'shop.print',
+      description: 'Orders a print.',
+      params: z.object({}),
+      async run(_params, call) {
+        token = (await call.completionToken?.()) ?? ''
+        return later()
+      },
+    })
+    const replies = [reply.call('shop.print'), reply.answer('Printed.')]
+    const { server, store } = await openServer({ replies, tools: [order], server: { auth: bearer } })
+    const user = createClient({ baseUrl: server.url, token: tokenOf({ sub: 'ann', tenant: 't', project: 'p' }) })
+    await user.conversations.create({ id: 'c1' })
+    await user.send('c1', 'Print.')
+    const callId = (await viewWhen(user, 'c1', parked)).turns[0]?.waits[0]?.call_id ?? ''
+    const deliver = async (given: string, call = callId, conversation = 'c1') => {
+      const response = await fetch(`${server.url}/v1/conversations/${conversation}/calls/${call}/completion`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-completion-token': given },
+        body: JSON.stringify({ ok: true, output: 'printed' }),
+      })
+      return [response.status, ((await response.json()) as { code?: string }).code]
+    }
+    return { token, callId, deliver, user, server, store }
+  }
+
+  it('delivers the result once, without another right, and is stored as a hash only', async () => {
+    const { token, deliver, user, store } = await withToken()
+    const key = (await store.list({ waits: true })).conversations[0]?.conversationId ?? ''
+    const journal: unknown[] = []
+    for await (const entry of store.readJournal(key, { after: 0 })) journal.push(entry)
+    expect(JSON.stringify(journal)).not.toContain(token)
+    expect(await deliver(token)).toEqual([202, undefined])
+    expect((await viewWhen(user, 'c1', answered)).turns).toMatchObject([{ answers: [{ text: 'Printed.' }] }])
+    expect(await deliver(token)).toEqual([403, 'call.refused'])
+  })
+
+  it('is refused for other calls and conversations, and gives no other right', async () => {
+    const { token, callId, deliver, user, server } = await withToken()
+    const [conversation, , secret] = token.split('.')
+    for (const wrong of ['x', `${token}0`, `${conversation}.${callId}.0`, `.${callId}.${secret}`])
+      expect((await deliver(wrong))[0]).toBe(403)
+    expect((await deliver(token, 'other'))[0]).toBe(403)
+    expect((await deliver(token, callId, 'c2'))[0]).toBe(403)
+    for (const path of ['/v1/waiting', '/v1/conversations/c1/timeline']) {
+      expect((await fetch(`${server.url}${path}`, { headers: { 'x-completion-token': token } })).status).toBe(401)
+    }
+    expect((await user.waiting()).waits).toHaveLength(1)
+  })
+})
+
 describe('a stream of one turn', () => {
   it('ends with an approval request for an AI SDK client when the turn waits', async () => {
     const { client, server } = await openServer({ replies: [send, reply.answer('Sent.')], tools: [mail()] })

@@ -1,9 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import { conversationOfToken } from '../../agent/turn/completion-token.ts'
 import type { Completion, Decision, Waiting } from '../../agent/waiting.ts'
 import { CompletionBody, DecisionBody, RecordedView, WaitList, WaitQuery, type WaitView } from '../../core/api/waiting.ts'
 import { readToolCall } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
 import { conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
+import { completionTokenHeader } from '../auth/completion-token.ts'
 import { blocksFor, requireOperator } from '../auth/viewer.ts'
 import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import { json, problems, withBody } from './openapi.ts'
@@ -13,7 +16,7 @@ const callParams = z.object({ id: z.string(), call: z.string() })
 
 /**
  * Routes for turns that wait. The user of a conversation may decide about a call, unless its tool asks for an operator. Late results are
- * accepted from operators.
+ * accepted from operators, and from systems with the token of the call in a header.
  */
 export function waitingRoutes({ agent, settings }: ServerParts): App {
   function viewOf(c: Context<Env>, { call, conversationId, turnId, wait_id, kind, ...wait }: Waiting): WaitView {
@@ -87,14 +90,21 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
       createRoute({
         method: 'post',
         path: '/v1/conversations/{id}/calls/{call}/completion',
-        summary: 'Deliver the late result of a call; for operators',
+        summary: 'Deliver the late result of a call; for operators, or with the token of the call',
         request: { params: callParams, ...withBody(CompletionBody) },
         responses: { 202: json(RecordedView, 'the result is stored'), ...problems(400, 401, 403, 404, 409) },
       }),
       async (c) => {
-        requireOperator(c)
         const completion = c.req.valid('json') as Completion // the schema has the same fields
-        return c.json({ status: await agent.complete(conversationKeyOf(c), c.req.valid('param').call, completion) }, 202)
+        const { id, call } = c.req.valid('param')
+        const token = c.req.header(completionTokenHeader)
+        if (token === undefined) {
+          requireOperator(c)
+          return c.json({ status: await agent.complete(conversationKeyOf(c), call, completion) }, 202)
+        }
+        const key = conversationOfToken(token)
+        if (key === undefined || parseConversationKey(key).name !== id) throw new Failure('call.refused', 'the token is for another call')
+        return c.json({ status: await agent.complete(key, call, completion, { token }) }, 202)
       },
     ) as App
 }

@@ -43,7 +43,8 @@ export async function callToolFromCode(
   const limited = { ...tool, timeoutMs: tool.timeoutMs ?? defaultTimeoutMs }
   // Tools name their files by the id of the call, so each call of a program has its own.
   const origin = { ...call.origin, callId: `${call.origin.callId}-${number}` }
-  const nested: Call = { ...call, origin, toolId, idempotencyKey: `${call.idempotencyKey}/${number}`, code: undefined }
+  const { completionToken: _token, ...context } = call // a program can not wait for a late result
+  const nested: Call = { ...context, origin, toolId, idempotencyKey: `${call.idempotencyKey}/${number}`, code: undefined }
   const roomy = { ...limits, maxResultBytes: Math.max(limits.maxResultBytes, minResultBytes) }
   const invocation = await invoke(limited, decodeBytes(params) as Readonly<Record<string, unknown>>, nested, roomy)
   const returned = invocation.outcome.later ? lateResult : invocation.outcome

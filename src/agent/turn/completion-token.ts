@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import type { BlockOrigin } from '../../core/block/index.ts'
+import { waitingChange } from './approvals.ts'
+import type { Turn } from './turn.ts'
+
+/**
+ * Makes the function with which a tool gets the token of its call. With the token, another system can deliver the result of the call once,
+ * without any other right. Only the hash of the token is stored. The token names the conversation and the call.
+ */
+export function completionToken(turn: Turn, { callId }: BlockOrigin): () => Promise<string> {
+  const { agent, conversation } = turn
+  let made: Promise<string> | undefined
+  const make = async (): Promise<string> => {
+    const token = `${Buffer.from(conversation.conversationId).toString('base64url')}.${callId}.${agent.clock.randomHex(48)}`
+    const wait = {
+      wait_id: `complete-${callId}`,
+      kind: 'later' as const,
+      call_id: callId,
+      token_sha256: hashToken(token),
+      running: true as const,
+    }
+    await conversation.ledger.commit(waitingChange(turn, [wait], true))
+    return token
+  }
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+/** The conversation that a token names. Undefined when the text is no token. The token is not checked. */
+export function conversationOfToken(token: string): string | undefined {
+  const [encoded = '', callId, secret] = token.split('.')
+  return callId && secret && encoded !== '' ? Buffer.from(encoded, 'base64url').toString() : undefined
+}

@@ -1,0 +1,25 @@
+import type { HonoRequest } from 'hono'
+import type { Caller } from './authenticate.ts'
+
+/** The header with the token of a call, with which another system delivers its late result. */
+export const completionTokenHeader = 'x-completion-token'
+
+/** Whether a path is `/v1/conversations/:id/calls/:call/completion`. */
+function isCompletionPath(path: string): boolean {
+  const [root, version, conversations, , calls, , completion, ...more] = path.split('/')
+  return (
+    root === '' &&
+    version === 'v1' &&
+    conversations === 'conversations' &&
+    calls === 'calls' &&
+    completion === 'completion' &&
+    more.length === 0
+  )
+}
+
+/** Whether a request without a valid access token delivers a late result with the token of its call. The route checks this token. */
+export const hasCompletionToken = (request: Pick<HonoRequest, 'method' | 'path' | 'header'>): boolean =>
+  request.method === 'POST' && isCompletionPath(request.path) && request.header(completionTokenHeader) !== undefined
+
+/** The caller of such requests. It owns no conversation and has no role. All of them share one rate limit. */
+export const completionCaller: Caller = { scope: { tenant: 'late-results', project: 'late-results', user: 'late-results' }, roles: [] }
