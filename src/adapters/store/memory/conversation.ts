@@ -17,6 +17,8 @@ export interface MemoryConversation {
   entries: Entry[]
   /** The offers by event id, in the order in which they were offered. */
   readonly offers: Map<string, MemoryOffer>
+  /** The event ids of the offers that were not taken. */
+  readonly openOffers: Set<string>
   /** The times of the first entries, in the order of `entries`. `timesOf` computes the times of later entries when they are needed. */
   times: string[]
   /**
@@ -36,6 +38,7 @@ export const newConversation = (): MemoryConversation => ({
   info: emptyInfo,
   entries: [],
   offers: new Map(),
+  openOffers: new Set(),
   times: [],
   firstVersions: new Map(),
   indexedEntries: 0,

@@ -10,29 +10,33 @@ export interface MemoryOffer {
   readonly taken?: { readonly outcome: OfferOutcome; readonly at: string }
 }
 
-const openOffers = ({ offers }: MemoryConversation) => [...offers.values()].filter(({ taken }) => taken === undefined)
-
-function countOffers(conversation: MemoryConversation): void {
-  conversation.info = { ...conversation.info, offers: openOffers(conversation).length }
+function countOpenOffers(conversation: MemoryConversation): void {
+  conversation.info = { ...conversation.info, offers: conversation.openOffers.size }
 }
 
 export function addOffer(conversation: MemoryConversation, change: MemoryOffer['change']): void {
   conversation.offers.set(change.event.event_id, { change })
-  countOffers(conversation)
+  conversation.openOffers.add(change.event.event_id)
+  countOpenOffers(conversation)
 }
 
 /** The oldest offers that were not taken, as copies, because the caller may modify them. */
-export const readOpenOffers = (conversation: MemoryConversation): readonly OfferedEvent[] =>
-  openOffers(conversation)
-    .slice(0, OFFERS_PER_READ)
-    .map(({ change }) => structuredClone(offeredEvent(change)))
+export function readOpenOffers({ offers, openOffers }: MemoryConversation): readonly OfferedEvent[] {
+  const found: OfferedEvent[] = []
+  for (const eventId of openOffers) {
+    const offer = offers.get(eventId)
+    if (offer) found.push(structuredClone(offeredEvent(offer.change)))
+    if (found.length === OFFERS_PER_READ) break
+  }
+  return found
+}
 
 export function takeOffers(conversation: MemoryConversation, takes: readonly TakenOffer[], at: string): void {
   for (const { eventId, outcome } of takes) {
     const offer = conversation.offers.get(eventId)
-    if (offer && offer.taken === undefined) conversation.offers.set(eventId, { ...offer, taken: { outcome, at } })
+    if (offer && conversation.openOffers.delete(eventId)) conversation.offers.set(eventId, { ...offer, taken: { outcome, at } })
   }
-  countOffers(conversation)
+  countOpenOffers(conversation)
 }
 
 /** Removes the offers that were taken before this time. Returns their changes. */

@@ -24,7 +24,7 @@ const ENTRIES_PER_STEP = 1_000
 /**
  * Deletes conversations in steps. Each step is a transaction, and every step can be repeated, so a deletion can be finished after a crash:
  *
- *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ entries ─▶ index and row ─▶ empty the log
+ *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ entries, offers ─▶ index and row ─▶ empty the log
  *
  * Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears between the check and the
  * commit.
@@ -45,6 +45,9 @@ export function createDeleter(database: Database, conversations: Conversations, 
   const deleteReferences = database.writeStatement('DELETE FROM blob_refs WHERE sha256 = ? AND conversation = ?')
   const deleteSomeEntries = database.writeStatement(
     `DELETE FROM journal WHERE entry IN (SELECT entry FROM journal WHERE ${ENTRIES_AFTER} LIMIT ${ENTRIES_PER_STEP})`,
+  )
+  const deleteSomeOffers = database.writeStatement(
+    `DELETE FROM offers WHERE number IN (SELECT number FROM offers WHERE conversation = ? LIMIT ${ENTRIES_PER_STEP})`,
   )
   const deleteRow = database.writeStatement('DELETE FROM conversations WHERE key = ?')
   const setFreedText = database.writeStatement("UPDATE counters SET value = ? WHERE name = 'freed_text'")
@@ -83,8 +86,9 @@ export function createDeleter(database: Database, conversations: Conversations, 
         found = some?.found ?? 0
       }
       while (await step(deletion, () => deleteSomeEntries.run(key, 0))) {}
+      while (await step(deletion, () => deleteSomeOffers.run(key))) {}
       await step(deletion, () => {
-        deleteRow.run(key) // foreign keys delete the rows of the index and the offers
+        deleteRow.run(key) // foreign keys delete the rows of the index
         setFreedText.run(1)
       })
       return removed

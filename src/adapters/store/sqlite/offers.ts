@@ -27,8 +27,9 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
   const setTaken = database.writeStatement(
     'UPDATE offers SET outcome = ?, taken_at = ? WHERE conversation = ? AND event = ? AND outcome IS NULL',
   )
-  const countOffers = database.writeStatement(
-    `UPDATE conversations SET offers = (SELECT nullif(count(*), 0) FROM offers WHERE conversation = ?1 AND outcome IS NULL) WHERE key = ?1`,
+  // the offers are not counted again, because then each of many offers would take longer than the one before
+  const changeCount = database.writeStatement(
+    'UPDATE conversations SET offers = nullif(max(coalesce(offers, 0) + ?2, 0), 0) WHERE key = ?1',
   )
   const notTaken = database.readStatement<{ number: number; body: string }>(
     `SELECT number, body FROM offers WHERE conversation = (SELECT key FROM conversations WHERE id = ? AND deleted_at IS NULL)
@@ -50,7 +51,7 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
     const inserted = insert.get(row.key, event, body)
     if (!inserted) return 'known'
     for (const sha256 of hashes) insertReference.run(row.key, -inserted.number, sha256)
-    countOffers.run(row.key)
+    changeCount.run(row.key, 1)
     return 'offered'
   }
 
@@ -95,8 +96,9 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
 
     /** Marks offers as taken. Call it inside `database.write`. */
     take(conversation: number, takes: readonly TakenOffer[], now: string): void {
-      for (const { eventId, outcome } of takes) setTaken.run(outcome, now, conversation, eventId)
-      countOffers.run(conversation)
+      let taken = 0
+      for (const { eventId, outcome } of takes) taken += setTaken.run(outcome, now, conversation, eventId)
+      if (taken > 0) changeCount.run(conversation, -taken)
     },
 
     /** Removes offers that were taken before this time. Returns their number and their blobs. Call it inside `database.write`. */
