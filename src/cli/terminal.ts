@@ -112,3 +112,14 @@ export async function withProgress<T>(
     errors.write('\r\x1b[K')
   }
 }
+
+const TIMER_MS = 60_000
+
+/**
+ * Keeps the process running until the returned function is called. A command that waits for a turn of another process needs this, because
+ * Node ends a process that only waits for promises.
+ */
+export function keepProcessRunning(): () => void {
+  const timer = setInterval(() => {}, TIMER_MS)
+  return () => clearInterval(timer)
+}

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { serverSentEvents } from '../../src/client/server-sent-events.ts'
-import { newServerFolder, runDaybook, startCommandServer, startServer, stopServers, tryDaybook } from '../support/crash/start-server.ts'
+import {
+  newServerFolder,
+  pipeToDaybook,
+  runDaybook,
+  startCommandServer,
+  startServer,
+  stopServers,
+  tryDaybook,
+} from '../support/crash/start-server.ts'
 import { holdFile, steps } from '../support/crash/step-model.ts'
 
 const leaving: AbortController[] = []
@@ -192,6 +200,14 @@ describe('a terminal and a server on one folder', () => {
     release()
     expect((await printed).trim()).toBe(answer)
     expect(await messagesIn(client)).toEqual(['Do all of it.', 'Me, too.'])
+  }, 60_000)
+
+  it('`daybook chat` joins the turn that the server runs, and waits for the answer to its message', async () => {
+    const { folder, stream, release } = await busyServer()
+    const chat = pipeToDaybook('Me, too.\n', 'chat', '--conversation', 'c1', ...inFolder(folder))
+    await expect.poll(() => stream.has('Me, too.'), waiting).toBe(true)
+    release()
+    expect(await chat).toEqual({ code: 0, output: expect.stringContaining(answer) })
   }, 60_000)
 
   it('`daybook steer`, `stop` and `send` reach the turn that the server runs, and `send` a server that runs none', async () => {

@@ -14,6 +14,10 @@ export interface Chat {
   readonly folder: string
   exit(how: ChatExit): void
   running: boolean
+  /** The event ids of messages of this chat that no turn has read yet. */
+  readonly unread: Set<string>
+  /** The event ids that turns have read since the chat was opened. */
+  readonly read: Set<string>
   /** Whether Ctrl-C was pressed since the last message or the last end of a turn. If so, Ctrl-C leaves the chat. */
   interrupted: boolean
   /** The files that are sent with the next message. */
@@ -111,7 +115,8 @@ async function submitMessage(chat: Chat, text: string): Promise<void> {
   Object.assign(chat, { running: true, interrupted: false, attached: [] })
   chat.screen.hidePrompt()
   try {
-    await chat.session.conversation.submit(text, before.attached)
+    const { eventId } = await chat.session.conversation.submit(text, before.attached)
+    if (!chat.read.has(eventId)) chat.unread.add(eventId)
   } catch (error) {
     Object.assign(chat, before) // the message was not accepted, so restore the state
     throw error

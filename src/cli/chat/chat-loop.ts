@@ -6,7 +6,7 @@ import { timelineIfExists } from '../conversation-client.ts'
 import { describeError } from '../errors.ts'
 import { markdownFor } from '../markdown.ts'
 import type { Session } from '../session.ts'
-import { plainLine } from '../terminal.ts'
+import { keepProcessRunning, plainLine } from '../terminal.ts'
 import { createTurnPrinter, type TurnPrinter } from '../turn-printer.ts'
 import { type Chat, type ChatExit, interrupt, parseChatLine, runChatCommand } from './chat-commands.ts'
 import { createChatScreen } from './screen.ts'
@@ -41,6 +41,8 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
     folder: terminal.folder,
     exit: exit.resolve,
     running: false,
+    unread: new Set(),
+    read: new Set(),
     interrupted: false,
     attached: [],
     waits: [],
@@ -50,11 +52,13 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
    * when no turn is running, so that the last message gets its answer. If the input has not ended and no turn is running, shows the prompt.
    */
   function onIdle(): void {
-    if (inputEnded && (!chat.running || terminal.input.isTTY)) exit.resolve('quit')
-    else if (!chat.running) screen.showPrompt()
+    const isBusy = chat.running || chat.unread.size > 0 // a message that the last turn has not read starts the next turn
+    if (inputEnded && (!isBusy || terminal.input.isTTY)) exit.resolve('quit')
+    else if (!isBusy) screen.showPrompt()
   }
 
   const stopListening = terminal.onSignal(() => exit.resolve('quit'))
+  const stopWaiting = keepProcessRunning()
   try {
     const markdown = markdownFor(terminal.output, terminal.environment)
     const printer = createTurnPrinter({ answer: screen.write, progress: screen.write, failures: screen.write, markdown }, style)
@@ -66,6 +70,7 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
     return await Promise.race([exit.promise, conversation.broken])
   } finally {
     stopListening()
+    stopWaiting()
     events.abort()
     screen.close()
   }
@@ -73,6 +78,7 @@ export async function runChat(session: Session, { terminal, style }: CommandCont
 
 async function printEvents(chat: Chat, printer: TurnPrinter, after: number, signal: AbortSignal, onIdle: () => void): Promise<void> {
   for await (const event of chat.session.conversation.follow(after, signal)) {
+    if (event.type === 'entry') noteRead(chat, event.change)
     printer.print(event)
     if (event.type !== 'entry') continue
     const { change } = event
@@ -85,6 +91,16 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
       chat.screen.printLine(chat.style.dim('/approve lets it run, /refuse <reason> does not'))
     Object.assign(chat, { running: false, interrupted: false })
     onIdle()
+  }
+}
+
+/** Notes which messages a turn has read. A turn that waits for a person reads no message, so the chat need not wait for it. */
+function noteRead({ read, unread }: Chat, change: Change): void {
+  if (change.type === 'turn.waiting') unread.clear()
+  if (change.type !== 'event.folded') return
+  for (const eventId of change.event_ids) {
+    read.add(eventId)
+    unread.delete(eventId)
   }
 }
 

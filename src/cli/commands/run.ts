@@ -9,7 +9,7 @@ import type { CommandContext } from '../context.ts'
 import { markdownFor } from '../markdown.ts'
 import { collect, conversationName, withExamples } from '../options.ts'
 import { isStored, openSession, readAttachments, type Session } from '../session.ts'
-import { type EndSignal, exitCodeOf, printLine, styleFor } from '../terminal.ts'
+import { type EndSignal, exitCodeOf, keepProcessRunning, printLine, styleFor } from '../terminal.ts'
 import { createTurnPrinter } from '../turn-printer.ts'
 import { WAITING_EXIT_CODE } from './waiting.ts'
 
@@ -38,9 +38,6 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   ])
 }
 
-/** Another process may run the turn. Then nothing but this timer keeps the process running until the answer is there. */
-const KEEP_ALIVE_MS = 60_000
-
 const unpricedAdvice = 'remove the limit budget.money (DAYBOOK_BUDGET_MONEY), or choose a model whose price is known'
 
 async function run(
@@ -57,7 +54,7 @@ async function run(
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
   const session = await openSession(settings, { conversation, onProblem })
   const abort = new AbortController()
-  const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS)
+  const stopWaiting = keepProcessRunning()
   let endSignal: EndSignal | undefined
   const stopListening = terminal.onSignal((signal) => {
     endSignal = signal
@@ -85,7 +82,7 @@ async function run(
     stopListening()
     abort.abort()
     await session.close()
-    clearInterval(keepAlive)
+    stopWaiting()
   }
 }
 

@@ -60,9 +60,16 @@ export async function runDaybook(...args: readonly string[]): Promise<string> {
 }
 
 /** Runs a `daybook` command in its own process and returns its exit code and what it printed on its standard output. */
-export async function tryDaybook(...args: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> {
-  const child = spawn(process.execPath, [daybook, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+export const tryDaybook = (...args: readonly string[]) => pipeToDaybook('', ...args)
+
+/** Does the same as `tryDaybook`, and writes `input` to the standard input of the command. */
+export async function pipeToDaybook(
+  input: string,
+  ...args: readonly string[]
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(process.execPath, [daybook, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
   children.push(child)
+  child.stdin.end(input)
   const exited = once(child, 'exit')
   let output = ''
   for await (const chunk of child.stdout) output += chunk
