@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { crc32, type Inflate, type InflateRaw, inflateRawSync } from 'node:zlib'
+import type { Inflate, InflateRaw } from 'node:zlib'
+import { zlib } from './on-demand.ts'
 
 /** A `DataView` on the same memory, not a copy. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -54,7 +55,7 @@ export async function measureInflated(
         if (size < headBytes) head.push(chunk.subarray(0, headBytes - size))
         size += chunk.length
         if (size > maxBytes) throw new InflateLimitError()
-        crc = crc32(chunk, crc)
+        crc = zlib().crc32(chunk, crc)
       }
     })
   } catch (error) {
@@ -67,14 +68,14 @@ export async function measureInflated(
 export const measureBytes = (bytes: Uint8Array): InflateResult => ({
   ok: true,
   size: bytes.length,
-  crc: crc32(bytes),
+  crc: zlib().crc32(bytes),
   head: bytes.subarray(0, headBytes),
 })
 
 /** Inflates raw deflate data. It blocks the event loop, so use it only for small data. */
 export function inflateSmall(packed: Uint8Array, maxBytes: number): Buffer | InflateProblem {
   try {
-    const { buffer, engine } = inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes), info: true }) as unknown as {
+    const { buffer, engine } = zlib().inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes), info: true }) as unknown as {
       readonly buffer: Buffer
       readonly engine: InflateRaw
     } // the types of node:zlib lack the result of the option `info`

@@ -14,7 +14,7 @@ import { type Archive, createArchive } from '../agent/archive.ts'
 import { createOwner } from '../agent/conversation/owner.ts'
 import { createDeletion } from '../agent/deletion.ts'
 import type { ReplaceParts } from '../agent/replaceable-parts.ts'
-import { type Replayed, replay as replayFrom } from '../agent/replay/replay.ts'
+import type { Replayed } from '../agent/replay/replay.ts'
 import type { RecordedStore, ReplayParts } from '../agent/replay/setup.ts'
 import type { AgentSettings } from '../agent/settings.ts'
 import type { Settings } from '../config.ts'
@@ -73,7 +73,7 @@ export function createAgent(options: AgentOptions): Agent {
  * tools that `createAgent` offers. Reports the first difference in each turn. No model is called, no tool runs and nothing is written. With
  * `turnId`, only this turn is replayed.
  */
-export function replay(
+export async function replay(
   store: RecordedStore,
   conversationId: string,
   parts: ReplayParts = {},
@@ -81,6 +81,7 @@ export function replay(
 ): Promise<readonly Replayed[]> {
   const builtIn = { rendering: createDocumentRenderer(), ...(parts as ReplayParts | null)?.builtIn }
   const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts // `replayFrom` rejects other values
+  const { replay: replayFrom } = await import('../agent/replay/replay.ts') // on demand, because turns do not need this module
   return replayFrom(store, conversationId, given, turnId)
 }
 

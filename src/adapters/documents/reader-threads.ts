@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { createFairQueue } from '../../core/fair-queue.ts'
 
 /** Threads that read documents, each of which reads one document at a time. */
@@ -70,7 +70,9 @@ function createReaderThread<Request, Response>(options: ReaderThreadsOptions) {
 /** Starts a thread. It gets no environment variables and no Node options of this process. */
 function startThread(file: URL): Worker {
   const limits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
-  const thread = new Worker(file, { env: {}, execArgv: [], stdout: true, stderr: true, resourceLimits: limits })
+  // loaded with the first document, because the module takes milliseconds to load
+  const { Worker: Thread } = process.getBuiltinModule('node:worker_threads')
+  const thread = new Thread(file, { env: {}, execArgv: [], stdout: true, stderr: true, resourceLimits: limits })
   thread.stdout.resume()
   thread.stderr.resume()
   return thread

@@ -1,5 +1,6 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { extensionOf } from '../mime.ts'
+import { workerThreads } from '../on-demand.ts'
 
 /** Texts with more characters are not checked. */
 const maxCheckedLength = 1_000_000
@@ -68,7 +69,7 @@ parentPort.postMessage(language === 'typescript' ? strip() : javascript())
 const maxCompileMs = 5_000
 
 async function compileProblem(text: string, language: 'javascript' | 'typescript'): Promise<string | undefined> {
-  const worker = new Worker(compilerProgram, {
+  const worker = new (workerThreads().Worker)(compilerProgram, {
     eval: true,
     workerData: { text, language },
     env: {},

@@ -1,5 +1,5 @@
-import { crc32, createInflate } from 'node:zlib'
 import { hasBytesAt, measureInflated, viewOf } from '../bytes.ts'
+import { zlib } from '../on-demand.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
 /** The size in pixels that the header of an image declares. */
@@ -36,7 +36,7 @@ export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Pro
     const length = view.getUint32(at)
     const end = at + 12 + length
     if (end > bytes.length) return truncatedImage
-    if (view.getUint32(end - 4) !== crc32(bytes.subarray(at + 4, end - 4))) return damagedPng
+    if (view.getUint32(end - 4) !== zlib().crc32(bytes.subarray(at + 4, end - 4))) return damagedPng
     const body = bytes.subarray(at + 8, end - 4)
     if ((header === undefined) !== hasBytesAt(bytes, at + 4, 'IHDR')) return damagedPng
     if (header === undefined) {
@@ -94,7 +94,7 @@ function pixelDataSize({ width, height, bitsPerPixel, interlaced }: PngHeader): 
 }
 
 async function inflatesTo(packed: readonly Uint8Array[], size: number): Promise<boolean> {
-  const inflated = await measureInflated(createInflate(), packed, size)
+  const inflated = await measureInflated(zlib().createInflate(), packed, size)
   return inflated.ok && inflated.size === size
 }
 

@@ -1,5 +1,5 @@
-import { createInflateRaw } from 'node:zlib'
 import { hasBytesAt, type InflateResult, inflateSmall, measureBytes, measureInflated } from '../bytes.ts'
+import { zlib } from '../on-demand.ts'
 import { deflated, findZipEnd, locateData, readSmallEntry, stored, type ZipEntry, zipEntries } from '../zip.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 
@@ -148,7 +148,7 @@ const maxSyncBytes = 512 * 1024
 
 async function measureEntry({ method, packed }: Entry, maxBytes: number): Promise<InflateResult> {
   if (method === stored) return packed.length > maxBytes ? { ok: false, reason: 'too_much' } : measureBytes(packed)
-  if (maxBytes > maxSyncBytes) return measureInflated(createInflateRaw(), [packed], maxBytes)
+  if (maxBytes > maxSyncBytes) return measureInflated(zlib().createInflateRaw(), [packed], maxBytes)
   const inflated = inflateSmall(packed, maxBytes)
   return typeof inflated === 'string' ? { ok: false, reason: inflated } : measureBytes(inflated)
 }

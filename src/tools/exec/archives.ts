@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
 import { hasBytesAt } from '../bytes.ts'
 import { extensionOf } from '../mime.ts'
+import { zlib } from '../on-demand.ts'
 import { locateData, readZip, type ZipEntry } from '../zip.ts'
 import type { FileProblem } from './check-file.ts'
 import { readTar, type TarEntry } from './tar.ts'
@@ -45,7 +45,7 @@ const maxUnpackedBytes = 1024 * 1024 * 1024
 
 /** A gzip file may contain a tar archive or any other single file. Only a tar archive has entries to check. */
 async function gzipProblem(bytes: Uint8Array): Promise<FileProblem | undefined> {
-  const unpacked = Readable.from([bytes]).pipe(createGunzip())
+  const unpacked = Readable.from([bytes]).pipe(zlib().createGunzip())
   const head = { bytes: Buffer.alloc(0) }
   let size = 0
   async function* chunks() {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { workerThreads } from '../on-demand.ts'
 
 /**
  * Runs regular expressions of the model in a worker thread. Some expressions would run for years, and a thread can be stopped from outside.
@@ -64,7 +65,12 @@ export function createRegexMatcher(options: {
 
   async function start(): Promise<Worker> {
     const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
-    const worker = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
+    const worker = new (workerThreads().Worker)(program, {
+      eval: true,
+      workerData,
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: 256 },
+    })
     // Without this listener, an error of the thread between two requests would end the process. With it, the next request times out.
     worker.on('error', () => {})
     await once(worker, 'online') // the time for starting the thread does not count towards the time limit

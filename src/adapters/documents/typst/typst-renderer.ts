@@ -9,9 +9,6 @@ import { sourceBlocks, withTitle } from '../structure/sources-section.ts'
 import { typstSource } from './source.ts'
 import type { TypstRequest, TypstResponse } from './typst-thread.ts'
 
-/** The package that makes PDF files without a browser. */
-export const typstPackage = '@myriaddreamin/typst-ts-node-compiler'
-
 /** Makes PDF files with Typst, a typesetter that needs no browser. */
 export interface TypstRenderer {
   render(request: RenderRequest): Promise<RenderedDocument>

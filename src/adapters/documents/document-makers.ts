@@ -1,0 +1,71 @@
+import type { DocumentKind, DocumentRenderer, RenderRequest } from '../../ports/documents.ts'
+import { type BrowserLimits, createBrowserRenderer, defaultBrowserLimits } from './browser/browser-renderer.ts'
+import { defaultPicture } from './browser/png.ts'
+import { renderDocx } from './office/docx.ts'
+import { type OfficeImage, parseImage } from './office/images.ts'
+import { renderPptx } from './office/pptx.ts'
+import { findMentions } from './structure/mentions.ts'
+import { unrenderable } from './structure/packages.ts'
+import { createTypstRenderer } from './typst/typst-renderer.ts'
+
+/** The functions of a `DocumentRenderer` that make documents. */
+export type DocumentMakers = Pick<DocumentRenderer, 'mentions' | 'render' | 'close'>
+
+interface MakerOptions {
+  /** The path of the browser, if there is one that can be used. */
+  readonly browser: string | undefined
+  readonly hasTypst: boolean
+  readonly kinds: ReadonlySet<DocumentKind>
+  readonly limits: Partial<BrowserLimits>
+}
+
+/** Opens what makes documents. A browser or a thread is started with the first document that needs it. */
+export function createDocumentMakers({ browser: executable, hasTypst, kinds, limits }: MakerOptions): DocumentMakers {
+  const allLimits = { ...defaultBrowserLimits, ...limits }
+  const browser = executable === undefined ? undefined : createBrowserRenderer(executable, allLimits)
+  const typst = browser === undefined && hasTypst ? createTypstRenderer(allLimits) : undefined
+
+  /** Draws a diagram for a Word document or a presentation. Undefined when there is no browser, or the diagram has an error. */
+  const drawDiagram =
+    (request: RenderRequest) =>
+    async (source: string): Promise<OfficeImage | undefined> => {
+      if (!browser || !kinds.has('png')) return undefined
+      const scale = 2
+      const picture = { ...defaultPicture, padding: 4, scale }
+      try {
+        const { bytes } = await browser.render({ ...request, kind: 'png', format: 'mermaid', content: source, sources: [], picture })
+        const image = parseImage(bytes)
+        return image && { ...image, width: image.width / scale, height: image.height / scale }
+      } catch (error) {
+        if ((error as { details?: { reason?: unknown } }).details?.reason === 'content') return undefined // its text is shown
+        throw error
+      }
+    }
+
+  return {
+    mentions: findMentions,
+    async render(request) {
+      switch (request.kind) {
+        case 'docx':
+          return renderDocx(request, drawDiagram(request))
+        case 'pptx':
+          return renderPptx(request, drawDiagram(request))
+        case 'pdf':
+          if (typst) return typst.render(request)
+          if (!browser) throw unrenderable('unavailable', missingBrowser(request.kind))
+          return browser.render(request)
+        case 'png':
+          if (!browser) throw unrenderable('unavailable', missingBrowser(request.kind))
+          return browser.render(request)
+        default:
+          return request.kind satisfies never
+      }
+    },
+    async close() {
+      await Promise.all([browser?.close(), typst?.close()])
+    },
+  }
+}
+
+const missingBrowser = (kind: DocumentKind) =>
+  `${kind.toUpperCase()} files need a browser, and none was found: install Chromium (on Debian: apt-get install chromium)`
