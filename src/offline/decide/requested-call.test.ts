@@ -36,6 +36,10 @@ it('tells why a call failed', async () => {
   expect(await ask('bill.split {"total": 90, "people": 0}')).toMatchObject({ answer: expect.stringContaining('people') })
 })
 
+it('names the parameters if one is missing', async () => {
+  expect(await ask('bill.split {"total": 90}')).toMatchObject({ calls: 0, answer: expect.stringContaining('`total`, `people`') })
+})
+
 it('says how to write the parameters if they are not JSON', async () => {
   expect(await ask('bill.split total=90')).toMatchObject({ calls: 0, answer: expect.stringContaining('bill.split {"') })
 })

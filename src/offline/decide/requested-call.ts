@@ -9,7 +9,7 @@ import { canCall } from './plan.ts'
  * try their tools without a language model. Undefined for other messages.
  */
 export function requestedCall(situation: Situation): Decision | undefined {
-  const { tools, calls, request } = situation
+  const { tools, calls, request, announce } = situation
   const end = request.search(/\s|\{|$/)
   const toolId = request.slice(0, end)
   const given = request.slice(end).trim()
@@ -19,12 +19,17 @@ export function requestedCall(situation: Situation): Decision | undefined {
     return answer('The parameters are not JSON.', `Write the parameters as JSON, such as \`${toolId} {"name": "value"}\`.`)
   const call = calls.findLast((each) => each.toolId === toolId)
   if (call) return answer('The tool has answered.', resultText(call))
+  // the first round has made the call, and it was rejected before the tool ran
+  if (announce.round > 1 && calls.length === 0) return answer('The call was rejected.', rejectedText(toolId, tools.get(toolId) ?? []))
   if (!canCall(situation, toolId)) return undefined
   const thinking = 'The message names a tool and its parameters, so I call the tool.'
   return { kind: 'call', thinking, notes: `I call ${toolId}.`, toolId, params: params as JsonObject }
 }
 
 const isBuiltIn = (toolId: string) => toolId.startsWith('react.') || toolId.startsWith('exec_tools.')
+
+const rejectedText = (toolId: string, names: readonly string[]) =>
+  `The call of \`${toolId}\` was rejected: a parameter is missing or wrong. Its parameters are ${names.map((name) => `\`${name}\``).join(', ')}.`
 
 /** The result of a call as a code block. The first result of a call only describes it. */
 function resultText({ toolId, results, failed }: CallRecord): string {

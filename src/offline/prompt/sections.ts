@@ -1,5 +1,7 @@
 /** The values in the announce at the end of the prompt. */
 export interface Announce {
+  /** The number of the round in its turn, from 1. */
+  readonly round: number
   readonly roundsLeft: number
   /** Whether this is the last call of the turn. The model then must answer. */
   readonly lastCall: boolean
@@ -18,6 +20,7 @@ export const isAnnounce = (text: string): boolean => /^╔═+╗\n║ ANNOUNCE 
 export function parseAnnounce(text: string): Announce {
   const left = /^ {2}iterations .* (\d+) remaining/m.exec(text)?.[1]
   return {
+    round: Number(/^║ ANNOUNCE — Iteration (\d{1,6})/m.exec(text)?.[1] ?? 1),
     roundsLeft: left === undefined ? 0 : Number(left),
     lastCall: /^║ ANNOUNCE — Iteration .* — wrap-up *║$/m.test(text),
     date: /^ {2}current_utc_date: (\S+)$/m.exec(text)?.[1],

@@ -129,7 +129,7 @@ describe('readSituation', () => {
           notes: [],
           summaries: [],
           calls: [],
-          announce: { roundsLeft: 0, lastCall: false, date: undefined, plan: undefined },
+          announce: { round: 1, roundsLeft: 0, lastCall: false, date: undefined, plan: undefined },
         })
       }),
     )
