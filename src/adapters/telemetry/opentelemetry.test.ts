@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { library } from '../../../test/support/scenario-tools.ts'
+import type { Change } from '../../core/timeline/change.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { defineTool } from '../../tools/define.ts'
@@ -181,4 +182,36 @@ it('a tool that throws has a failed span, and the model is told as without telem
   await harness.say('Break it.')
   expect(JSON.stringify(await harness.timeline())).toContain('secret words')
   expect(named(spans(), 'execute_tool game.broken')[0]?.attributes['error.type']).toBe('TypeError')
+})
+
+it('a turn that waits ends its span, and goes on in another one with a span for the wait', async () => {
+  const exporter = new InMemorySpanExporter()
+  const tracer = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }).getTracer('test')
+  const at = (hour: number) => `2026-03-01T${String(hour).padStart(2, '0')}:00:00.000Z`
+  const changes: readonly Change[] = [
+    { type: 'turn.opened', turn_id: 't1', ts: at(1) },
+    { type: 'turn.waiting', turn_id: 't1', ts: at(2), waits: [{ wait_id: 'w1', kind: 'approval' }] },
+    { type: 'turn.resumed', turn_id: 't1', ts: at(5), wait_ids: ['w1'] },
+    { type: 'turn.closed', turn_id: 't1', ts: at(6), exit_reason: 'complete' },
+  ]
+  const journal = changes.map((change, index) => ({ seq: index + 1, change }))
+  const observed = openTelemetry({ tracer }).observe({
+    rulesOf: () => undefined,
+    chargeOf: () => undefined,
+    count: () => 0,
+    async *readJournal() {
+      yield* journal
+    },
+    onProblem: () => {},
+  })
+  for (const entry of journal) observed.onEntry('c1', { type: 'entry', ...entry })
+  await expect.poll(() => treeOf(exporter.getFinishedSpans())).toContain('invoke_agent daybook > wait')
+  const turns = named(exporter.getFinishedSpans(), 'invoke_agent daybook')
+  expect(turns.map(({ attributes }) => [attributes['daybook.turn.exit_reason'], attributes['daybook.turn.resumed']])).toEqual([
+    ['waiting', false],
+    ['complete', true],
+  ])
+  const [wait] = named(exporter.getFinishedSpans(), 'wait')
+  expect(wait?.attributes).toMatchObject({ 'daybook.wait.id': 'w1', 'daybook.wait.kind': 'approval' })
+  expect((wait?.endTime[0] ?? 0) - (wait?.startTime[0] ?? 0)).toBe(3 * 60 * 60)
 })

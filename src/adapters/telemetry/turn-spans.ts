@@ -3,7 +3,7 @@ import { callUsages } from '../../core/cost/cost.ts'
 import { BILLION, totalOf } from '../../core/cost/price.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import type { ModelUsage } from '../../core/model-event.ts'
-import type { ResponseReceived, TurnClosed, Usage } from '../../core/timeline/change.ts'
+import type { ResponseReceived, TurnClosed, TurnResumed, Usage } from '../../core/timeline/change.ts'
 import { readChange } from '../../core/view/read-change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { ObservedAgent } from '../../ports/telemetry.ts'
@@ -145,18 +145,38 @@ export function createTurnSpans(tracer: Tracer, agentName: string, agent: Observ
     if (lastUsages.size > maxRemembered && oldest !== undefined) lastUsages.delete(oldest)
   }
 
-  function onClosed(conversationId: string, turn: OpenTurn, closed: TurnClosed): void {
+  /** Ends the span of a turn that was closed, or that waits. A turn that goes on after a wait gets another span. */
+  function endTurn(conversationId: string, turn: OpenTurn, turnId: string, exitReason: string): void {
     endParts(turn)
     turn.span.setAttributes({
-      'daybook.turn.id': closed.turn_id,
-      'daybook.turn.exit_reason': closed.exit_reason,
+      'daybook.turn.id': turnId,
+      'daybook.turn.exit_reason': exitReason,
       'daybook.turn.rounds': turn.rounds,
       ...usageAttributes(turn.usage),
       'daybook.cost.usd': turn.money,
     })
-    if (readChange(closed).some((event) => event.kind === 'turn.ended' && event.failed)) fail(turn.span, closed.exit_reason)
     turn.span.end()
     turns.delete(conversationId)
+  }
+
+  function onClosed(conversationId: string, turn: OpenTurn, closed: TurnClosed): void {
+    if (readChange(closed).some((event) => event.kind === 'turn.ended' && event.failed)) fail(turn.span, closed.exit_reason)
+    endTurn(conversationId, turn, closed.turn_id, closed.exit_reason)
+  }
+
+  /** Makes a span for each wait that has ended. The wait may have begun days ago in another process, so its begin is in the journal. */
+  async function onResumed(conversationId: string, parent: Context, { wait_ids, ts }: TurnResumed): Promise<void> {
+    try {
+      for await (const { change } of agent.readJournal(conversationId)) {
+        if (change.type !== 'turn.waiting') continue
+        for (const { wait_id, kind } of change.waits.filter((wait) => wait_ids.includes(wait.wait_id))) {
+          const attributes = { ...conversationAttributes(conversationId), 'daybook.wait.id': wait_id, 'daybook.wait.kind': kind }
+          tracer.startSpan('wait', { kind: SpanKind.INTERNAL, attributes, startTime: new Date(change.ts) }, parent).end(new Date(ts))
+        }
+      }
+    } catch (error) {
+      agent.onProblem({ where: 'telemetry', error })
+    }
   }
 
   return {
@@ -168,6 +188,9 @@ export function createTurnSpans(tracer: Tracer, agentName: string, agent: Observ
       const turn = turns.get(conversationId)
       if (turn?.round) turn.round.lastAt = Date.now()
       if (change.type === 'response.received') onResponse(conversationId, turn ?? turnOf(conversationId), seq, change)
+      else if (change.type === 'turn.waiting') {
+        if (turn && !change.active) endTurn(conversationId, turn, change.turn_id, 'waiting')
+      } else if (change.type === 'turn.resumed') void onResumed(conversationId, (turn ?? turnOf(conversationId)).context, change)
       else if (change.type === 'turn.closed') onClosed(conversationId, turn ?? turnOf(conversationId), change)
       else if (change.type === 'range.compacted' && turn) {
         turn.compaction ??= open('compaction', conversationId, turn.context)
