@@ -44,11 +44,16 @@ const words = (text: string) =>
 function startDev(...args: readonly string[]) {
   const child = spawn(process.execPath, [resolve('bin/daybook.js'), 'dev', '--port', '0', ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, DAYBOOK_SANDBOX: 'off', DAYBOOK_LOG_LEVEL: 'error' },
+    env: { PATH: process.env.PATH, DAYBOOK_SANDBOX: 'off' },
   })
   running.push(child)
   let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (printed += text))
+  let all = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      printed += text
+      all += text
+    })
   const ended = new Promise<number | null>((done) => child.once('close', done))
   /** Waits for a text after the last one that was found. Returns the text from there on. */
   async function until(text: string | RegExp): Promise<string> {
@@ -58,7 +63,7 @@ function startDev(...args: readonly string[]) {
     printed = printed.slice(find() + 1)
     return found
   }
-  return { child, until, ended, printed: () => printed }
+  return { child, until, ended, printed: () => printed, all: () => all }
 }
 
 async function say(url: string, text: string): Promise<string> {
@@ -98,6 +103,7 @@ it('serves the agent, loads it again when an imported file changes, and keeps th
 
   dev.child.kill('SIGTERM')
   expect(await dev.ended).toBe(0)
+  expect(dev.all()).not.toContain('"event":"request"') // a log of all requests would hide the errors of the agent
 })
 
 it('waits for a file that has no error, also if an import is missing at the start', async () => {

@@ -61,7 +61,10 @@ async function dev(context: CommandContext, options: DevOptions): Promise<void> 
     if (first.agent === undefined)
       throw new RangeError('there is no agent: name its module with --agent, or write a project with daybook init')
     const start = first
-    await serveUntilSignal(context, start, ({ reload }) => void reloadOnChange(start, reload))
+    const { origins } = await context.settingsWithOrigins({ ...options })
+    // by default the log has only warnings, because a log of all requests would hide the errors of the agent
+    const quiet = origins.logLevel === 'default' ? { logLevel: 'warn' as const } : {}
+    await serveUntilSignal(context, { ...start, ...quiet }, ({ reload }) => void reloadOnChange(start, reload))
   } finally {
     stopListening()
     loader.close()
