@@ -4,6 +4,7 @@ import type { Change, InboxEvent, Wait } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
+import type { MemoryIndex } from './memory-index.ts'
 
 /**
  * Stores the journals of conversations. Each conversation has one writer at a time. Every new claim increments the epoch of the
@@ -12,6 +13,8 @@ import type { BlobStore } from './blobs.ts'
 export interface ConversationStore {
   /** The blobs that entries refer to. A blob is kept at least as long as an entry refers to it. */
   readonly blobs: BlobStore
+  /** The index of what users and agents have said. A store without it can not be searched with `react.memsearch`. */
+  readonly memory?: MemoryIndex
 
   /**
    * Takes the lease of a conversation for `owner`, which must describe the calling process. A new conversation is created. The epoch is

@@ -7,6 +7,7 @@ import { appended, type CreateStore, journalOf, owner, visibleTimeline } from '.
 import { describeHistory } from './store-history.ts'
 import { describeJournal } from './store-journal.ts'
 import { describeList } from './store-list.ts'
+import { describeMemory } from './store-memory.ts'
 import { describeOffers } from './store-offers.ts'
 import { describeRetention } from './store-retention.ts'
 import { describeWaits } from './store-waits.ts'
@@ -26,6 +27,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeDeletion(runner, create)
     describeWatch(runner, create)
     describeOffers(runner, create)
+    describeMemory(runner, create)
   })
 }
 

@@ -37,6 +37,7 @@ import {
 } from './conversation.ts'
 import { createDeletions } from './deletions.ts'
 import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
+import { createMemoryRecall } from './recall.ts'
 
 /**
  * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. It is the
@@ -48,6 +49,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   const exclusively = createMutex()
   const watchers = createWatchers((conversationId) => conversations.get(conversationId)?.info.lastSeq)
   const offerListeners = createOfferListeners()
+  const recall = createMemoryRecall(conversations)
   let claims = 0
   let closed = false
 
@@ -99,6 +101,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
   return {
     blobs,
+    memory: recall.index,
 
     claim: (conversationId, owner, options) =>
       write(() => {
@@ -244,7 +247,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       })
     },
 
-    delete: (conversationId, options = {}) => deletions.delete(conversationId, options),
+    delete: (conversationId, options = {}) => deletions.delete(conversationId, options).finally(recall.forgetMissing),
     finishDeletions: async (options = {}) => (await deletions.finishUnfinished(options)).finished,
     releaseBlobs: (refs) => write(() => references.removeUnused(refs)),
 
@@ -256,12 +259,13 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         !isUnfinished(info) &&
         !isHeld(lease, now)
       const unfinished = await deletions.finishUnfinished(options)
-      const deleted = await deletions.deleteSelected(isIdle, options)
+      const deleted = await deletions.deleteSelected(isIdle, options).finally(recall.forgetMissing)
       const report = { conversations: deleted.conversations, entries: 0, blobs: unfinished.blobs + deleted.blobs }
       if (historyBefore === undefined) return report
       return write(async () => {
         for (const conversation of conversations.values()) {
           const removed = removeHistory(conversation, historyBefore)
+          if (removed.length > 0) recall.forget(conversation)
           report.entries += removed.length
           report.blobs += await references.remove(references.hashesIn([...removed, ...removeTakenOffers(conversation, historyBefore)]))
         }

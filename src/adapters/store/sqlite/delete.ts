@@ -7,6 +7,7 @@ import { finishAll } from '../shared/deletions.ts'
 import { checkLeaseFree, isFree, leaseExpiry } from '../shared/lease.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
+import type { Recall } from './recall.ts'
 import { ENTRIES_AFTER } from './rows.ts'
 
 /** A deletion that this process has begun or taken over. */
@@ -17,6 +18,14 @@ interface Deletion {
   readonly epoch: number
 }
 
+interface DeleterParts {
+  readonly database: Database
+  readonly conversations: Conversations
+  readonly recall: Pick<Recall, 'removeSome'>
+  readonly blobs: BlobStore
+  readonly clock: Clock
+}
+
 /** How many blobs or entries one transaction removes. The numbers are small, because appends to other conversations wait meanwhile. */
 const BLOBS_PER_STEP = 64
 const ENTRIES_PER_STEP = 1_000
@@ -24,12 +33,13 @@ const ENTRIES_PER_STEP = 1_000
 /**
  * Deletes conversations in steps. Each step is a transaction, and every step can be repeated, so a deletion can be finished after a crash:
  *
- *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ entries, offers ─▶ index and row ─▶ empty the log
+ *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ memory index ─▶ entries, offers ─▶ index and row
+ *   ─▶ empty the log
  *
  * Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears between the check and the
  * commit.
  */
-export function createDeleter(database: Database, conversations: Conversations, blobs: BlobStore, clock: Clock) {
+export function createDeleter({ database, conversations, recall, blobs, clock }: DeleterParts) {
   // the title is removed at once, because the row stays until the last step of the deletion
   const mark = database.writeStatement(
     `UPDATE conversations SET deleted_at = ?, title = NULL, open_turn = NULL, waiting = NULL, waits = NULL, due_at = NULL, offers = NULL
@@ -85,6 +95,7 @@ export function createDeleter(database: Database, conversations: Conversations, 
         removed += some?.removed ?? 0
         found = some?.found ?? 0
       }
+      while (await step(deletion, () => recall.removeSome({ id: conversationId, key }))) {}
       while (await step(deletion, () => deleteSomeEntries.run(key, 0))) {}
       while (await step(deletion, () => deleteSomeOffers.run(key))) {}
       await step(deletion, () => {

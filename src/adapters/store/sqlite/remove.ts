@@ -13,7 +13,17 @@ import { type Database, openDatabase } from './database.ts'
 import type { Deleter } from './delete.ts'
 import type { Offers } from './offers.ts'
 import { translateSqliteError, withReadOnly } from './open.ts'
+import type { Recall } from './recall.ts'
 import { ENTRIES_AFTER, ENTRY_KEY, SEQ } from './rows.ts'
+
+interface RemoverParts {
+  readonly database: Database
+  readonly conversations: Conversations
+  readonly recall: Pick<Recall, 'removeWithoutEntry'>
+  readonly blobs: BlobStore
+  readonly deleter: Deleter
+  readonly offers: Offers
+}
 
 /**
  * Removes old entries and unused blobs, in two transactions. The first transaction deletes rows and records the blobs whose last reference
@@ -21,7 +31,7 @@ import { ENTRIES_AFTER, ENTRY_KEY, SEQ } from './rows.ts'
  * deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears
  * between the check and the commit.
  */
-export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore, deleter: Deleter, offers: Offers) {
+export function createRemover({ database, conversations, recall, blobs, deleter, offers }: RemoverParts) {
   const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE deleted_at IS NULL')
   const inactiveSince = database.writeStatement<ConversationRow>(
     'SELECT * FROM conversations WHERE deleted_at IS NULL AND last_activity_at < ?',
@@ -59,6 +69,7 @@ export function createRemover(database: Database, conversations: Conversations, 
     for (const seq of removable) deleteEntry.run(key, seq)
     recordCandidatesWithoutEntry.run(key)
     for (const statement of deleteIndexRows) statement.run(key)
+    recall.removeWithoutEntry({ id, key })
     deleter.recordFreedText()
     return removable.length
   }

@@ -60,6 +60,7 @@ it('released steps are never changed: files of users depend on them', () => {
     '199ec3c6de9cf951',
     '1e6fed8a7504050e',
     'aedfed39fa59cb3b',
+    '642bd64ecf844348',
   ])
 })
 

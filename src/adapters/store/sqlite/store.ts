@@ -12,6 +12,7 @@ import { createIndexer } from './index-entries.ts'
 import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
+import { createSqliteRecall } from './recall.ts'
 import { createRemover } from './remove.ts'
 import { createJournalWriter } from './rows.ts'
 import { createWatch } from './watch.ts'
@@ -35,20 +36,22 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const rows = createRowReader(blobs)
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
-  const deleter = createDeleter(database, conversations, blobs, clock)
+  const recall = createSqliteRecall(database, reader)
+  const deleter = createDeleter({ database, conversations, recall, blobs, clock })
   const journal = createJournalWriter(database)
   // writes to the file without changing a value, so that `check` fails if the file can not be written
   const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'")
   const { watch, watchOffers, note, noteOffer, close: closeWatch } = createWatch(database)
   const offers = createOffers({ database, conversations, rows, blobs, onOffered: noteOffer })
-  const remover = createRemover(database, conversations, blobs, deleter, offers)
+  const remover = createRemover({ database, conversations, recall, blobs, deleter, offers })
   const appender = createAppender({
-    ...{ database, conversations, journal, indexer: createIndexer(database), reader, offers, blobs, clock },
+    ...{ database, conversations, journal, indexer: createIndexer(database), recall, reader, offers, blobs, clock },
     onAppended: note,
   })
 
   return {
     blobs,
+    memory: recall.index,
 
     claim: (conversationId, owner, options) =>
       database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options?.takeOver ?? 'when-free')),

@@ -1,0 +1,67 @@
+import type { MemoryIndex } from '../../../ports/memory-index.ts'
+import { createMemoryIndex } from '../shared/recall/memory-index.ts'
+import { folderOf } from '../shared/recall/tables.ts'
+import { analyseEntry, indexEntry, removeSnippets } from '../shared/recall/write.ts'
+import { type MemoryConversation, positionAfter } from './conversation.ts'
+import { createMemoryTables } from './memory-tables.ts'
+
+interface Indexed {
+  readonly key: number
+  readonly id: string
+  /** The last entry that is indexed. */
+  seq: number
+}
+
+/**
+ * The memory index of the store in memory. It indexes new entries when it is searched, so that appends take no longer because of it. A
+ * conversation that is no longer in the map of conversations is removed from the index.
+ */
+export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConversation>) {
+  const tables = createMemoryTables()
+  const indexed = new Map<MemoryConversation, Indexed>()
+  const byKey = new Map<number, Indexed>()
+  let nextKey = 1
+
+  /** Removes a conversation from the index. If it still exists, the next search indexes it again. */
+  function forget(conversation: MemoryConversation): void {
+    const known = indexed.get(conversation)
+    if (!known) return
+    removeSnippets(tables, folderOf(known.id), tables.snippetsOf(known.key))
+    tables.removeConversation(known.key)
+    indexed.delete(conversation)
+    byKey.delete(known.key)
+  }
+
+  function forgetMissing(): void {
+    for (const [conversation, { id }] of indexed) if (conversations.get(id) !== conversation) forget(conversation)
+  }
+
+  function indexNew(): void {
+    forgetMissing()
+    for (const [id, conversation] of conversations) {
+      const known = indexed.get(conversation) ?? { key: nextKey++, id, seq: 0 }
+      indexed.set(conversation, known)
+      byKey.set(known.key, known)
+      for (const { seq, change } of conversation.entries.slice(positionAfter(conversation.entries, known.seq))) {
+        indexEntry(tables, { folder: folderOf(id), conversation: known.key, seq }, analyseEntry(change))
+        known.seq = seq
+      }
+    }
+  }
+
+  const index: MemoryIndex = createMemoryIndex({
+    read(work) {
+      indexNew()
+      return work({
+        ...tables,
+        conversationKey(id) {
+          const conversation = conversations.get(id)
+          return conversation && indexed.get(conversation)?.key
+        },
+        conversationId: (key) => byKey.get(key)?.id,
+      })
+    },
+    catchUp: async () => 0, // every search indexes what is new
+  })
+  return { index, forget, forgetMissing }
+}

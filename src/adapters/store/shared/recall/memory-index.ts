@@ -1,0 +1,127 @@
+import { conversationKeyFilter } from '../../../../core/scope.ts'
+import type { MemoryFilter, MemoryIndex, MemoryMatch, MemoryScope } from '../../../../ports/memory-index.ts'
+import type { DocumentFilter } from './score.ts'
+import { searchIndex } from './search.ts'
+import { DOCUMENT_BYTES, folderOf, GROUP, type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
+import { secondsOf } from './write.ts'
+
+interface IndexParts {
+  /** Runs `work` on one snapshot of the tables. */
+  read<T>(work: (tables: IndexReader) => T): T
+  readonly catchUp: MemoryIndex['catchUp']
+}
+
+/** The memory index of a store. Both stores use this code, with tables of their own. */
+export function createMemoryIndex({ read, catchUp }: IndexParts): MemoryIndex {
+  return {
+    search: async (question, filter) =>
+      read((tables) => {
+        const within = resolveScope(tables, filter.within)
+        if (!within) return []
+        const found = searchIndex(tables, within.owner, {
+          question,
+          filter: { ...documentFilter(filter), ...(within.conversation !== undefined && { conversation: within.conversation }) },
+          now: secondsOf(filter.now),
+          limit: filter.limit,
+          perConversation: filter.perConversation ?? Number.POSITIVE_INFINITY,
+          skips: skippedBy(tables, filter),
+        })
+        return found.flatMap(({ snippet, score }) => matchOf(tables, snippet, score))
+      }),
+
+    list: async (filter) =>
+      read((tables) => {
+        const within = resolveScope(tables, filter.within)
+        if (!within) return []
+        const skips = skippedBy(tables, filter)
+        const listed =
+          filter.ordinal !== undefined && within.conversation !== undefined
+            ? tables.snippetsOfTurn(within.conversation, filter.ordinal).filter(isListed(filter))
+            : snippetsInPeriod(tables, within, filter, skips)
+        return listed.filter((snippet) => !skips(snippet)).flatMap((snippet) => matchOf(tables, snippet, 1))
+      }),
+
+    catchUp,
+  }
+}
+
+interface ResolvedScope {
+  readonly owner: Owner
+  /** The key of the conversation, when only one is searched. */
+  readonly conversation?: number
+}
+
+function resolveScope(tables: IndexReader, scope: MemoryScope): ResolvedScope | undefined {
+  const owner = tables.findOwner(folderOfScope(scope))
+  if (!owner || !('conversationId' in scope)) return owner && { owner }
+  const conversation = tables.conversationKey(scope.conversationId)
+  return conversation === undefined ? undefined : { owner, conversation }
+}
+
+/** The folder of the conversations in a scope. */
+export function folderOfScope(scope: MemoryScope): string {
+  if ('conversationId' in scope) return folderOf(scope.conversationId)
+  const keys = conversationKeyFilter(scope.user)
+  return 'prefix' in keys ? keys.prefix : ''
+}
+
+const documentFilter = ({ targets, from, to }: MemoryFilter): DocumentFilter => ({
+  roles: targets.reduce((bits, target) => bits | (1 << roleIds[target]), 0),
+  from: from === undefined ? 0 : secondsOf(from),
+  to: to === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Date.parse(to) / 1_000),
+})
+
+/** Documents have full seconds. The exact times of the snippets decide. */
+const isListed =
+  ({ targets, from = '', to }: MemoryFilter) =>
+  ({ role, ts }: StoredSnippet): boolean =>
+    targets.includes(role) && ts >= from && (to === undefined || ts < to)
+
+function skippedBy(tables: IndexReader, filter: MemoryFilter): (snippet: StoredSnippet) => boolean {
+  const { except, withLookups = false } = filter
+  const searching = except && tables.conversationKey(except.conversationId)
+  const isMeant = isListed(filter)
+  return (snippet) =>
+    !isMeant(snippet) ||
+    (snippet.conversation === searching && snippet.turnId === except?.turnId) ||
+    (!withLookups && tables.isLookup(snippet.conversation, snippet.turnId))
+}
+
+function matchOf(tables: IndexReader, snippet: StoredSnippet, score: number): readonly MemoryMatch[] {
+  const conversationId = tables.conversationId(snippet.conversation)
+  if (conversationId === undefined) return [] // its deletion has begun
+  const { turnId, ts, role, path, text } = snippet
+  return [{ conversationId, turnId, ts, role, path, text, score: Math.round(score * 10_000) / 10_000 }]
+}
+
+/** The first snippets of the turns in a period. Texts are read only of the snippets that are returned. */
+function snippetsInPeriod(
+  tables: IndexReader,
+  { owner, conversation }: ResolvedScope,
+  filter: MemoryFilter & { readonly order?: 'oldest' | 'newest' },
+  skips: (snippet: StoredSnippet) => boolean,
+): readonly StoredSnippet[] {
+  const { roles, from, to } = documentFilter(filter)
+  const found: { readonly number: number; readonly seconds: number }[] = []
+  for (let group = 0; group * GROUP < owner.next; group++) {
+    const body = tables.documents(owner.key, group) ?? new Uint8Array()
+    const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
+    for (let at = 0; at < body.length; at += DOCUMENT_BYTES) {
+      const seconds = view.getUint32(at + 4)
+      const isWanted = (roles & (1 << view.getUint8(at + 10))) !== 0 && seconds >= from && seconds < to
+      if (isWanted && (conversation === undefined || view.getUint32(at) === conversation))
+        found.push({ number: group * GROUP + at / DOCUMENT_BYTES, seconds })
+    }
+  }
+  const sign = filter.order === 'newest' ? -1 : 1
+  found.sort((a, b) => sign * (a.seconds - b.seconds) || sign * (a.number - b.number))
+  const turns = new Map<string, StoredSnippet>()
+  for (const { number } of found) {
+    const snippet = tables.snippet(owner.key, number)
+    if (!snippet || skips(snippet)) continue
+    const turn = `${snippet.conversation} ${snippet.turnId}`
+    if (!turns.has(turn)) turns.set(turn, snippet)
+    if (turns.size === filter.limit) break
+  }
+  return [...turns.values()]
+}

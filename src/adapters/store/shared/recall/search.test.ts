@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { completion, minute, prompt } from '../../../../testing/blocks.ts'
+import { appended, closed, opened, writeConversation } from '../../../../testing/conformance/store-fixture.ts'
+import { inConversation, memoryOf } from '../../../../testing/conformance/store-memory.ts'
+import { createFixedClock } from '../../../../testing/fixed-clock.ts'
+import { createMemoryBlobs } from '../../../blobs/memory.ts'
+import { createMemoryStore } from '../../memory/store.ts'
+
+const createStore = () => createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+
+const users = ['ann', 'bob', 'cleo'] as const
+const scopeOf = (user: string) => ({ tenant: 'acme', project: 'web', user })
+const words = fc.array(fc.constantFrom('river', 'bridge', 'Kyoto', 'parseUser', 'invoice', 'harbour'), { minLength: 1, maxLength: 6 })
+const message = fc.record({ user: fc.constantFrom(...users), conversation: fc.nat(2), text: words.map((list) => list.join(' ')) })
+
+/** Stores the messages, each as a turn. */
+async function storeMessages(messages: readonly { readonly user: string; readonly conversation: number; readonly text: string }[]) {
+  const store = createStore()
+  const conversations = Map.groupBy(messages, ({ user, conversation }) => `acme/web/${user}/c${conversation}`)
+  for (const [id, list] of conversations)
+    await writeConversation(
+      store,
+      id,
+      ...list.map(({ text }, n) => [opened(`t${n}`, n), appended([prompt(text, `t${n}`, n)], n + 1), closed(`t${n}`, n)]),
+    )
+  return memoryOf(store)
+}
+
+describe('a memory search', () => {
+  it('finds the same for a user, with the same scores, whatever other users have said', async () => {
+    let found = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { maxLength: 25 }), words, async (messages, question) => {
+        const together = await storeMessages(messages)
+        for (const user of users) {
+          const alone = await storeMessages(messages.filter((each) => each.user === user))
+          const filter = inConversation('', { within: { user: scopeOf(user) }, limit: 50 })
+          const matches = await together.search(question.join(' '), filter)
+          expect(matches).toEqual(await alone.search(question.join(' '), filter))
+          expect(matches.every(({ conversationId }) => conversationId.startsWith(`acme/web/${user}/`))).toBe(true)
+          found += matches.length
+        }
+      }),
+      { numRuns: 60 },
+    )
+    expect(found).toBeGreaterThan(100)
+  })
+
+  it('finds a second place that shares only a name with the first', async () => {
+    const store = createStore()
+    const filler = Array.from({ length: 30 }, (_, n) => `Today I cooked soup number ${n} and watched the rain.`)
+    const texts = [
+      ...filler,
+      'We visited the old mill of Varnstedt last summer.',
+      ...filler,
+      'Did you know that Varnstedt was founded by monks?',
+      ...filler,
+    ]
+    await writeConversation(
+      store,
+      'c1',
+      ...texts.map((text, n) => [opened(`t${n}`, n), appended([prompt(text, `t${n}`, n)], n + 1), closed(`t${n}`, n)]),
+    )
+    const matches = await memoryOf(store).search('Who began the town with the mill that we visited?', inConversation('c1', { limit: 5 }))
+    expect(matches.map(({ turnId }) => turnId)).toEqual(expect.arrayContaining(['t30', 't61']))
+  })
+
+  it('finds an answer that has no word of the question, beside the message that has them', async () => {
+    const store = createStore()
+    const turn = (n: number, asked: string, answered: string) => [
+      opened(`t${n}`, n),
+      appended([prompt(asked, `t${n}`, n)], 2 * n + 1),
+      closed(`t${n}`, n),
+      opened(`t${n}b`, n),
+      appended([completion(answered, `t${n}b`, n)], 2 * n + 2),
+      closed(`t${n}b`, n),
+    ]
+    await writeConversation(
+      store,
+      'c1',
+      turn(0, 'hello', 'hi'),
+      turn(1, 'Which colour has the new bicycle?', 'Dark green.'),
+      turn(2, 'thanks', 'bye'),
+    )
+    const matches = await memoryOf(store).search('colour of the bicycle', inConversation('c1', { limit: 2 }))
+    expect(matches.map(({ text }) => text)).toEqual(['Which colour has the new bicycle?', expect.any(String)])
+    expect((await memoryOf(store).search('colour of the bicycle', inConversation('c1'))).map(({ text }) => text)).toContain('Dark green.')
+  })
+
+  it('prefers the newer of two equal texts', async () => {
+    const store = createStore()
+    const turns = [0, 1].map((n) => [opened(`t${n}`, n), appended([prompt('the harbour', `t${n}`, n * 20_000)], n + 1), closed(`t${n}`, n)])
+    await writeConversation(store, 'c1', ...turns)
+    const matches = await memoryOf(store).search('harbour', inConversation('c1', { now: minute(20_001) }))
+    expect(matches.map(({ turnId }) => turnId)).toEqual(['t1', 't0'])
+  })
+})

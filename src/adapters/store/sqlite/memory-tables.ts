@@ -1,0 +1,161 @@
+import type { MemoryTarget } from '../../../core/recall/snippets.ts'
+import type { IndexedConversation, IndexReader, IndexWriter, Owner, StoredSnippet } from '../shared/recall/tables.ts'
+import type { Database, Statement } from './database.ts'
+
+interface SnippetRow {
+  readonly owner: number
+  readonly number: number
+  readonly conversation: number
+  readonly block: number
+  readonly part: number
+  readonly seq: number
+  readonly turn: string
+  readonly role: MemoryTarget
+  readonly ts: string
+  readonly path: string
+  readonly body: string
+}
+
+interface BodyRow {
+  readonly body: Uint8Array
+}
+
+/** The key of a snippet is one number: the owner in the high bits, the number of the snippet in the low 32 bits. */
+const SNIPPET = `SELECT snippet >> 32 AS owner, snippet & 4294967295 AS number, conversation, block, part, seq, turn, role, ts, path, body
+  FROM memory_snippets`
+const SNIPPET_KEY = '(?1 << 32 | ?2)'
+const OWNER = 'SELECT key, folder, next, snippets, terms, conversations FROM memory_owners WHERE folder = ?'
+const CONVERSATION = 'SELECT conversation, owner, snippets, terms FROM memory_conversations WHERE conversation = ?'
+
+/** The bits of `memory_turns.uses`. */
+const [SEARCHED, WORKED] = [1, 2]
+
+function snippetOf({ turn, body, ...row }: SnippetRow): StoredSnippet {
+  return { ...row, turnId: turn, text: body }
+}
+
+const firstSnippet = (row: SnippetRow | undefined) => row && snippetOf(row)
+
+/** Reads the tables of the memory index. Call its functions inside `database.read`. */
+export function createIndexReader(database: Database): IndexReader {
+  const owner = database.readStatement<Owner>(OWNER)
+  const conversation = database.readStatement<IndexedConversation>(CONVERSATION)
+  const postings = database.readStatement<BodyRow>('SELECT body FROM memory_postings WHERE owner = ? AND chunk = ? AND term = ?')
+  const documents = database.readStatement<BodyRow>('SELECT body FROM memory_documents WHERE owner = ? AND snippets = ?')
+  const snippet = database.readStatement<SnippetRow>(`${SNIPPET} WHERE snippet = ${SNIPPET_KEY}`)
+  const before = database.readStatement<SnippetRow>(
+    `${SNIPPET} WHERE conversation = ?1 AND (block, part) < (?2, ?3) ORDER BY block DESC, part DESC LIMIT 1`,
+  )
+  const after = database.readStatement<SnippetRow>(
+    `${SNIPPET} WHERE conversation = ?1 AND (block, part) > (?2, ?3) ORDER BY block, part LIMIT 1`,
+  )
+  const turn = database.readStatement<{ uses: number }>('SELECT uses FROM memory_turns WHERE conversation = ? AND turn = ?')
+  const nthTurn = database.readStatement<{ turn: string }>(
+    'SELECT turn FROM memory_turns WHERE conversation = ? ORDER BY seq, turn LIMIT 1 OFFSET ?',
+  )
+  const ofTurn = database.readStatement<SnippetRow>(`${SNIPPET} WHERE conversation = ? AND turn = ? ORDER BY block, part`)
+  const keyOf = database.readStatement<{ key: number }>('SELECT key FROM conversations WHERE id = ? AND deleted_at IS NULL')
+  const idOf = database.readStatement<{ id: string }>('SELECT id FROM conversations WHERE key = ? AND deleted_at IS NULL')
+
+  return {
+    findOwner: (folder) => owner.get(folder),
+    postings: ({ owner: key, chunk, term }) => postings.get(key, chunk, term)?.body,
+    documents: (key, group) => documents.get(key, group)?.body,
+    snippet: (key, number) => firstSnippet(snippet.get(key, number)),
+    neighbours: ({ conversation: key, block, part }) =>
+      [before, after].map((statement) => firstSnippet(statement.get(key, block, part))).filter((found) => found !== undefined),
+    conversation: (key) => conversation.get(key),
+    isLookup: (key, turnId) => turn.get(key, turnId)?.uses === SEARCHED,
+    snippetsOfTurn(key, ordinal) {
+      const found = nthTurn.get(key, ordinal - 1)
+      return found ? ofTurn.all(key, found.turn).map(snippetOf) : []
+    },
+    conversationKey: (id) => (id.isWellFormed() ? keyOf.get(id)?.key : undefined),
+    conversationId: (key) => idOf.get(key)?.id,
+  }
+}
+
+/** Writes the tables of the memory index. Call its functions inside `database.write`. */
+export function createIndexWriter(database: Database): IndexWriter {
+  const owner = database.writeStatement<Owner>(OWNER)
+  const createOwner = database.writeStatement(
+    'INSERT INTO memory_owners (folder, next, snippets, terms, conversations) VALUES (?, 0, 0, 0, 0)',
+  )
+  const saveOwner = database.writeStatement('UPDATE memory_owners SET next = ?, snippets = ?, terms = ?, conversations = ? WHERE key = ?')
+  const removeOwner = database.writeStatement('DELETE FROM memory_owners WHERE key = ?')
+  const removeAllDocuments = database.writeStatement('DELETE FROM memory_documents WHERE owner = ?')
+  const conversation = database.writeStatement<IndexedConversation>(CONVERSATION)
+  const saveConversation = database.writeStatement('INSERT OR REPLACE INTO memory_conversations VALUES (?, ?, ?, ?)')
+  const removeConversation = database.writeStatement('DELETE FROM memory_conversations WHERE conversation = ?')
+  const insertSnippet = database.writeStatement(
+    `INSERT INTO memory_snippets VALUES (${SNIPPET_KEY}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (conversation, block, part) DO NOTHING`,
+  )
+  const removeSnippet = database.writeStatement(`DELETE FROM memory_snippets WHERE snippet = ${SNIPPET_KEY}`)
+  const postings = createBodyStatements(database, 'memory_postings', ['owner', 'chunk', 'term'])
+  const documents = createBodyStatements(database, 'memory_documents', ['owner', 'snippets'])
+  const noteTurn = database.writeStatement(
+    `INSERT INTO memory_turns (conversation, turn, seq, uses) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET uses = uses | excluded.uses WHERE uses & excluded.uses <> excluded.uses`,
+  )
+
+  return {
+    findOwner: (folder) => owner.get(folder),
+    createOwner(folder) {
+      createOwner.run(folder)
+      return owner.get(folder) as Owner // the row was just inserted
+    },
+    saveOwner: ({ key, next, snippets, terms, conversations }) => void saveOwner.run(next, snippets, terms, conversations, key),
+    removeOwner(key) {
+      removeAllDocuments.run(key)
+      removeOwner.run(key)
+    },
+    conversation: (key) => conversation.get(key),
+    saveConversation: ({ conversation: key, owner: ownerKey, snippets, terms }) =>
+      void saveConversation.run(key, ownerKey, snippets, terms),
+    removeConversation: (key) => void removeConversation.run(key),
+    insertSnippet: ({ owner: key, number, conversation: conversationKey, block, part, seq, turnId, role, ts, path, text }) =>
+      insertSnippet.run(key, number, conversationKey, block, part, seq, turnId, role, ts, path, text) === 1,
+    removeSnippet: ({ owner: key, number }) => void removeSnippet.run(key, number),
+    appendPosting: ({ owner: key, chunk, term }, posting) => postings.append([key, chunk, term], posting),
+    readPostings: ({ owner: key, chunk, term }) => postings.read([key, chunk, term]),
+    writePostings: ({ owner: key, chunk, term }, body) => postings.write([key, chunk, term], body),
+    appendDocument: (key, group, document) => documents.append([key, group], document),
+    readDocuments: (key, group) => documents.read([key, group]),
+    writeDocuments: (key, group, body) => documents.write([key, group], body),
+    noteTurn: (key, seq, { turnId, searched, worked }) =>
+      void noteTurn.run(key, turnId, seq, (searched ? SEARCHED : 0) | (worked ? WORKED : 0)),
+  }
+}
+
+/** Statements for a table whose rows have a key of several columns and a body of bytes. */
+function createBodyStatements(database: Database, table: string, columns: readonly string[]) {
+  const isKey = columns.map((column) => `${column} = ?`).join(' AND ')
+  const append = database.writeStatement(
+    // `||` makes a text of two blobs, so the result is cast
+    `INSERT INTO ${table} VALUES (${columns.map(() => '?').join(', ')}, ?) ON CONFLICT DO UPDATE SET body = CAST(body || excluded.body AS BLOB)`,
+  )
+  const read = database.writeStatement<BodyRow>(`SELECT body FROM ${table} WHERE ${isKey}`)
+  const replace = database.writeStatement(`UPDATE ${table} SET body = ? WHERE ${isKey}`)
+  const remove = database.writeStatement(`DELETE FROM ${table} WHERE ${isKey}`)
+  return {
+    append: (key: readonly number[], body: Uint8Array): void => void append.run(...key, body),
+    read: (key: readonly number[]): Uint8Array | undefined => read.get(...key)?.body,
+    /** An empty body removes the row. */
+    write: (key: readonly number[], body: Uint8Array): void => void (body.length > 0 ? replace.run(body, ...key) : remove.run(...key)),
+  }
+}
+
+/** Finds stored snippets of a conversation, for their removal. */
+export function createSnippetFinder(database: Database): {
+  readonly some: Statement<SnippetRow>
+  readonly withoutEntry: Statement<SnippetRow>
+  parse(row: SnippetRow): StoredSnippet
+} {
+  return {
+    some: database.writeStatement<SnippetRow>(`${SNIPPET} WHERE conversation = ? LIMIT ?`),
+    withoutEntry: database.writeStatement<SnippetRow>(
+      `${SNIPPET} WHERE conversation = ? AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))`,
+    ),
+    parse: snippetOf,
+  }
+}

@@ -1,0 +1,51 @@
+import type { MemoryTarget } from '../core/recall/snippets.ts'
+import type { Scope } from '../core/scope.ts'
+
+/**
+ * The index of everything that users and agents have said. A store that has one keeps it in step with its journals: a snippet can be found
+ * as soon as its append has resolved, and never after its conversation was deleted.
+ */
+export interface MemoryIndex {
+  /** The snippets that match the question best, one per turn, best first. A question without terms finds nothing. */
+  search(question: string, filter: MemoryFilter): Promise<readonly MemoryMatch[]>
+  /** The first snippets of the turns that the filter selects, in the order of time. */
+  list(filter: MemoryFilter & { readonly ordinal?: number; readonly order?: 'oldest' | 'newest' }): Promise<readonly MemoryMatch[]>
+  /**
+   * Indexes entries that are not in the index, for example because an older version of Daybook wrote them. With `within`, only those of the
+   * conversations in it. Returns how many conversations it has indexed.
+   */
+  catchUp(options?: { readonly within?: MemoryScope; readonly signal?: AbortSignal }): Promise<number>
+}
+
+/** The conversation or the user whose memory is searched. */
+export type MemoryScope = { readonly conversationId: string } | { readonly user: Scope }
+
+/** Which snippets may be found. */
+export interface MemoryFilter {
+  readonly within: MemoryScope
+  readonly targets: readonly MemoryTarget[]
+  /** Not before this time (ISO 8601 in UTC). */
+  readonly from?: string
+  /** Before this time (ISO 8601 in UTC). */
+  readonly to?: string
+  /** The turn that searches. Its own texts are not found. */
+  readonly except?: { readonly conversationId: string; readonly turnId: string }
+  /** Whether turns are found that only looked things up in the memory. They repeat what other turns say. */
+  readonly withLookups?: boolean
+  /** The time of the search. Newer snippets count a little more. */
+  readonly now: string
+  readonly limit: number
+  /** The most matches of one conversation. */
+  readonly perConversation?: number
+}
+
+/** A snippet that was found. */
+export interface MemoryMatch {
+  readonly conversationId: string
+  readonly turnId: string
+  readonly ts: string
+  readonly role: MemoryTarget
+  readonly path: string
+  readonly text: string
+  readonly score: number
+}

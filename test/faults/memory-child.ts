@@ -1,0 +1,27 @@
+/**
+ * A process that tests kill while it writes to the memory index. It appends turns, and then lets the index catch up with conversations that
+ * are not indexed. It prints a line after each append.
+ */
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
+import { completion, minute, prompt } from '../../src/testing/blocks.ts'
+import { appended, closed, opened } from '../../src/testing/conformance/store-fixture.ts'
+
+const [file = '', blobs = '', round = '0'] = process.argv.slice(2)
+await once(process.stdin, 'data')
+process.stdin.destroy()
+const store = await createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
+const owner = { id: `writer-${process.pid}`, host: 'here', pid: process.pid }
+const working = store.memory?.catchUp() // at the same time as the appends
+for (let n = 0; ; n++) {
+  const [id, turnId] = [`acme/web/u${n % 3}/c${round}_${n % 5}`, `t${n}`]
+  const claim = await store.claim(id, owner, { takeOver: 'always' })
+  const long = `round ${round} message ${n} ${'about rivers and bridges '.repeat(n % 7 === 0 ? 400 : 3)}`
+  await store.append(claim, [opened(turnId), appended([prompt(long, turnId, n)], 2 * n + 1)])
+  await store.append(claim, [appended([completion(`answer ${n} with fooBar_${n}`, turnId, n)], 2 * n + 2), closed(turnId)])
+  writeSync(1, `${minute(n)}\n`)
+  if (n === 20) await working
+}

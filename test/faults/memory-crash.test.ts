@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
+
+const ROUNDS = 30
+
+/** Runs the child and kills it some time after its first append. */
+async function runAndKill({ file, blobs }: DatabaseFolder, round: number): Promise<void> {
+  const script = join(import.meta.dirname, 'memory-child.ts')
+  const child = spawn(process.execPath, [script, file, blobs, String(round)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(child, 'close')
+  child.stdin.end('go')
+  await Promise.race([once(child.stdout, 'data'), ended])
+  await sleep((round * 7) % 60)
+  child.kill('SIGKILL')
+  await ended
+}
+
+/** The content of the index, without the numbers that depend on the order of the writes. */
+function contentOf(file: string): object {
+  const database = new DatabaseSync(file, { readOnly: true })
+  const all = (sql: string) => database.prepare(sql).all()
+  try {
+    return {
+      behind: all('SELECT id FROM conversations WHERE memory_seq < last_seq'),
+      snippets: all(`SELECT id, block, part, seq, turn, role, ts, path, body FROM memory_snippets
+                     JOIN conversations ON conversation = key ORDER BY id, block, part`),
+      turns: all('SELECT id, turn, seq, uses FROM memory_turns JOIN conversations ON conversation = key ORDER BY id, turn'),
+      owners: all('SELECT folder, next, snippets, terms, conversations FROM memory_owners ORDER BY folder'),
+      postings: all(`SELECT folder, term, sum(length(body)) AS bytes FROM memory_postings JOIN memory_owners ON owner = key
+                     GROUP BY folder, term ORDER BY folder, term`),
+      documents: all(
+        'SELECT folder, sum(length(body)) AS bytes FROM memory_documents JOIN memory_owners ON owner = key GROUP BY 1 ORDER BY 1',
+      ),
+    }
+  } finally {
+    database.close()
+  }
+}
+
+const tables = ['owners', 'conversations', 'snippets', 'documents', 'postings', 'turns']
+
+/** Empties the index, as if an older version of Daybook had written the conversations. */
+function emptyIndex(file: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(
+    `BEGIN; ${tables.map((table) => `DELETE FROM memory_${table}`).join('; ')}; UPDATE conversations SET memory_seq = 0; COMMIT`,
+  )
+  database.close()
+}
+
+it('after a kill at any time, the memory index equals one that is built from the journal', { timeout: 300_000 }, async () => {
+  const folder = createDatabaseFolder()
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      await runAndKill(folder, round)
+      if (round % 10 === 5) emptyIndex(folder.file) // the next child then catches up while it is killed
+    }
+    const store = await openStoreIn(folder)
+    await store.memory?.catchUp()
+    const found = await store.memory?.search('rivers', {
+      within: { user: { tenant: 'acme', project: 'web', user: 'u1' } },
+      targets: ['user'],
+      now: new Date().toISOString(),
+      limit: 50,
+    })
+    expect(found?.length).toBeGreaterThan(ROUNDS / 2)
+    await store.close()
+    const content = contentOf(folder.file)
+    emptyIndex(folder.file)
+    const rebuilt = await openStoreIn(folder)
+    await rebuilt.memory?.catchUp()
+    await rebuilt.close()
+    expect(contentOf(folder.file)).toEqual(content)
+    expect(content).toMatchObject({ behind: [] })
+  } finally {
+    rmSync(folder.folder, { recursive: true, force: true })
+  }
+})
