@@ -22,6 +22,7 @@ it('has a default for every setting that needs one', () => {
     telemetry: 'off',
     web: { fetch: 'off', search: 'auto', robots: 'respect', archive: 'off', refinement: 'off' },
     logLevel: 'info',
+    memorySearch: 'on',
   })
 })
 

@@ -112,6 +112,8 @@ export const Settings = z.strictObject({
   }),
   /** Whether spans are made for OpenTelemetry. The program, or a module that the configuration file imports, must register an SDK that exports them. */
   telemetry: oneOf('off', 'opentelemetry'),
+  /** Whether the agent can search what was said earlier. */
+  memorySearch: oneOf('on', 'off'),
   /** The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default Chromium or Chrome, if installed. */
   browser: text.optional(),
   logLevel: oneOf('silent', 'error', 'warn', 'info'),
@@ -153,6 +155,7 @@ export const variables = {
   'web.archive': 'DAYBOOK_WEB_ARCHIVE',
   'web.refinement': 'DAYBOOK_WEB_REFINEMENT',
   telemetry: 'DAYBOOK_TELEMETRY',
+  memorySearch: 'DAYBOOK_MEMORY_SEARCH',
   browser: 'DAYBOOK_BROWSER',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
@@ -176,6 +179,7 @@ const defaults: SettingsLayer = {
     sandbox: 'auto',
     tokenCounter: 'rough',
     telemetry: 'off',
+    memorySearch: 'on',
     'web.fetch': 'off',
     'web.search': 'auto',
     'web.robots': 'respect',

@@ -75,7 +75,7 @@ const builtInTool = expects(
 
 const builtIn: OptionRules<Omit<NonNullable<AgentParts['builtIn']>, never>> = {
   tools: optional((value) => (value === false ? undefined : listOf('ids of built-in tools, or false', builtInTool)(value))),
-  memory: optional(objectWith('an object with `search`', 'search')),
+  memory: optional((value) => (value === false ? undefined : objectWith('an object with `search`, or false', 'search')(value))),
   knowledgeSearch: optional(objectWith('an object with `search`', 'search')),
   knowledge: optional(objectWith('an object with `read`', 'read')),
   skills: optional(objectWith('an object with `read`', 'read')),

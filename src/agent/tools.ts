@@ -59,7 +59,8 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
 
 /** The objects that the built-in tools read and search. Without `memory` or `knowledgeSearch`, the tool that searches it is left out. */
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
-  readonly memory?: MemorySearch
+  /** What `react.memsearch` searches. By default, `createAgent` searches the memory index of its store. With false, there is no such tool. */
+  readonly memory?: MemorySearch | false
   readonly knowledgeSearch?: KnowledgeSearch
   /**
    * The built-in tools that the agent has: ids such as `react.read`, or all tools of a namespace such as `rendering_tools.*`. By default it

@@ -137,6 +137,8 @@ export interface Records {
   byTurn(turnId: string): ReturnType<ConversationStore['findByTurn']>
   byCall(callId: string): ReturnType<ConversationStore['findByCall']>
   turnLog(turnId: string): ReturnType<ConversationStore['readTurnLog']>
+  /** The records of another conversation of the same tenant, project and user. `name` is the name in paths, after `conv_`. */
+  inConversation?(name: string): Records
   /** The response of the model that contains this call, with complete parameters. It is slow, because it reads the whole journal. */
   response?(callId: string): Promise<ResponseReceived | undefined>
 }

@@ -25,6 +25,7 @@ import { documentEligibleMimes } from '../core/sources/source.ts'
 import type { DocumentReader, DocumentRenderer } from '../ports/documents.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
+import { memoryOption, replayedMemory, startCatchUp } from './memory.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
 import { checkNode, memoryFolders, openHosting, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
 import { openWebTools } from './web-tools.ts'
@@ -51,6 +52,7 @@ export function createAgent(options: AgentOptions): Agent {
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, ...memoryFolders })
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
+  const builtIn = { ...memoryOption(store, clock), ...options.builtIn }
   const { models: _named, ...given } = options
   const parts = {
     bookkeeping,
@@ -62,10 +64,11 @@ export function createAgent(options: AgentOptions): Agent {
     documents,
     workspaces,
     settings,
+    builtIn,
   }
   if (options.builtIn?.rendering !== undefined) return createAgentFrom(parts)
   const rendering = createDocumentRenderer()
-  return closingRenderer(createAgentFrom({ ...parts, builtIn: { ...options.builtIn, rendering } }), rendering)
+  return closingRenderer(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), rendering)
 }
 
 /**
@@ -79,7 +82,7 @@ export async function replay(
   parts: ReplayParts = {},
   turnId?: string,
 ): Promise<readonly Replayed[]> {
-  const builtIn = { rendering: createDocumentRenderer(), ...(parts as ReplayParts | null)?.builtIn }
+  const builtIn = { ...replayedMemory(), rendering: createDocumentRenderer(), ...(parts as ReplayParts | null)?.builtIn }
   const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts // `replayFrom` rejects other values
   const { replay: replayFrom } = await import('../agent/replay/replay.ts') // on demand, because turns do not need this module
   return replayFrom(store, conversationId, given, turnId)
@@ -137,7 +140,10 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser' | 'dialect' | 'telemetry'>> & { readonly agent?: Settings['agent']; readonly web?: Settings['web'] }
+  Partial<Pick<Settings, 'browser' | 'dialect' | 'telemetry' | 'memorySearch'>> & {
+    readonly agent?: Settings['agent']
+    readonly web?: Settings['web']
+  }
 
 /** An agent and what it was opened with. */
 export interface OpenAgent {
@@ -162,6 +168,7 @@ export async function openAgent(
   const firstParts = await definedParts(settings)
   const [store, sandbox] = await Promise.all([openStore(settings), options.sandbox ?? openSandbox(settings)])
   const withSandbox = sandbox && { sandbox }
+  const clock = createSystemClock()
 
   /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
   async function definedParts(settings: AgentConfiguration) {
@@ -182,24 +189,32 @@ export async function openAgent(
     }
   }
 
+  /** Adds what depends on the store. */
+  const withStore = (settings: AgentConfiguration, parts: Awaited<ReturnType<typeof definedParts>>) => ({
+    ...parts,
+    ...withSandbox,
+    builtIn: { ...memoryOption(store, clock, settings), ...parts.builtIn },
+  })
+
   const replace = Promise.withResolvers<ReplaceParts>()
   const agent = createAgentFrom(
     {
       bookkeeping,
-      ...firstParts,
-      ...withSandbox,
+      ...withStore(settings, firstParts),
       store,
-      clock: createSystemClock(),
+      clock,
       workspaces: await openWorkspaces(settings, store.blobs),
       hosting: openHosting(settings, store.blobs),
       documents,
     },
     replace.resolve,
   )
+  const endCatchUp = startCatchUp(store, (error) => options.onProblem?.({ where: 'memory index', error }))
   return {
     agent,
-    reload: async (changed) => (await replace.promise)({ ...(await definedParts(changed)), ...withSandbox }),
+    reload: async (changed) => (await replace.promise)(withStore(changed, await definedParts(changed))),
     async close() {
+      await endCatchUp()
       await agent.close()
       for (const close of closers) await close()
       await store.close()
@@ -226,7 +241,7 @@ export async function openArchive(
     owner,
     hosting,
     workspaces,
-    agentParts: () => ({ settings: agentSettings(settings), builtIn: { rendering: openRenderer(settings) } }),
+    agentParts: () => ({ settings: agentSettings(settings), builtIn: { ...replayedMemory(settings), rendering: openRenderer(settings) } }),
     bookkeeping,
     publishEntry: () => {}, // this process has no followers
     deletion: createDeletion({ store, owner, hosting, workspaces, exclude: (_, work) => work([]), announceDeleted: () => {} }),

@@ -1,3 +1,4 @@
+import { conversationKey, parseConversationKey } from '../../core/scope.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { isCallOf } from '../../tools/call-id.ts'
@@ -12,6 +13,7 @@ export function recordsOf(store: RecordStore, conversationId: string): Records {
     byTurn: (turnId) => store.findByTurn(conversationId, turnId),
     byCall: (callId) => store.findByCall(conversationId, callId),
     turnLog: (turnId) => store.readTurnLog(conversationId, turnId),
+    inConversation: (name) => recordsOf(store, conversationKey(parseConversationKey(conversationId).scope, name)),
     async response(callId) {
       for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
         if (change.type === 'response.received' && isCallOf(change.call_id, callId)) return change

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { divergenceText } from '../../agent/replay/divergence.ts'
 import type { Replayed } from '../../agent/replay/replay.ts'
 import { openRenderer, replay } from '../../wiring/agent.ts'
+import { replayedMemory } from '../../wiring/memory.ts'
 import { openSandbox } from '../../wiring/sandbox.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
@@ -21,7 +22,7 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
       withJournal(context, id, async (_journal, store) => {
         const { agent, ...settings } = await context.settingsWithAgent()
         const sandbox = await openSandbox(settings) // replay runs no program, but the system text lists the exec tools
-        const builtIn = { rendering: openRenderer(settings), ...agent?.builtIn }
+        const builtIn = { ...replayedMemory(settings), rendering: openRenderer(settings), ...agent?.builtIn }
         const parts = { ...(sandbox && { sandbox }), ...agent, builtIn, ...(options.anySystem && { anySystem: true as const }) }
         const turns = await replay(store, id, parts, turn)
         printLine(terminal, replayTable(turns, style))

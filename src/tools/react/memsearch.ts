@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { cutAt } from '../../core/cut.ts'
 import type { Json } from '../../core/json.ts'
+import { type MemoryTarget, memoryTargets } from '../../core/recall/snippets.ts'
 import { defineTool, parametersOf } from '../define.ts'
 import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
-const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
-/** The kinds of messages that a memory search can search. */
-export type MemoryTarget = (typeof memoryTargets)[number]
+export type { MemoryTarget } from '../../core/recall/snippets.ts'
 
 /** Searches earlier messages. The application supplies this function. It must search only in the scope of the call. */
 export interface MemorySearch {
@@ -17,7 +16,7 @@ export interface MemorySearch {
 
 /** What to search for. `topK` and `days` are already within the limits of the tool. */
 export interface MemoryQuery {
-  /** The text to search for. Undefined when the model wants an overview of the most important messages. */
+  /** The text to search for. Undefined for a turn by its number, for a period, and for an overview of the summaries. */
   readonly query: string | undefined
   readonly targets: readonly MemoryTarget[]
   readonly topK: number
@@ -26,6 +25,12 @@ export interface MemoryQuery {
   readonly from?: string
   /** The end of the searched period (ISO 8601). It is exclusive: a message of exactly this time is not found. */
   readonly to?: string
+  /** The number of a turn of this conversation, from 1. */
+  readonly ordinal?: number
+  /** The order of the hits when there is no query. */
+  readonly order?: 'oldest' | 'newest'
+  /** Whether turns are found that only searched the memory and read. */
+  readonly withLookups?: boolean
 }
 
 /** One match of a memory search. */
@@ -51,13 +56,16 @@ const maxSnippetLength = 500
 const [maxHits, maxDays] = [50, 3_650]
 
 const shownParams = z.object({
-  query: z.string().optional().describe('what to look for; without it, an overview'),
+  query: z.string().optional().describe('what to look for; names and rare words help most'),
   targets: z.array(z.enum(memoryTargets)).optional().describe('whose words: assistant, user and attachment when not said'),
   top_k: z.number().int().default(5).describe('how many hits, at most 50'),
   days: z.number().int().default(365).describe('how far back'),
   scope: z.enum(['conversation', 'user']).default('conversation').describe('this conversation, or all of this user'),
   from: z.string().optional().describe('not before this time (ISO 8601)'),
   to: z.string().optional().describe('before this time (ISO 8601)'),
+  ordinal: z.number().int().optional().describe('instead of a query: the turn with this number in this conversation, from 1'),
+  order: z.enum(['oldest', 'newest']).optional().describe('without a query: which hits come first'),
+  include_recovery_sessions: z.boolean().optional().describe('also turns that only searched and read'),
 })
 
 /**
@@ -83,7 +91,14 @@ export function createMemsearchTool(memory: MemorySearch): Tool {
         return failed('bad_targets', `Targets are ${memoryTargets.join(', ')}; not ${unknown.join(', ') || 'none'}.`)
       if (!isTimeWindow(params.from, params.to))
         return failed('bad_time_window', '`from` and `to` must be times in ISO 8601, `from` the earlier.')
+      if (params.ordinal !== undefined && (params.ordinal < 1 || params.scope === 'user'))
+        return failed('bad_ordinal', '`ordinal` counts the turns of this conversation from 1.')
       const query = queryOf(params, targets as readonly MemoryTarget[])
+      if (!hasCriterion(query))
+        return failed(
+          'missing_query',
+          'Say what to look for with `query`, or name a turn with `ordinal`, a period, or targets ["summary"].',
+        )
       try {
         return succeeded({ output: formatHits(await memory.search(query, call), query, call) })
       } catch (error) {
@@ -103,8 +118,15 @@ function queryOf(params: z.infer<typeof acceptedParams>, targets: readonly Memor
     scope: params.scope,
     ...(params.from !== undefined && { from: params.from }),
     ...(params.to !== undefined && { to: params.to }),
+    ...(params.ordinal !== undefined && { ordinal: params.ordinal }),
+    ...(params.order !== undefined && { order: params.order }),
+    ...(params.include_recovery_sessions === true && { withLookups: true }),
   }
 }
+
+/** Without a query, the search needs a turn, a period, or summaries as its only target. */
+const hasCriterion = ({ query, ordinal, from, to, targets }: MemoryQuery): boolean =>
+  query !== undefined || ordinal !== undefined || from !== undefined || to !== undefined || targets.every((target) => target === 'summary')
 
 const clamp = (value: number, max: number) => Math.min(max, Math.max(1, value))
 
@@ -115,12 +137,19 @@ function isTimeWindow(from: string | undefined, to: string | undefined): boolean
 }
 
 /** The best matches, grouped by turn. */
-function formatHits({ hits, warnings = [] }: MemoryFindings, { query, topK }: MemoryQuery, { visiblePrompt }: Call): Json {
+function formatHits({ hits, warnings = [] }: MemoryFindings, query: MemoryQuery, { visiblePrompt }: Call): Json {
+  const { topK } = query
   const best = hits
     .slice(0, topK)
     .map(({ turn_id, ts, score, role, path, text }) => ({ turn_id, ts, score, role, path, text: cutAt(text, maxSnippetLength) }))
   const turns = [...new Set(best.map(({ turn_id }) => turn_id))]
   const grouped = turns.flatMap((turn) => best.filter(({ turn_id }) => turn_id === turn))
   const tokens = grouped.reduce((sum, { text }) => sum + visiblePrompt.tokens(text), 0)
-  return { mode: query === undefined ? 'overview' : 'search', hits: grouped, tokens, ...(warnings.length > 0 && { warnings }) }
+  return { mode: modeOf(query), hits: grouped, tokens, ...(warnings.length > 0 && { warnings }) }
+}
+
+function modeOf({ query, ordinal, from, to }: MemoryQuery): string {
+  if (ordinal !== undefined) return 'ordinal'
+  if (query !== undefined) return 'search'
+  return from === undefined && to === undefined ? 'overview' : 'period'
 }

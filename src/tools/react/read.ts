@@ -8,7 +8,15 @@ import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
 import { extractDocumentText } from '../read/document-text.ts'
 import { findFile, materialize } from '../read/file.ts'
-import { findRecord, findSources, missingContent, type PathContent, type PresentContent, visiblePathOf } from '../read/find.ts'
+import {
+  findElsewhere,
+  findRecord,
+  findSources,
+  missingContent,
+  type PathContent,
+  type PresentContent,
+  visiblePathOf,
+} from '../read/find.ts'
 import { findKnowledge, findSkill, type Knowledge, type Skills } from '../read/knowledge.ts'
 import { type ReadRequest, requestsOf } from '../read/request.ts'
 import { missingNotice, type ReadResult, readStatus, revealContent, type StatusRow } from '../read/reveal.ts'
@@ -91,7 +99,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   async function read(request: ReadRequest): Promise<void> {
     const parsed = request.path === undefined ? undefined : parsePath(request.path)
     if (request.path === undefined || parsed === undefined) return show(missingContent(request.given, 'not_a_logical_path'), request)
-    if (isInOtherConversation(parsed)) return show(missingContent(request.path, 'in_another_conversation'), request)
+    if (isInOtherConversation(parsed)) return show(await findElsewhere(parsed, request.path, call), request)
     if (parsed.space === 'so') return readSources(request.path, parsed.sids, request)
     await showFile(await find(parsed, request.path), request, parsed)
   }

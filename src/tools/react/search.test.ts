@@ -47,12 +47,12 @@ describe('react.memsearch', () => {
     const fixture = await toolFixture([])
     const { tool, queries } = memory()
     await fixture.run(tool, { query: 'q'.repeat(900), top_k: 500, days: 99_999 })
-    await fixture.run(tool, { query: ' ', top_k: -1, days: 0, targets: ['user', 'user', 'notes'] })
+    await fixture.run(tool, { query: ' ', ordinal: 2, top_k: -1, days: 0, targets: ['user', 'user', 'notes'] })
     expect(queries).toMatchObject([
       { query: 'q'.repeat(512), topK: 50, days: 3_650, targets: ['assistant', 'user', 'attachment'], scope: 'conversation' },
-      { query: undefined, topK: 1, days: 1, targets: ['user', 'notes'] },
+      { query: undefined, topK: 1, days: 1, targets: ['user', 'notes'], ordinal: 2 },
     ])
-    expect((await fixture.run(tool, {})).output).toMatchObject({ mode: 'overview', hits: [] })
+    expect((await fixture.run(tool, { targets: ['summary'] })).output).toMatchObject({ mode: 'overview', hits: [] })
   })
 
   it.each([
@@ -60,6 +60,9 @@ describe('react.memsearch', () => {
     [{ targets: [] }, 'bad_targets'],
     [{ from: 'yesterday' }, 'bad_time_window'],
     [{ from: '2026-02-01', to: '2026-01-01' }, 'bad_time_window'],
+    [{ query: ' ' }, 'missing_query'],
+    [{ ordinal: 0 }, 'bad_ordinal'],
+    [{ ordinal: 1, scope: 'user' }, 'bad_ordinal'],
   ])('%j is refused: %s', async (params, code) => {
     const { tool, queries } = memory()
     expect(await (await toolFixture([])).run(tool, { query: 'x', ...params })).toMatchObject({ ok: false, error: { code } })

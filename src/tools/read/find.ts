@@ -3,7 +3,7 @@ import { cutAt } from '../../core/cut.ts'
 import { parseRecordedResponse } from '../../core/decision/native-response.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { sourcesPath, toolPath } from '../../core/path/build.ts'
-import { type FilePath, parsePath } from '../../core/path/logical.ts'
+import { type FilePath, formatPath, type LogicalPath, parsePath } from '../../core/path/logical.ts'
 import { toLogical } from '../../core/path/physical.ts'
 import { selectSources } from '../../core/sources/pool.ts'
 import type { IncomingSource, SourceRow } from '../../core/sources/source.ts'
@@ -81,6 +81,21 @@ async function recordContent(path: string, { blocks }: Extract<Resolution, { sta
   const block = newest ?? blocks.findLast(({ text }) => text !== undefined)
   if (block?.text === undefined) return missingContent(path)
   return textContent(path, block, block.type === 'react.tool.call' ? await fullCallText(block, call) : block.text)
+}
+
+/**
+ * Finds messages, answers, notes and summaries in another conversation of the same user, as a memory search names them. Of an attached file,
+ * it finds the description. Other content of another conversation can not be read.
+ */
+export async function findElsewhere(parsed: LogicalPath, path: string, { records }: Pick<Call, 'records'>): Promise<PathContent> {
+  const isRecord = 'kind' in parsed && (parsed.kind === 'record' || parsed.kind === 'file')
+  if (!isRecord || parsed.conversationId === undefined || !records.inConversation) return missingContent(path, 'in_another_conversation')
+  const { conversationId: name, ...own } = parsed
+  const blocks = await records.inConversation(name).byPath(formatPath(own))
+  const texts = blocks.filter(({ text, meta }) => text !== undefined && meta?.is_patch !== true)
+  const block = texts.findLast((each) => !readDigest(each)) ?? texts.at(-1)
+  if (block?.text !== undefined) return textContent(path, block, block.text)
+  return missingContent(path, own.space === 'fi' ? 'in_another_conversation' : 'missing')
 }
 
 const textContent = (path: string, block: Block | undefined, text: string): PathContent => ({

@@ -1,0 +1,84 @@
+import { cutBetween } from '../../core/cut.ts'
+import { formatPath, parsePath } from '../../core/path/logical.ts'
+import { wordsOf } from '../../core/recall/terms.ts'
+import { parseConversationKey } from '../../core/scope.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { MemoryFilter, MemoryIndex, MemoryMatch } from '../../ports/memory-index.ts'
+import type { MemoryFindings, MemoryHit, MemoryQuery, MemorySearch } from '../react/memsearch.ts'
+
+const DAY_MS = 24 * 3_600_000
+/** How much of a text a hit shows, and how much of it comes before the first matching word. */
+const [SHOWN, BEFORE] = [480, 120]
+/** In a search over all conversations of a user, one conversation has at most this many hits. */
+const HITS_PER_CONVERSATION = 2
+/** How long a search waits until older conversations are indexed. */
+const CATCH_UP_MS = 2_000
+
+/** Searches the memory index of a store. Only conversations of the same tenant, project and user are searched. */
+export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>): MemorySearch {
+  return {
+    async search(query, { conversationId, scope, origin, signal }): Promise<MemoryFindings> {
+      const within = query.scope === 'user' ? { user: scope } : { conversationId }
+      const limit = AbortSignal.timeout(CATCH_UP_MS)
+      await index.catchUp({ within, signal: AbortSignal.any([signal, limit]) })
+      const filter: MemoryFilter = {
+        within,
+        targets: query.targets,
+        now: clock.now(),
+        from: laterOf(query.from, new Date(Date.parse(clock.now()) - query.days * DAY_MS).toISOString()),
+        ...(query.to !== undefined && { to: new Date(query.to).toISOString() }),
+        except: { conversationId, turnId: origin.turnId },
+        withLookups: query.withLookups === true,
+        limit: query.topK,
+        ...(query.scope === 'user' && { perConversation: HITS_PER_CONVERSATION }),
+      }
+      const matches = await findMatches(index, query, filter)
+      const warnings = [
+        ...(limit.aborted ? ['Older conversations are still being indexed. Search again later to find more.'] : []),
+        ...(query.ordinal !== undefined && query.query !== undefined ? ['The query was not used, because `ordinal` names a turn.'] : []),
+      ]
+      return { hits: matches.map((match) => hitOf(match, query, conversationId)), warnings }
+    },
+  }
+}
+
+function findMatches(index: MemoryIndex, query: MemoryQuery, filter: MemoryFilter): Promise<readonly MemoryMatch[]> {
+  if (query.query !== undefined && query.ordinal === undefined) return index.search(query.query, filter)
+  return index.list({
+    ...filter,
+    ...(query.ordinal !== undefined && { ordinal: query.ordinal }),
+    order: query.order ?? (query.from === undefined && query.to === undefined ? 'newest' : 'oldest'),
+  })
+}
+
+/** The later of two times. The first may be missing. */
+function laterOf(time: string | undefined, other: string): string {
+  const normal = time === undefined ? other : new Date(time).toISOString()
+  return normal > other ? normal : other
+}
+
+function hitOf({ turnId, ts, score, role, path, text, conversationId }: MemoryMatch, { query }: MemoryQuery, own: string): MemoryHit {
+  const shown = conversationId === own ? path : pathIn(path, conversationId)
+  return { turn_id: turnId, ts, score, role, path: shown, text: passageOf(text, query ?? '') }
+}
+
+/** A path of another conversation, in the form that leads into this conversation. */
+function pathIn(path: string, conversationId: string): string {
+  const parsed = parsePath(path)
+  const { name } = parseConversationKey(conversationId)
+  return parsed === undefined || parsed.space === 'ks' || parsed.space === 'sk' ? path : formatPath({ ...parsed, conversationId: name })
+}
+
+/** The part of a text with most of the words of the question. */
+function passageOf(text: string, question: string): string {
+  if (text.length <= SHOWN) return text
+  const wanted = new Set(wordsOf(question).flatMap(({ terms }) => terms))
+  const places = wordsOf(text).flatMap(({ at, terms }) => terms.filter((term) => wanted.has(term)).map((term) => ({ at, term })))
+  let best = { from: 0, count: 0 }
+  for (const [first, { at: from }] of places.entries()) {
+    const seen = new Set<string>()
+    for (let at = first; at < places.length && (places[at]?.at ?? 0) < from + SHOWN - BEFORE; at++) seen.add(places[at]?.term ?? '')
+    if (seen.size > best.count) best = { from: Math.max(0, from - BEFORE), count: seen.size }
+  }
+  return cutBetween(text, best.from, best.from + SHOWN)
+}
