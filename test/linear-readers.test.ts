@@ -27,6 +27,7 @@ import { createChannelParser } from '../src/core/stream/channel-parser.ts'
 import { parseModelJson } from '../src/core/stream/json-parse.ts'
 import { createJsonReader } from '../src/core/stream/json-reader.ts'
 import { createNativeTextParser } from '../src/core/stream/native-text.ts'
+import { createPartialJson } from '../src/core/stream/partial-json.ts'
 import { createOfflineModel } from '../src/offline/index.ts'
 import { columnsOf, parseTable } from '../src/offline/table/table.ts'
 import { passagesOf } from '../src/offline/text/passages.ts'
@@ -140,6 +141,11 @@ const readers: readonly (readonly [name: string, read: (text: string) => unknown
     'calls in the text of a model',
     (text) => callsInText(text, () => true),
     '<tool_call>¦<tool_call>{¦[TOOL_CALLS]¦[TOOL_CALLS][{¦{"name":"a","arguments":{}}¦{"name":"a","arguments":→{→¦\n{→"name" "arguments"→}¦{"name":"arguments"→\n{→}',
+  ],
+  [
+    'partial output, in small pieces',
+    (text) => oneByOne(createPartialJson().push, text),
+    '{¦[¦{"a":¦{"a":"→x→¦{"a":1,¦{"a":[→1,→¦{"a":[→{"b":"x"},→¦{"a":"→\\→',
   ],
   ['the parser of the model’s JSON', parseModelJson, '{¦[¦```¦```json\n¦{"a":"→", →¦{"a":"→"→¦{"a":[→{},→'],
   ['citations', (text) => replaceBatch(text, sources), '[¦[[S:¦[[S:1¦[[S:1]]¦![[S:1]]¦\\[[S:1]]¦`[[S:1]]¦```\n[[S:1]]¦[[S:1,'],

@@ -18,6 +18,7 @@ import { observedEntries, observedModels, observedTools, startTelemetry } from '
 import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { allTools, builtInTools, createToolbox, execTools, type Toolbox } from './tools.ts'
+import type { OutputCheck } from './turn/output.ts'
 import type { ToolsFor } from './turn/turn-options.ts'
 
 /** The objects that all conversations of one agent share. They are made once, when the agent is created. */
@@ -85,6 +86,8 @@ export type TurnServices = Pick<
   readonly store: Pick<ConversationStore, 'blobs'>
   /** The options of the turn. Undefined when it has none. */
   readonly options?: StoredTurnOptions
+  /** Checks the answer of a turn that has an output schema. */
+  readonly output?: OutputCheck
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { TurnEvent } from '../core/event.ts'
+import type { OutputOf, StandardSchemaV1 } from '../core/standard-schema.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 import type { AgentParts } from './agent-parts.ts'
@@ -27,6 +28,7 @@ import {
 } from './message.ts'
 import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recover.ts'
 import { createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
+import { withCallerOutput } from './turn/output.ts'
 import type { TurnResult } from './turn/result.ts'
 import { type TurnOptions, turnOptions } from './turn/turn-options.ts'
 import { createWaitingTurns, type WaitingTurns } from './waiting.ts'
@@ -36,6 +38,11 @@ export type { AgentParts }
 /** An agent. It has any number of conversations. Each conversation has at most one running turn. */
 export interface Agent extends WaitingTurns {
   /** Starts a turn. If a turn of this conversation is already running, the message becomes a followup of that turn. */
+  run<Schema extends StandardSchemaV1>(
+    conversationId: string,
+    text: string,
+    options: RunOptions & { readonly output: Schema },
+  ): TurnHandle<OutputOf<Schema>>
   run(conversationId: string, text: string, options?: RunOptions): TurnHandle
   /**
    * Sends a message without waiting for the answer. The message starts a turn or becomes a followup, as with `run`. Resolves as soon as the
@@ -139,6 +146,16 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
   async function runTurn(conversationId: string, text: string, options: RunOptions, feed: FeedHandle): Promise<TurnResult> {
     const { attachments = [], signal, ...choices } = checked.run(options)
     const ofTurn = turnOptions('run', choices, current().context)
+    const result = await runMessage(conversationId, text, { attachments, ...(signal && { signal }), ofTurn }, feed)
+    return ofTurn?.output ? withCallerOutput(result, ofTurn.stored.output, ofTurn.output) : result
+  }
+
+  async function runMessage(
+    conversationId: string,
+    text: string,
+    { attachments = [], signal, ofTurn }: RunOptions & { readonly ofTurn: TurnOptions | undefined },
+    feed: FeedHandle,
+  ): Promise<TurnResult> {
     signal?.throwIfAborted()
     const { running, acceptedEvent, offered, releaseBlobs } = await deliverMessage(conversationId, text, attachments, {
       ...(signal && { signal }),
@@ -175,8 +192,9 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
   }
 
   return {
-    run: (conversationId, text, options = {}) =>
-      openTurnHandle(conversationId, (feed) => runTurn(conversationId, text, options, feed), hub, store),
+    run: (conversationId: string, text: string, options: RunOptions = {}) =>
+      // the schema in `options` has checked the output, so it has the type that the signatures of `run` say
+      openTurnHandle(conversationId, (feed) => runTurn(conversationId, text, options, feed), hub, store) as TurnHandle<never>,
     async send(conversationId, text, options = {}) {
       const { attachments = [], eventId = clock.randomHex(12), ...choices } = checked.send(options)
       checkEventId(eventId)

@@ -14,6 +14,7 @@ import {
   wholeNumberFrom,
 } from '../core/options.ts'
 import { isId } from '../core/path/safety.ts'
+import { isSchema } from '../core/standard-schema.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 import type { SteerMode } from './conversation/inbox.ts'
 import type { FollowOptions } from './events/follow.ts'
@@ -110,6 +111,7 @@ const choices: OptionRules<TurnChoices> = {
     expects(`a text of at most ${maxInstructions} characters`, (value) => typeof value === 'string' && value.length <= maxInstructions),
   ),
   tools: optional(listOf('ids of tools', textRule)),
+  output: optional(expects('a schema, such as one of zod, valibot or arktype', isSchema)),
 }
 
 const feedback: OptionRules<FeedbackOptions> = {

@@ -2,13 +2,14 @@ import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { Block } from '../core/block/index.ts'
 import type { PriceOf } from '../core/cost/price.ts'
 import { addResponse, costOfTurn, noSums } from '../core/cost/turn-usage.ts'
-import { omitUndefined } from '../core/json.ts'
+import type { FinalDecision } from '../core/decision/decision.ts'
+import { omitUndefined, parseJson } from '../core/json.ts'
 import type { TurnClosed, TurnOpened } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { readBlocks } from '../core/view/read-block.ts'
 import { filesOfTurn } from '../core/view/turn-files.ts'
 import type { ConversationStore } from '../ports/store.ts'
-import { answerFields, endFields, type TurnResult, type TurnTimings, timesOf } from './turn/result.ts'
+import { answerFields, type ExitReason, endFields, outputFields, type TurnResult, type TurnTimings, timesOf } from './turn/result.ts'
 
 /** The result of a turn as the journal has it. `exitReason` is null while the turn is open. The time of single calls is not stored. */
 export interface StoredResult extends Omit<TurnResult, 'exitReason' | 'timings' | 'writtenUsage' | 'error'> {
@@ -46,11 +47,13 @@ export async function readStoredResult(
   const answer = events.find((event) => event.kind === 'answer' && event.state === 'final')
   const final = answer?.kind === 'answer' ? answer : { text: '', truncated: false, stopped: false }
   const followups = events.find((event) => event.kind === 'followups')
+  const output = outputIn(blocks)
   return {
     turnId,
     ...endFields(closed?.exit_reason ?? '', final.truncated),
     exitReason: closed?.exit_reason ?? null,
-    ...answerFields({ answer: final.text, followups: followups?.kind === 'followups' ? followups.items : [] }, timeline),
+    ...answerFields({ answer: final.text, followups: followups?.kind === 'followups' ? followups.items : [], ...output }, timeline),
+    ...(opened.options?.output && closed && outputFields({ answer: final.text, ...output }, closed.exit_reason as ExitReason)), // an unknown reason counts as an error
     files: filesOfTurn(blocks, turnId),
     ...(final.stopped && { stopped: true }),
     usage: sums.usage,
@@ -59,6 +62,13 @@ export async function readStoredResult(
     timings: timesOf(opened.ts, closed?.ts),
     ...(opened.options && { options: opened.options }),
   }
+}
+
+/** The output of a turn. Its last answer is then JSON. */
+function outputIn(blocks: readonly Block[]): Pick<FinalDecision, 'output'> {
+  const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
+  const value = answer?.mime === 'application/json' ? parseJson(answer.text) : undefined
+  return value === undefined ? {} : { output: { value } }
 }
 
 /** The result in the form of the HTTP API. The content of sources is left out. */
@@ -73,6 +83,8 @@ export function turnResultView(result: StoredResult): TurnResultView {
     sources_used: [...result.sourcesUsed],
     sources: result.sources.map(({ content: _content, base64: _base64, ...fields }) => fields),
     files: result.files.map(({ size, ...file }) => omitUndefined({ ...file, size_bytes: size })),
+    ...(result.output !== undefined && { output: result.output }),
+    ...(result.refusal && { refusal: result.refusal }),
     truncated: result.truncated,
     ...(result.stopped && { stopped: true }),
     usage: {

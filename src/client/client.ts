@@ -74,7 +74,13 @@ const sendRules: OptionRules<SendOptions> = {
   mode: optional(oneOf('followup', 'steer', 'wrap_up')),
   files: optional(listOf('files', file)),
   idempotencyKey: optional(textRule),
-  options: optional(group('an object with options', { model: optional(textRule), tools: optional(listOf('ids of tools', textRule)) })),
+  options: optional(
+    group('an object with options', {
+      model: optional(textRule),
+      tools: optional(listOf('ids of tools', textRule)),
+      output: optional(group('a JSON Schema', {}, 'other names allowed')),
+    }),
+  ),
 }
 
 const feedbackRules: OptionRules<FeedbackOptions> = { turnId: filledText, reaction: optional(textRule) }

@@ -20,6 +20,21 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
+export const isSchema = (value: unknown): boolean =>
+  typeof (value as Partial<StandardSchemaV1> | null | undefined)?.['~standard']?.validate === 'function'
+
+/**
+ * The JSON Schema of the values that a schema accepts. Undefined when the schema does not implement Standard JSON Schema
+ * (standardschema.dev/json-schema), as those of zod and arktype do.
+ */
+export function jsonSchemaOf(schema: StandardSchemaV1): unknown {
+  const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: { input?: (options: { target: string }) => unknown } }
+  return typeof jsonSchema?.input === 'function' ? jsonSchema.input({ target: 'draft-2020-12' }) : undefined
+}
+
+/** The type of the values that a schema returns after parsing. */
+export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
+
 /** All issues in one line, for people and models. Example: `tool_call.params: expected object; …`. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
   return issues.map(({ path = [], message }) => (path.length === 0 ? message : `${path.map(keyOf).join('.')}: ${message}`)).join('; ')

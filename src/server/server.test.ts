@@ -49,6 +49,18 @@ describe('a server', () => {
     await expect(client.send('c1', 'Hi.', { mode: 'steer', options: { model: 'fast' } })).rejects.toMatchObject({ status: 400 })
   })
 
+  it('gives the output of a turn with an output schema, and refuses schemas with patterns', async () => {
+    const { client, agent } = await start([reply.answer('{"n":1}')])
+    await client.conversations.create({ id: 'c1' })
+    const output = { type: 'object', properties: { n: { type: 'integer' }, pattern: { type: 'string' } }, required: ['n'] }
+    const { turn_id } = await client.send('c1', 'Hi.', { options: { output } })
+    await viewWhen(client, 'c1', answered)
+    await expect.poll(() => [...agent.running]).toEqual([])
+    expect(await client.turnResult('c1', turn_id ?? '')).toMatchObject({ output: { n: 1 }, answer: '{"n":1}' })
+    for (const wrong of [{ properties: { n: { pattern: '(a+)+$' } } }, { type: 'strange' }, { not: { type: 'null' } }])
+      await expect(client.send('c1', 'Hi.', { options: { output: wrong } })).rejects.toMatchObject({ status: 400 })
+  })
+
   it('creates, lists, renames, forks, exports, imports and deletes conversations', async () => {
     const { client } = await start([reply.answer('One.')])
     const created = await client.conversations.create({ id: 'first' })

@@ -14,7 +14,15 @@ import {
   optional,
   text,
 } from '../core/options.ts'
-import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
+import {
+  describeIssues,
+  isSchema,
+  jsonSchemaOf,
+  type OutputOf,
+  type StandardIssue,
+  type StandardResult,
+  type StandardSchemaV1,
+} from '../core/standard-schema.ts'
 import type { CallToApprove } from './approval.ts'
 import { isThenable, messageForModel } from './invoke.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
@@ -76,9 +84,6 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   /** Runs one call of the tool. Returns the result or a promise of it. */
   run(params: OutputOf<Schema>, call: Call): Returned
 }
-
-/** The type of the values that a schema returns after parsing. */
-export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
 
 /**
  * Makes a tool from a schema and a function. The schema determines the types of the parameters of `run`. The returned `Tool` is not
@@ -142,9 +147,6 @@ function approvalOf<Schema extends StandardSchemaV1>(
 export const parameterList = listOf('parameters', group('a parameter', { name: filledText, type: text }, 'other names allowed'))
 
 const isToolId = (id: unknown): boolean => typeof id === 'string' && /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)
-
-const isSchema = (value: unknown): boolean =>
-  typeof (value as Partial<StandardSchemaV1> | null | undefined)?.['~standard']?.validate === 'function'
 
 /** `setTimeout` accepts at most 2^31 - 1 milliseconds (24 days). It would fire at once for a longer time. */
 const isTimerDuration = (ms: unknown): boolean => typeof ms === 'number' && ms > 0 && ms < 2 ** 31
@@ -226,12 +228,6 @@ export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | u
   if (!isObject(description) || !isObject(description.properties)) return undefined
   const required = Array.isArray(description.required) ? description.required : []
   return Object.entries(description.properties).map(([name, property]) => parameterOf(name, property, required.includes(name)))
-}
-
-/** The JSON Schema of the input. Only schemas with the Standard JSON Schema interface have one, for example those of zod. */
-function jsonSchemaOf(schema: StandardSchemaV1): unknown {
-  const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: { input?: (options: { target: string }) => unknown } }
-  return typeof jsonSchema?.input === 'function' ? jsonSchema.input({ target: 'draft-2020-12' }) : undefined
 }
 
 function parameterOf(name: string, property: unknown, required: boolean): Parameter {

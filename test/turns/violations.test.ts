@@ -5,6 +5,7 @@ import { callViolations, planViolations, responseViolations } from '../../src/co
 
 /** Codes of notices that do not come from checks of a decision. A running tool causes them, or the model is not the cause. */
 const others = [
+  'protocol_violation.output_invalid',
   ...['protocol_violation.path_rewritten', 'protocol_violation.write_extension_mismatch', 'protocol_violation.param_ref_not_visible'],
   ...['checkout_invalid_mode', 'checkout_missing_paths', 'checkout_invalid_paths'].map((code) => `protocol_violation.${code}`),
   ...['exec_missing_code', 'exec_code_contaminated', 'exec_contract_invalid'].map((code) => `protocol_violation.${code}`),

@@ -1,13 +1,26 @@
 import type { TurnEvent } from '../../core/event.ts'
+import { createOutputReader } from '../../core/stream/partial-json.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { TurnResult } from '../turn/result.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
 /** A running turn. Iterate over it to get its events, await `result`, or do both. The turn runs even if no caller iterates or awaits. */
-export interface TurnHandle extends AsyncIterable<TurnEvent> {
-  readonly result: Promise<TurnResult>
+export interface TurnHandle<Output = unknown> extends AsyncIterable<TurnEvent> {
+  readonly result: Promise<TurnResult<Output>>
+  /**
+   * Yields the output of a turn with an output schema while the model writes it. The yielded object grows: copy it to keep it. It is
+   * checked only when it is complete, so it may have fields that the output will not have. It takes the place of iterating over the events.
+   */
+  partialOutput(): AsyncIterable<PartialOutput<Output>>
 }
+
+/** A value of which parts are missing. */
+export type PartialOutput<T> = T extends readonly (infer Item)[]
+  ? readonly PartialOutput<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]?: PartialOutput<T[Key]> }
+    : T
 
 /** Gives events to the reader of a handle. Used for a turn that another process runs: its events are not in the hub. */
 export interface FeedHandle {
@@ -87,8 +100,15 @@ export function openTurnHandle(
     }
   }
 
-  return {
+  const handle: TurnHandle = {
     result,
+    async *partialOutput() {
+      const read = createOutputReader()
+      for await (const event of handle) {
+        const partial = read(event)
+        if (partial !== undefined) yield partial
+      }
+    },
     [Symbol.asyncIterator]() {
       unsubscribe()
       reader = 'reading'
@@ -102,4 +122,5 @@ export function openTurnHandle(
       return unread.after < unread.last ? unreadThenLive(live) : live
     },
   }
+  return handle
 }

@@ -12,6 +12,7 @@ import { isToolName } from '../../core/decision/read-native.ts'
 import { outputLimit } from '../../core/estimate/estimate.ts'
 import type { Dialect, ServiceError } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
+import { withoutRewriting } from '../../core/stream/lane.ts'
 import { createLanes, type LaneSettings } from '../../core/stream/lanes.ts'
 import { createNativeLanes } from '../../core/stream/native-lanes.ts'
 import { isInternalFile } from '../../core/timeline/artifacts.ts'
@@ -164,17 +165,19 @@ export function readOptions(
     modelName: agent.models.decision.name,
     channels: decisionChannels,
     dialect,
-    createLanes: () => createLanes(laneSettings(ledger, origin)),
-    createNativeLanes: () => createNativeLanes({ ...laneSettings(ledger, origin), ...nativeSettings(agent.toolbox, origin) }),
+    createLanes: () => createLanes(laneSettings(agent, ledger, origin)),
+    createNativeLanes: () => createNativeLanes({ ...laneSettings(agent, ledger, origin), ...nativeSettings(agent.toolbox, origin) }),
     earlyCheck: createEarlyCheck(hearsText),
     live,
     emit: (delta) => live.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   }
 }
 
-function laneSettings(ledger: Ledger, { iteration, callId: executionId }: BlockOrigin): LaneSettings {
+function laneSettings({ output }: TurnServices, ledger: Ledger, { iteration, callId: executionId }: BlockOrigin): LaneSettings {
   const sources = () => sourcesBySid(ledger.timeline.sources)
-  const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
+  const replacer = output // a link in place of a citation could make the JSON of an output invalid
+    ? withoutRewriting
+    : (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
   return { iteration, executionId, replacer, mimeOf, isInternalFile: (path) => isInternalFile(ledger.timeline, path) }
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../../core/timeline/change.ts'
 import { defaultAgentSettings } from '../settings.ts'
-import { openProgress } from '../turn/round.ts'
+import { openProgress } from '../turn/progress.ts'
 import { restoreProgress } from './resume-turn.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'

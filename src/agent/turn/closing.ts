@@ -33,7 +33,11 @@ export function completionDrafts(
 ): readonly Draft[] {
   const last: AnswerAttempt = { text: decision.answer, iteration, truncated: decision.truncated }
   const answers = [...attempts, last]
-  const ofLast = { ...(decision.stopped && { stopped: true }), ...(decision.usage && { usage: decision.usage }) }
+  const ofLast = {
+    ...(decision.stopped && { stopped: true }),
+    ...(decision.usage && { usage: decision.usage }),
+    ...(decision.output && { json: true }),
+  }
   const questions = citablePhrases(decision.questions ?? [], timeline)
   const followups = citablePhrases(decision.followups, timeline)
   return [

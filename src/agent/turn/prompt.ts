@@ -119,7 +119,7 @@ function promptRecord(
 }
 
 function announceFacts(
-  { settings, toolbox, options }: TurnServices,
+  { settings, toolbox, options, output, dialect }: TurnServices,
   progress: Progress,
   timeline: Timeline,
   utc: string,
@@ -141,6 +141,7 @@ function announceFacts(
     workspace,
     constraints: constraintsOf(progress, toolbox, options, wrapUp),
     instructions: options?.instructions,
+    output: output?.announced(dialect),
     extra: sections,
   }
 }

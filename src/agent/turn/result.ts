@@ -7,6 +7,7 @@ import { blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 import { citablePhrases, citedSources, withExistingCitations } from './closing.ts'
+import { type OutputRefusal, refusalOf } from './output.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
@@ -26,11 +27,15 @@ export type ExitReason =
   | 'waiting'
 
 /** The result of a turn for the caller of `run`. */
-export interface TurnResult {
+export interface TurnResult<Output = unknown> {
   readonly turnId: string
   readonly exitReason: ExitReason
   readonly ok: boolean
   readonly answer: string
+  /** The output, if the turn has an output schema and the model gave it. It matches the schema. `answer` is the same as JSON. */
+  readonly output?: Output
+  /** Why there is no output although the turn has an output schema. */
+  readonly refusal?: OutputRefusal
   readonly followups: readonly string[]
   readonly sourcesUsed: readonly number[]
   /** The sources that the answer cites, in the order of `sourcesUsed`. */
@@ -86,6 +91,7 @@ export function turnResult(
     turnId,
     ...endFields(exitReason, decision.truncated),
     ...answerFields(decision, timeline),
+    ...(agent.options?.output && outputFields(decision, exitReason)),
     files: filesOfTurn(blocksOfTurn(timeline, turnId), turnId),
     ...(decision.stopped && { stopped: true }),
     usage: conversation.spending.of(turnId).usage,
@@ -98,6 +104,10 @@ export function turnResult(
   }
 }
 
+/** The output of a turn that has an output schema, or why there is none. */
+export const outputFields = ({ output, answer }: Pick<FinalDecision, 'output' | 'answer'>, exitReason: ExitReason) =>
+  output ? { output: output.value } : { refusal: refusalOf(exitReason, answer) }
+
 /** The fields of a result that depend on how the turn ended. `truncated` tells whether the answer was cut off. */
 export const endFields = <Reason extends string>(exitReason: Reason, truncated: boolean) => ({
   exitReason,
@@ -106,10 +116,10 @@ export const endFields = <Reason extends string>(exitReason: Reason, truncated: 
 })
 
 /** The fields of a result that depend on the answer. Citations of sources that do not exist are left out. */
-export function answerFields({ answer, followups }: Pick<FinalDecision, 'answer' | 'followups'>, timeline: Timeline) {
+export function answerFields({ answer, followups, output }: Pick<FinalDecision, 'answer' | 'followups' | 'output'>, timeline: Timeline) {
   const sourcesUsed = citedSources(answer, timeline)
   return {
-    answer: withExistingCitations(answer, timeline),
+    answer: output ? answer : withExistingCitations(answer, timeline),
     followups: citablePhrases(followups, timeline),
     sourcesUsed,
     sources: sourcesUsed.flatMap((cited) => timeline.sources.rows.filter(({ sid }) => sid === cited)),

@@ -1,19 +1,12 @@
-import type { AnnouncedFeedback, AnnounceSection, LiveEvent } from '../../core/announce/announce.ts'
-import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.ts'
 import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../core/block/index.ts'
 import {
   afterRejectedResponse,
-  type Budget,
   budgetWrapUp,
   checkWrapUp,
-  createBudget,
-  noRepairs,
-  type RepairCount,
   remainingRounds,
   repairsExhausted,
   spend,
   spendRound,
-  type WrapUp,
 } from '../../core/budget.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import type { CallDecision, FinalDecision } from '../../core/decision/decision.ts'
@@ -26,14 +19,16 @@ import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { callModel, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { endForServiceError, serviceErrorNotice } from '../model-call/service-errors.ts'
-import type { AgentSettings, ModelSettings } from '../settings.ts'
+import type { ModelSettings } from '../settings.ts'
 import { mayNeedApproval } from './approvals.ts'
-import { type AnswerAttempt, attemptDrafts, noticeDrafts, withAttempt } from './closing.ts'
+import { attemptDrafts, noticeDrafts, withAttempt } from './closing.ts'
 import { prepareContext } from './context-window.ts'
 import type { ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
 import { checkTurnBudget, limitWrapUpTime, reachedLimits } from './limits.ts'
+import type { OutputCheck } from './output.ts'
+import type { Progress } from './progress.ts'
 import { waitForProvider } from './provider-wait.ts'
 import { readResponseDecision } from './read-decision.ts'
 import type { ExitReason } from './result.ts'
@@ -42,6 +37,8 @@ import { commitCalls, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { goOnOrWait } from './waits.ts'
 import { needsFacts, refreshAnnouncedFacts } from './workspace.ts'
+
+export type { Progress }
 
 /** The progress after a round. If the round was the last of the turn, also how the turn ends. */
 export type RoundResult =
@@ -89,7 +86,7 @@ export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrig
   const { error, raw } = call.response
   if (error && raw === '') return endOrWait(turn, progress, origin, call, error)
   const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, callSettings(turn, progress).maxTokens)
-  if (!decision) return rejectResponse(turn, progress, origin, call, notices, kept)
+  if (!decision) return rejectResponse(turn, progress, origin, call, notices, turn.agent.output ? undefined : kept)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
     return ended(progress, {
@@ -100,7 +97,8 @@ export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrig
   }
   if (decision.action !== 'call_tool') {
     const exitReason = progress.wrapUp ? 'steer' : decision.action
-    return answered(progress, { origin, call, decision, warnings: notices, exitReason, deferrable: true })
+    const answer: ModelAnswer = { origin, call, decision, warnings: notices, exitReason, deferrable: true }
+    return turn.agent.output ? answeredWithOutput(turn, progress, answer, turn.agent.output) : answered(progress, answer)
   }
   const admitted = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
   return callTool(turn, { progress, admitted }, origin, call, decision, notices)
@@ -108,6 +106,13 @@ export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrig
 
 async function endOrWait(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, error: ServiceError): Promise<RoundResult> {
   return (await waitForProvider(turn, progress, error)) ?? ended(progress, endForServiceError(origin, call, error))
+}
+
+/** Ends the turn with an answer that matches the output schema of the turn. Rejects any other answer. */
+async function answeredWithOutput(turn: Turn, progress: Progress, answer: ModelAnswer, output: OutputCheck): Promise<RoundResult> {
+  const checked = await output.check(answer.decision)
+  if ('answer' in checked) return answered(progress, { ...answer, decision: checked as FinalDecision })
+  return rejectResponse(turn, progress, answer.origin, answer.call, [...answer.warnings, checked as Notice])
 }
 
 async function callTool(
@@ -205,17 +210,28 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
 }
 
 /** Ends the turn after the last model call. If the response has an answer, the turn ends with it. Otherwise the answer is a fixed text. */
-export function handleLastResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, limit: ReachedLimit): RoundResult {
+export async function handleLastResponse(
+  turn: Turn,
+  progress: Progress,
+  origin: BlockOrigin,
+  call: ModelCall,
+  limit: ReachedLimit,
+): Promise<RoundResult> {
   const { exitReason, fallback } = exhausted[limit]
   const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
   const admission = checkWrapUp(budgetWrapUp, decision ?? kept)
-  if (admission.verdict === 'answer') {
-    return answered(progress, { origin, call, decision: admission.decision, warnings: notices, exitReason, deferrable: false })
+  const checked = admission.verdict === 'answer' ? ((await turn.agent.output?.check(admission.decision)) ?? admission.decision) : undefined
+  if (checked && 'answer' in checked) {
+    return answered(progress, { origin, call, decision: checked as FinalDecision, warnings: notices, exitReason, deferrable: false })
   }
   const { error, thrown } = call.response
   // The result of the turn names the limit as its exit reason and does not contain this error.
   if (thrown !== undefined) turn.agent.onProblem({ where: 'model', error: thrown })
-  const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
+  const drafts = [
+    ...thinkingDrafts(origin, call.response),
+    ...(error ? [serviceErrorNotice(origin, error)] : []),
+    ...(checked ? [noticeBlock(origin, checked as Notice)] : []),
+  ]
   return ended(progress, { exitReason, fallback, last: { origin, call }, drafts })
 }
 
@@ -239,53 +255,6 @@ const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ ki
  */
 function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
   return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
-}
-
-/** The values of a turn that change from round to round. They are immutable: a round gets one `Progress` and returns the next. */
-export interface Progress {
-  /** The number of the next round. It counts from 0. */
-  readonly iteration: number
-  readonly budget: Budget
-  readonly repairs: RepairCount
-  /** Answers that the user has seen but that did not end the turn, because an event arrived or the response contained another action. */
-  readonly attempts: readonly AnswerAttempt[]
-  /** The part of an answer that users had seen when the model was interrupted. It is kept if no other answer follows in this turn. */
-  readonly unfinished?: AnswerAttempt
-  /** How many events had arrived when the last of `attempts` was given. */
-  readonly eventsAtAttempt?: number
-  /** The limits of the wrap-up. Set after the user has asked the turn to wrap up. */
-  readonly wrapUp?: WrapUp
-  /** Events that arrived during the turn, oldest first. */
-  readonly events: readonly LiveEvent[]
-  /** Feedback on earlier turns. It was collected when the turn began, and the announce of every round shows it. */
-  readonly feedbacks: readonly AnnouncedFeedback[]
-  /** True after the user has stopped the turn. The model is not called again. */
-  readonly stopped: boolean
-  /**
-   * Set when compaction could not make the prompt short enough. Compaction is tried again only when the timeline has more tokens than this.
-   */
-  readonly compactAbove?: number
-  /**
-   * True after `react.hide` has succeeded in this turn. `cachePoints` then leaves out the cache point at the end of the previous turn, if
-   * the cache point a few rounds before the end of the prompt is later.
-   */
-  readonly hasHidden: boolean
-  /** The state of the workspace at the start of the round. Until the turn opens its workspace, this state is read from the journal. */
-  readonly workspace?: AnnouncedWorkspace | undefined
-  /** The sections that the application added to the announce of this round. */
-  readonly sections?: readonly AnnounceSection[]
-}
-
-/** The progress at the start of a turn. For a resumed turn, `restoreProgress` then applies the turn's entries to it. */
-export function openProgress(startedAt: string, settings: AgentSettings, feedbacks: readonly AnnouncedFeedback[]): Progress {
-  const limits = {
-    maxRounds: settings.maxRounds,
-    ...(settings.creditCap !== undefined && { creditCap: settings.creditCap }),
-    ...(settings.maxSeconds !== undefined && { maxMilliseconds: settings.maxSeconds * 1000 }),
-    ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
-  }
-  const budget = createBudget(limits, Date.parse(startedAt))
-  return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], feedbacks, stopped: false, hasHidden: false }
 }
 
 /** The progress after a response of the model: the next round has the next number, and one round of the budget is used. */

@@ -4,6 +4,7 @@ import { isObject } from '../../core/json.ts'
 import { InvalidOption } from '../../core/options.ts'
 import { systemMessagePath } from '../../core/path/build.ts'
 import type { Scope } from '../../core/scope.ts'
+import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
 import type { Change, InboxEvent, StoredTurnOptions } from '../../core/timeline/change.ts'
 import { parseTurnOptions } from '../../core/timeline/parse-change.ts'
 import { assignIds, hasPath } from '../../core/timeline/timeline.ts'
@@ -11,6 +12,7 @@ import type { Model } from '../../ports/model.ts'
 import type { AgentContext, TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
 import type { Toolbox } from '../tools.ts'
+import { createOutputCheck, isStorable, type OutputCheck, outputSchema } from './output.ts'
 import type { TurnStart } from './start.ts'
 import type { Turn } from './turn.ts'
 
@@ -27,6 +29,11 @@ export interface TurnChoices {
   readonly instructions?: string
   /** The ids of the tools that can be called in this turn. The system text still lists all tools. */
   readonly tools?: readonly string[]
+  /**
+   * The schema of the output: any Standard Schema that describes itself as JSON Schema, such as one of zod or arktype. The answer of the
+   * turn is then JSON, and `output` of the result has the parsed value.
+   */
+  readonly output?: StandardSchemaV1
 }
 
 /** The longest `instructions` of a run. */
@@ -36,29 +43,34 @@ export const maxInstructions = 20_000
 export interface TurnOptions {
   readonly stored: StoredTurnOptions
   readonly model?: Model
+  readonly output?: StandardSchemaV1
 }
 
 /** Checks the names in the options of a run. Returns undefined if there are no options. */
 export function turnOptions(
   where: string,
-  { model, maxRounds, instructions, tools }: TurnChoices,
+  { model, maxRounds, instructions, tools, output }: TurnChoices,
   { namedModels, toolbox }: Pick<AgentContext, 'namedModels' | 'toolbox'>,
 ): TurnOptions | undefined {
-  if (model === undefined && maxRounds === undefined && instructions === undefined && tools === undefined) return undefined
+  if ([model, maxRounds, instructions, tools, output].every((choice) => choice === undefined)) return undefined
   for (const [index, id] of (tools ?? []).entries()) {
     if (!toolbox.has(id)) throw new InvalidOption(where, `tools[${index}]`, `\`tools[${index}]\` must be the id of a tool, not "${id}"`)
   }
   const name = typeof model === 'object' ? [...namedModels].find(([, named]) => named === model)?.[0] : model
   if (typeof model === 'string' && !namedModels.has(model)) throw unknownModel(where, model, [...namedModels.keys()])
+  const schema = output && outputSchema(where, output)
+  const unstored = [...(model !== undefined && name === undefined ? ['model'] : []), ...(schema && !isStorable(schema) ? ['output'] : [])]
   return {
     stored: {
       ...(name !== undefined && { model: name }),
       ...(maxRounds !== undefined && { max_rounds: maxRounds }),
       ...(instructions !== undefined && { instructions }),
       ...(tools && { tools: inOrder(tools, toolbox) }),
-      ...(model !== undefined && name === undefined && { unstored: ['model'] }),
+      ...(schema && { output: schema }),
+      ...(unstored.length > 0 && { unstored }),
     },
     ...(typeof model === 'object' && { model }),
+    ...(output && { output }),
   }
 }
 
@@ -135,6 +147,7 @@ export function servicesFor(
   if (!options) return agent
   const { model: name, max_rounds: maxRounds, tools } = options.stored
   const model = options.model ?? (name === undefined ? undefined : modelOf(name))
+  const output = outputCheckOf(options)
   const speech = (model && agent.speechOf?.(model)) ?? agent
   return {
     ...agent,
@@ -148,8 +161,15 @@ export function servicesFor(
     ...(model && { models: { ...agent.models, decision: model } }),
     ...(maxRounds !== undefined && { settings: { ...agent.settings, maxRounds } }),
     ...(tools && { toolbox: offering(agent.toolbox, tools) }),
+    ...(output && { output }),
     options: options.stored,
   }
+}
+
+/** Checks the output of a turn. Undefined when the turn has no schema, or has lost it because it could not be stored. */
+function outputCheckOf({ stored, output: live }: TurnOptions): OutputCheck | undefined {
+  if (!stored.output || (!live && stored.unstored?.includes('output'))) return undefined
+  return createOutputCheck(stored.output, live)
 }
 
 /** A toolbox that offers only some of its tools. `find` and `has` still know all of them, because the system text lists all of them. */

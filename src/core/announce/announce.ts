@@ -25,6 +25,8 @@ export interface Announce {
   readonly constraints?: readonly string[] | undefined
   /** Instructions for this turn only, from the application. They are never cut. */
   readonly instructions?: string | undefined
+  /** What the answer of this turn must be. It is never cut. */
+  readonly output?: string | undefined
   /** Sections that the host application writes. They stand after all other sections. */
   readonly extra?: readonly AnnounceSection[] | undefined
 }
@@ -42,6 +44,7 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   if (feedbacks?.length) text += `\n\n${feedbackSection(feedbacks, limits)}`
   if (constraints?.length) text += `\n\n${listSection('[CONSTRAINTS]', constraints, limits)}`
   if (value.instructions !== undefined) text += `\n\n[INSTRUCTIONS FOR THIS TURN]\n${guardHeadings(indented(value.instructions))}`
+  if (value.output !== undefined) text += `\n\n[OUTPUT]\n${guardHeadings(indented(value.output))}`
   for (const section of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${applicationSection(section, limits)}`
   return text
 }

@@ -6,6 +6,10 @@ export const TurnResultView = z.object({
   exit_reason: z.string().nullable(),
   ok: z.boolean(),
   answer: z.string(),
+  /** The output, if the turn has an output schema and the model gave it. */
+  output: z.unknown().optional(),
+  /** Why there is no output although the turn has an output schema. */
+  refusal: z.object({ code: z.string(), message: z.string() }).optional(),
   followups: z.array(z.string()),
   sources_used: z.array(z.int()),
   /** The sources that the answer cites, without their content. */

@@ -132,6 +132,8 @@ interface Completion {
   readonly stopped?: boolean
   /** The object in the `usage` channel of the response. */
   readonly usage?: JsonObject
+  /** True when the answer is JSON, because the turn has an output schema. */
+  readonly json?: boolean
 }
 
 /**
@@ -146,7 +148,7 @@ export function completionBlock(turnId: string, ts: string, completion: Completi
     author: 'assistant',
     turn_id: turnId,
     ts,
-    mime: 'text/markdown',
+    mime: completion.json ? 'application/json' : 'text/markdown',
     path: completionPath(turnId, several && index < count ? index : undefined),
     text: completion.text,
     meta: omitUndefined({

@@ -139,6 +139,8 @@ export interface FinalDecision {
   readonly usage?: JsonObject
   /** The questions to the user that the action lists. */
   readonly questions?: readonly string[]
+  /** The value in `answer`, if the turn has an output schema and the answer matches it. `answer` is then JSON. */
+  readonly output?: { readonly value: Json }
 }
 
 /** The checked fields of an action. */

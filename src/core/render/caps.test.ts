@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { timelineOfBlocks } from '../../../test/support/prompts/timelines.ts'
+import { maxOutputSchema } from '../../agent/turn/output.ts'
 import { maxInstructions } from '../../agent/turn/turn-options.ts'
 import { minute } from '../../testing/blocks.ts'
 import { type Announce, composeAnnounce } from '../announce/announce.ts'
@@ -248,6 +249,7 @@ describe('everything that enters a prompt has a cap', () => {
       caps.feedbacks * (caps.announceLine + 60),
     ],
     constraints: [long, list],
+    output: [much.slice(0, maxOutputSchema), 2 * maxOutputSchema + 100], // `run` refuses a longer schema
     instructions: [much.slice(0, maxInstructions), 2 * maxInstructions + 100], // `run` refuses a longer text
     extra: [long.map(() => ({ title: much, text: much })), caps.announceExtras * (caps.announceExtra + caps.id + 100)],
   }

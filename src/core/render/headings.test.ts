@@ -70,6 +70,7 @@ const announceOf = (said: string): string => {
     feedbacks: [{ turnId: said, ts: said, origin: 'user', text: said }],
     constraints: [said],
     instructions: said,
+    output: said,
     extra: [{ title: said, text: said }],
   }
   return composeAnnounce(value)

@@ -40,6 +40,7 @@ const blockHeadings = [
   'CONSTRAINTS\\]',
   'APPLICATION:',
   'INSTRUCTIONS FOR THIS TURN\\]',
+  'OUTPUT\\]',
   'HOW YOU ',
   '(?:START|END) OF CUSTOMISATION',
   'AVAILABLE \\w+ TOOLS',

@@ -1,4 +1,5 @@
 import type { BlobRef, Block, HiddenReason, HiddenScope } from '../block/block.ts'
+import type { JsonObject } from '../json.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
 import type { TimelinePayload } from './payload.ts'
@@ -58,6 +59,8 @@ export interface StoredTurnOptions {
   readonly instructions?: string
   /** The ids of the tools that can be called. */
   readonly tools?: readonly string[]
+  /** The JSON Schema of the output. The answer of the turn is JSON that matches it. */
+  readonly output?: JsonObject
   /** The names of options that could not be stored, such as a model without a name. They end with the process. */
   readonly unstored?: readonly string[]
 }

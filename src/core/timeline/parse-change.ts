@@ -100,6 +100,7 @@ const turnOptions = object({
   max_rounds: optional(integer),
   instructions: optional(text),
   tools: optional(texts),
+  output: optional(object({})),
   unstored: optional(texts),
 })
 

@@ -1,10 +1,14 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Accepted } from '../../agent/message.ts'
+import { jsonSchema } from '../../agent/turn/output.ts'
 import { FeedbackBody, StopAccepted, SubmitMode, TurnAccepted, TurnSubmission } from '../../core/api/turn.ts'
+import { errorMessage } from '../../core/failure.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
 import { InvalidOption } from '../../core/options.ts'
 import { isId } from '../../core/path/safety.ts'
 import { parseConversationKey } from '../../core/scope.ts'
+import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
 import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import type { TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
@@ -37,8 +41,8 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
     }
     const release = quota.acquire(key, { hasFiles: message.attachments.length > 0 })
     try {
-      const { model, tools } = message.options ?? {}
-      const options = { ...(model !== undefined && { model }), ...(tools && { tools }) }
+      const { model, tools, output } = message.options ?? {}
+      const options = { ...(model !== undefined && { model }), ...(tools && { tools }), ...(output && { output: outputOf(output) }) }
       const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId, ...options })
       return c.json(acceptance(key, acceptedStatuses[accepted.how], accepted.turnId ?? null, eventId), 202)
     } catch (error) {
@@ -80,6 +84,32 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
       },
     ) as App
 }
+
+/**
+ * The schema of an output. Patterns are refused: the server would run a regular expression of the client, which can take very long.
+ */
+function outputOf(schema: Readonly<Record<string, unknown>>): StandardSchemaV1 {
+  const refuse = (message: string) => invalidRequest([{ path: ['options', 'output'], message }])
+  if (hasPattern(schema)) throw refuse('`pattern`, `patternProperties` and `format` are not accepted')
+  try {
+    return jsonSchema(schema as JsonObject) // the body was parsed from JSON
+  } catch (error) {
+    throw refuse(`not a JSON Schema that can be checked: ${errorMessage(error)}`)
+  }
+}
+
+const patternKeys: ReadonlySet<string> = new Set(['pattern', 'patternProperties', 'format'])
+
+/** Whether a schema has a keyword for patterns. Names of properties are no keywords. */
+function hasPattern(schema: unknown, isSchema = true): boolean {
+  if (Array.isArray(schema)) return schema.some((item) => hasPattern(item))
+  if (!isObject(schema)) return false
+  return Object.entries(schema).some(
+    ([key, value]) => (isSchema && patternKeys.has(key)) || hasPattern(value, !isSchema || !isMapOfSchemas(key)),
+  )
+}
+
+const isMapOfSchemas = (key: string): boolean => key === 'properties' || key === '$defs' || key === 'definitions'
 
 const submitRoute = createRoute({
   method: 'post',

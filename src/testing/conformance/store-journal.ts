@@ -249,7 +249,14 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
     it('keeps the open turn, the inbox and the last response across a compaction', async () => {
       const { store } = await create()
       const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(2), text: 'and Rome?' }
-      const options = { model: 'strong', max_rounds: 3, instructions: 'Be brief. '.repeat(1_000), tools: ['a.b'], unstored: ['model'] }
+      const options = {
+        model: 'strong',
+        max_rounds: 3,
+        instructions: 'Be brief. '.repeat(1_000),
+        tools: ['a.b'],
+        output: { type: 'object' },
+        unstored: ['model'],
+      }
       const response = {
         type: 'response.received' as const,
         turn_id: 't1',

@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { codesOf } from '../../../test/support/watch-turn.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { type Reply, reply } from '../../testing/scripted-model.ts'
+import { jsonSchema } from './output.ts'
+
+const Weather = z.object({
+  city: z.string(),
+  degrees: z.number(),
+  at: z
+    .string()
+    .transform((text) => text.length)
+    .optional(),
+})
+const valid = '{"city":"Rome","degrees":21}'
+const calling = reply.call('weather.today', { city: 'Rome' })
+
+const setUp = (...replies: readonly Reply[]) => createHarness({ replies, tools: [weather()] })
+
+describe('a turn with an output schema', () => {
+  it('gives a value of the type of the schema, and its answer is JSON', async () => {
+    const harness = setUp(calling, reply.answer(valid))
+    const result = await harness.agent.run('c1', 'Rome?', { output: Weather }).result
+    expectTypeOf(result.output).toEqualTypeOf<{ city: string; degrees: number; at?: number | undefined } | undefined>()
+    expect(result).toMatchObject({ output: { city: 'Rome', degrees: 21 }, answer: valid, ok: true })
+    expect(result.refusal).toBeUndefined()
+    const block = (await harness.journal()).flatMap((change) => (change.type === 'blocks.appended' ? change.blocks : [])).at(-1)
+    expect(block).toMatchObject({ type: 'assistant.completion', mime: 'application/json', text: valid })
+    const announce = harness.model.requests.at(-1)?.parts.at(-1)
+    expect(announce?.type === 'text' && announce.text).toContain('[OUTPUT]\n  In this turn the answer is not markdown.')
+    expect(await harness.agent.archive.turnResult('c1', result.turnId)).toMatchObject({ output: { city: 'Rome', degrees: 21 } })
+  })
+
+  it('gives the value that the schema makes of the JSON', async () => {
+    const result = await setUp(reply.answer('{"city":"Rome","degrees":21,"at":"noon"}')).agent.run('c1', 'Rome?', { output: Weather })
+      .result
+    expect(result.output).toEqual({ city: 'Rome', degrees: 21, at: 4 })
+  })
+
+  it('tells the model what is wrong, and takes JSON in a code fence or between words', async () => {
+    const replies = [
+      reply.answer('It is 21 degrees.'),
+      reply.answer('{"city":"Rome"}'),
+      reply.answer(`Sure:\n\`\`\`json\n${valid}\n\`\`\``),
+    ]
+    const harness = setUp(...replies)
+    const result = await harness.agent.run('c1', 'Rome?', { output: Weather }).result
+    expect(result).toMatchObject({ output: { city: 'Rome', degrees: 21 }, answer: valid, rounds: 3 })
+    expect(await codesOf(harness)).toEqual(['protocol_violation.output_invalid', 'protocol_violation.output_invalid'])
+  })
+
+  it('refuses with the reason: invalid, declined, cut off, a limit, a stop, an error', async () => {
+    const refusal = async (replies: readonly Reply[], options = {}) => {
+      const { refusal: refused, output } = await setUp(...replies).agent.run('c1', 'Rome?', { output: Weather, ...options }).result
+      expect(output).toBeUndefined()
+      return refused?.code
+    }
+    expect(await refusal(Array(4).fill(reply.answer('No.')))).toBe('invalid')
+    expect(await refusal([reply.answer('I do not know the weather.').replace('complete', 'exit')])).toBe('declined')
+    expect(
+      await refusal(
+        Array(4).fill({
+          text: '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>{"city":"Rome","degrees":21',
+          finish: 'length',
+        }),
+      ),
+    ).toBe('invalid')
+    expect(await refusal([calling, reply.answer('Enough.')], { maxRounds: 1 })).toBe('limit')
+    expect(await refusal([{ error: { message: 'down' } }])).toBe('error')
+  })
+
+  it('still gives the output in the last call after a limit', async () => {
+    const result = await setUp(calling, reply.answer(valid)).agent.run('c1', 'Rome?', { output: Weather, maxRounds: 1 }).result
+    expect(result).toMatchObject({ exitReason: 'max_iterations', output: { city: 'Rome', degrees: 21 } })
+  })
+
+  it('is not asked for output by a followup', async () => {
+    const harness = setUp(() => {
+      joined = harness.agent.run('c1', 'And Oslo?', { output: Weather }).result
+      return calling
+    }, reply.answer('Sunny.'))
+    let joined: Promise<unknown> | undefined
+    await harness.agent.run('c1', 'Rome?').result
+    expect(await joined).toMatchObject({ refusal: { code: 'not_asked' }, answer: 'Sunny.' })
+  })
+
+  it('streams the output as partial objects', async () => {
+    const text = reply.answer('{"city":"Rome","degrees":21,"list":[{"a":"xyz"},2]}')
+    const turn = setUp({ text, chunks: 1 }).agent.run('c1', 'Rome?', { output: Weather.loose() })
+    const partials: string[] = []
+    for await (const partial of turn.partialOutput()) partials.push(JSON.stringify(partial))
+    expect(partials).toContain('{"city":"Ro"}')
+    expect(partials).toContain('{"city":"Rome","degrees":21,"list":[{"a":"xy"}]}')
+    expect(partials.at(-1)).toBe('{"city":"Rome","degrees":21,"list":[{"a":"xyz"},2]}')
+  })
+
+  it('needs a schema that describes itself as JSON Schema', async () => {
+    const run = (output: unknown) => setUp().agent.run('c1', 'Hi.', { output: output as never }).result
+    const plain = { '~standard': { version: 1, vendor: 'x', validate: (value: unknown) => ({ value }) } }
+    await expect(run(plain)).rejects.toMatchObject({ where: 'run', option: 'output' })
+    await expect(run({ type: 'object' })).rejects.toMatchObject({ option: 'output' })
+    await expect(run(z.object({ at: z.date() }))).rejects.toMatchObject({ option: 'output' })
+    await expect(run(z.enum(Array.from({ length: 5_000 }, (_, n) => `value ${n}`)))).rejects.toMatchObject({ option: 'output' })
+  })
+})
+
+/** Random JSON Schemas, and values that match them. */
+const { schemaAndValue } = fc.letrec<{ schemaAndValue: readonly [JsonObject, unknown] }>((tie) => ({
+  schemaAndValue: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.string().map((value) => [{ type: 'string' }, value] as const),
+    fc.integer().map((value) => [{ type: 'integer' }, value] as const),
+    fc.boolean().map((value) => [{ type: 'boolean' }, value] as const),
+    fc.constantFrom('a', 'b').map((value) => [{ enum: ['a', 'b'] }, value] as const),
+    fc.array(tie('schemaAndValue'), { maxLength: 1 }).map((items) => {
+      const [schema, value] = (items[0] ?? [{ type: 'null' }, null]) as readonly [JsonObject, unknown]
+      return [{ type: 'array', items: schema }, items.length === 0 ? [] : [value, value]] as const
+    }),
+    fc.dictionary(fc.constantFrom('a', 'b', 'c', '"q"'), fc.tuple(tie('schemaAndValue'), fc.boolean())).map((fields) => {
+      const entries = Object.entries(fields) as [string, readonly [readonly [JsonObject, unknown], boolean]][]
+      return [
+        {
+          type: 'object',
+          properties: Object.fromEntries(entries.map(([name, [[schema]]]) => [name, schema])),
+          required: entries.flatMap(([name, [, required]]) => (required ? [name] : [])),
+          additionalProperties: false,
+        },
+        Object.fromEntries(entries.map(([name, [[, value]]]) => [name, value])),
+      ] as const
+    }),
+  ) as fc.Arbitrary<readonly [JsonObject, unknown]>,
+}))
+
+/** Ways in which models break JSON. */
+const breakings: readonly ((json: string, at: number) => string)[] = [
+  (json) => json,
+  (json, at) => json.slice(0, at),
+  (json, at) => json.slice(at),
+  (json, at) => json.slice(0, at) + json.slice(at + 1),
+  (json, at) => `${json.slice(0, at)},${json.slice(at)}`,
+  (json) => `Here it is:\n\`\`\`json\n${json}\n\`\`\`\nI hope this helps.`,
+  (json) => `${json}\n${json}`,
+  (json) => json.replace('}', ',}'),
+  () => 'I can not do that.',
+  () => '{}',
+]
+
+it('500 random schemas and broken replies: the output is the whole value or a refusal, never a part of it', async () => {
+  let outputs = 0
+  let refusals = 0
+  await fc.assert(
+    fc.asyncProperty(
+      schemaAndValue,
+      fc.array(fc.tuple(fc.nat(breakings.length - 1), fc.nat(40)), { minLength: 4, maxLength: 4 }),
+      async ([schema, value], ways) => {
+        const json = JSON.stringify(value)
+        const replies = ways.map(([way, at]) => reply.answer(breakings[way]?.(json, at % (json.length + 1)) || ' '))
+        const result = await createHarness({ replies, settings: { maxRounds: 4 }, builtIn: { tools: false } }).agent.run('c1', 'Go.', {
+          output: jsonSchema(schema),
+        }).result
+        expect([result.output === undefined, result.refusal === undefined].sort()).toEqual([false, true])
+        if (result.refusal) return void refusals++
+        outputs++
+        expect(await jsonSchema(schema)['~standard'].validate(result.output)).not.toHaveProperty('issues')
+        expect(result.answer).toBe(JSON.stringify(result.output))
+        // a beginning or an end of an object or a list is never taken for the whole
+        const [way = 0] = ways[result.rounds - 1] ?? []
+        if (typeof value === 'object' && (way === 1 || way === 2)) expect(result.output).toEqual(value)
+      },
+    ),
+    { numRuns: 500 },
+  )
+  expect(outputs).toBeGreaterThan(150)
+  expect(refusals).toBeGreaterThan(20)
+})

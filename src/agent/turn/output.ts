@@ -1,0 +1,166 @@
+import { z } from 'zod'
+import type { Notice } from '../../core/block/index.ts'
+import type { FinalDecision } from '../../core/decision/decision.ts'
+import { snippet, violation } from '../../core/decision/violations.ts'
+import { isObject, type JsonObject, parseJson } from '../../core/json.ts'
+import type { Dialect } from '../../core/model-event.ts'
+import { InvalidOption } from '../../core/options.ts'
+import { describeIssues, jsonSchemaOf, type StandardResult, type StandardSchemaV1 } from '../../core/standard-schema.ts'
+import type { JsonValue } from '../../core/stream/json-event.ts'
+import { type ParsedJson, parseModelJson, stripFence } from '../../core/stream/json-parse.ts'
+import type { ExitReason, TurnResult } from './result.ts'
+
+/** The longest JSON Schema of an output, in characters. */
+export const maxOutputSchema = 32_000
+
+/** Why a turn with an output schema has no output. */
+export interface OutputRefusal {
+  /**
+   * - `declined`: the model says that it can not give the output. `message` is its answer.
+   * - `invalid`: the model did not write valid output, although it was told what is wrong.
+   * - `limit`: a limit of rounds, time or money ended the turn.
+   * - `stopped`: the user stopped the turn.
+   * - `error`: the model service or Daybook failed.
+   * - `cancelled`: the turn has not ended. Another process resumes it.
+   * - `not_asked`: another turn has read the message, as a followup. It has no output schema or another one.
+   */
+  readonly code: 'declined' | 'invalid' | 'limit' | 'stopped' | 'error' | 'cancelled' | 'not_asked'
+  readonly message: string
+}
+
+/** Checks the answers of a turn that has an output schema. */
+export interface OutputCheck {
+  /** The section of the announce that tells the model what to write. */
+  announced(dialect: Dialect): string
+  /** The decision with its output, or a notice that tells the model what is wrong. */
+  check(decision: FinalDecision): Promise<FinalDecision | Notice>
+}
+
+/** The JSON Schema of the option `output`. Throws when the schema has none, or when it is too long. */
+export function outputSchema(where: string, schema: StandardSchemaV1): JsonObject {
+  const refuse = (message: string, cause?: unknown) => new InvalidOption(where, 'output', message, { cause })
+  let described: unknown
+  try {
+    described = jsonSchemaOf(schema)
+  } catch (cause) {
+    throw refuse('`output` can not be described as JSON Schema', cause)
+  }
+  if (!isObject(described)) throw refuse('`output` must be a schema that describes itself as JSON Schema, such as one of zod or arktype')
+  const text = JSON.stringify(described)
+  if (text.length > maxOutputSchema)
+    throw refuse(`the JSON Schema of \`output\` has ${text.length} characters, at most ${maxOutputSchema} are possible`)
+  return JSON.parse(text) as JsonObject // without values that JSON does not have
+}
+
+/**
+ * A schema for the option `output` from a JSON Schema. Use it if you have no schema of zod, valibot, arktype or another library. Throws
+ * when the JSON Schema has a keyword that can not be checked.
+ */
+export function jsonSchema<Output = unknown>(schema: JsonObject): StandardSchemaV1<Output> {
+  const parser = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+  const standard = {
+    version: 1 as const,
+    vendor: 'daybook',
+    // the caller of `jsonSchema` says what the type is
+    validate: (value: unknown) => parser['~standard'].validate(value) as StandardResult<Output> | Promise<StandardResult<Output>>,
+    jsonSchema: { input: () => schema, output: () => schema },
+  }
+  return { '~standard': standard }
+}
+
+/** Whether output can be checked with the stored JSON Schema alone. If not, the option ends with the process. */
+export function isStorable(schema: JsonObject): boolean {
+  try {
+    jsonSchema(schema)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** `live` is the schema of the caller. A process that resumes the turn has only the stored JSON Schema. */
+export function createOutputCheck(stored: JsonObject, live: StandardSchemaV1 = jsonSchema(stored)): OutputCheck {
+  const text = JSON.stringify(stored)
+  return {
+    announced: (dialect) => `${instructions}\n${text}${dialect === 'channels' ? `\n${howToDecline}` : ''}`,
+    async check(decision) {
+      const parsed = decision.truncated ? undefined : parseOutput(decision.answer)
+      const problem = parsed?.ok
+        ? await issuesOf(live, parsed.value)
+        : parsed
+          ? `it is not JSON: ${parsed.error.message}`
+          : 'it was cut off'
+      if (problem === undefined && parsed?.ok) {
+        return { ...decision, action: 'complete', answer: JSON.stringify(parsed.value), output: { value: parsed.value } }
+      }
+      return decision.action === 'exit' ? decision : invalidOutput(problem ?? '')
+    },
+  }
+}
+
+/**
+ * Parses an answer that should be JSON. Words and a code fence around the JSON are ignored. If there are brackets outside of the JSON, the
+ * answer is refused: the JSON may be a part of a larger value that is broken.
+ */
+function parseOutput(answer: string): ParsedJson {
+  const value = parseJson(stripFence(answer).body)
+  if (value !== undefined) return { ok: true, value, repairs: [] }
+  const start = Math.min(...['{', '['].map((bracket) => answer.indexOf(bracket)).filter((at) => at !== -1), answer.length)
+  const end = Math.max(answer.lastIndexOf('}'), answer.lastIndexOf(']')) + 1
+  const parsed = parseModelJson(start < end ? answer.slice(start, end) : answer)
+  if (!parsed.ok || !parsed.repairs.includes('surrounding_text')) return parsed
+  const message = 'There are brackets outside of the JSON value.'
+  return { ok: false, error: { code: 'json.unexpected', message, excerpt: '', offset: 0, path: [] } }
+}
+
+const instructions =
+  'In this turn the answer is not markdown. It is one JSON value that matches this JSON Schema, complete, and nothing else: no text around it, no code fence, no citations.'
+const howToDecline = 'If you can not give it, use {"action": "exit"} and say why in the answer.'
+
+/** The problems of a value in one line. Undefined when the value matches the schema. An error of the schema counts as a problem. */
+async function issuesOf(schema: StandardSchemaV1, value: JsonValue): Promise<string | undefined> {
+  try {
+    const { issues } = await schema['~standard'].validate(value)
+    return issues && `it does not match the JSON Schema: ${describeIssues(issues)}`
+  } catch (error) {
+    return `it can not be checked: ${String(error)}`
+  }
+}
+
+const invalidOutput = (problem: string): Notice =>
+  violation('output_invalid', {
+    problem: `The answer is not the output that this turn asks for: ${snippet(problem, 1_500)}.`,
+    next: 'Answer again with one complete JSON value that matches the JSON Schema in ANNOUNCE, and nothing else.',
+    shown: false, // the user has seen a part of it, but the output has to be written again as a whole
+  })
+
+/**
+ * The result for the caller of `run` that passed the schema `live`. Another turn may have read the message, and another process may have
+ * run the turn. So the output is checked with the schema of the caller, which also makes the value that the caller expects.
+ */
+export async function withCallerOutput(result: TurnResult, stored: JsonObject | undefined, live: StandardSchemaV1): Promise<TurnResult> {
+  const { output, refusal, ...rest } = result
+  if (JSON.stringify(result.options?.output) !== JSON.stringify(stored)) {
+    return { ...rest, refusal: { code: 'not_asked', message: 'Another turn has read the message. It has no such output schema.' } }
+  }
+  if (output === undefined) return refusal ? result : { ...rest, refusal: refusalOf(result.exitReason, result.answer) }
+  const checked = await live['~standard'].validate(output)
+  return checked.issues
+    ? { ...rest, refusal: { code: 'invalid', message: describeIssues(checked.issues) } }
+    : { ...rest, output: checked.value }
+}
+
+const refusalCodes: { readonly [Reason in ExitReason]?: OutputRefusal['code'] } = {
+  complete: 'invalid',
+  exit: 'declined',
+  protocol_violation: 'invalid',
+  max_iterations: 'limit',
+  time: 'limit',
+  budget: 'limit',
+  unpriced: 'limit',
+  steer: 'stopped',
+  cancelled: 'cancelled',
+}
+
+/** Why a turn that ended for this reason has no output. */
+export const refusalOf = (reason: ExitReason, message: string): OutputRefusal => ({ code: refusalCodes[reason] ?? 'error', message })
