@@ -25,18 +25,19 @@ it('a turn that was killed is resumed with its options, and a replay gives the s
   const child = spawn(process.execPath, [script, database.folder, database.file, database.blobs], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   let hanging = 0
-  for await (const line of createInterface({ input: child.stdout })) if (line === 'hangs' && ++hanging === 2) break
+  for await (const line of createInterface({ input: child.stdout })) if (line === 'hangs' && ++hanging === 3) break
   child.kill('SIGKILL')
   await exited
 
   const store = await openStoreIn(database)
   const rest = [reply.call('notes.burn'), reply.call('notes.take', { text: 'two' }), reply.answer('Fertig.')]
   const strong = scriptedModel(rest, { name: 'strong-1' })
+  const json = scriptedModel([reply.answer('{"n":"one"}'), reply.answer('{"n":1}')])
   const usual = scriptedModel([reply.answer('Usual.')], { name: 'usual' })
   const problems: string[] = []
   const tools = optionTools(() => 'went on')
   const onProblem = ({ where }: { readonly where: string }) => void problems.push(where)
-  const agent = createAgentFrom({ store, clock: createSystemClock(), model: usual, models: { strong }, tools, onProblem })
+  const agent = createAgentFrom({ store, clock: createSystemClock(), model: usual, models: { strong, json }, tools, onProblem })
   const { results } = await agent.recover()
 
   const stored = { max_rounds: 4, instructions: 'Answer in German.', tools: ['notes.take', 'notes.hang'] }
@@ -48,6 +49,9 @@ it('a turn that was killed is resumed with its options, and a replay gives the s
   expect(announceOf(strong.requests[0])).toContain('Only these tools can be called in this turn: notes.take, notes.hang')
   expect(announceOf(strong.requests[0])).toContain('Iteration 3/4')
 
+  // the schema of the caller is gone: the stored JSON Schema refuses the first answer
+  expect(results.find(({ options }) => options?.model === 'json')).toMatchObject({ output: { n: 1 }, answer: '{"n":1}', rounds: 3 })
+
   const unnamed = results.find(({ options }) => options?.model === undefined)
   expect(unnamed).toMatchObject({ answer: 'Usual.', options: { ...stored, unstored: ['model'] } })
   expect(problems).toEqual(['options'])
@@ -57,7 +61,7 @@ it('a turn that was killed is resumed with its options, and a replay gives the s
     .join('\n')
   expect(shown).toContain('[SYSTEM MESSAGE]\nThe process that ran this turn ended, and these options of the turn ended with it: model.')
 
-  for (const conversation of ['named', 'unnamed']) {
+  for (const conversation of ['named', 'unnamed', 'json']) {
     const [replayed] = await replay(store, conversation, { tools })
     expect(replayed?.divergence).toBeUndefined()
     expect(replayed?.rounds).toBeGreaterThan(1)

@@ -5,7 +5,7 @@ import { weather } from '../../../test/support/scenario-tools.ts'
 import { codesOf } from '../../../test/support/watch-turn.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createHarness } from '../../testing/harness.ts'
-import { type Reply, reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { jsonSchema } from './output.ts'
 
 const Weather = z.object({
@@ -96,6 +96,31 @@ describe('a turn with an output schema', () => {
     expect(partials).toContain('{"city":"Ro"}')
     expect(partials).toContain('{"city":"Rome","degrees":21,"list":[{"a":"xy"}]}')
     expect(partials.at(-1)).toBe('{"city":"Rome","degrees":21,"list":[{"a":"xyz"},2]}')
+  })
+
+  it('works alike with native tool calls, also if a run chooses the model', async () => {
+    const { native } = reply
+    const replies = [native.call('weather.today', { city: 'Rome' }), native.answer('Sunny.'), native.answer(valid)]
+    const model = scriptedModel(replies, { dialect: 'native' })
+    const harness = createHarness({ replies: [reply.answer('Usual.')], tools: [weather()], models: { native: model } })
+    const turn = harness.agent.run('c1', 'Rome?', { output: Weather, model: 'native' })
+    const partials: unknown[] = []
+    for await (const partial of turn.partialOutput()) partials.push(structuredClone(partial))
+    expect(await turn.result).toMatchObject({ output: { city: 'Rome', degrees: 21 }, answer: valid, rounds: 3 })
+    expect(partials.at(-1)).toEqual({ city: 'Rome', degrees: 21 })
+    expect(await codesOf(harness)).toEqual(['protocol_violation.output_invalid'])
+    expect(model.requests[0]?.tools?.map(({ name }) => name)).toContain('weather__today')
+    const announce = model.requests[0]?.parts.at(-1)
+    expect(announce?.type === 'text' && announce.text).not.toContain('"action": "exit"')
+    expect((await harness.agent.run('c1', 'Hi.').result).answer).toBe('Usual.')
+  })
+
+  it('whose schema can not be checked as JSON Schema works until the process ends', async () => {
+    const validate = (value: unknown) => (typeof value === 'number' ? { value } : { issues: [{ message: 'not a number' }] })
+    const standard = { version: 1 as const, vendor: 'own', validate, jsonSchema: { input: () => ({ not: { type: 'string' } }) } }
+    const result = await setUp(reply.answer('"one"'), reply.answer('1')).agent.run('c1', 'Hi.', { output: { '~standard': standard } })
+      .result
+    expect(result).toMatchObject({ output: 1, options: { unstored: ['output'] }, rounds: 2 })
   })
 
   it('needs a schema that describes itself as JSON Schema', async () => {
