@@ -21,10 +21,11 @@ export interface OutputRefusal {
    * - `limit`: a limit of rounds, time or money ended the turn.
    * - `stopped`: the user stopped the turn.
    * - `error`: the model service or Daybook failed.
+   * - `waiting`: the turn has not ended. It waits, for example for an approval.
    * - `cancelled`: the turn has not ended. Another process resumes it.
    * - `not_asked`: another turn has read the message, as a followup. It has no output schema or another one.
    */
-  readonly code: 'declined' | 'invalid' | 'limit' | 'stopped' | 'error' | 'cancelled' | 'not_asked'
+  readonly code: 'declined' | 'invalid' | 'limit' | 'stopped' | 'error' | 'waiting' | 'cancelled' | 'not_asked'
   readonly message: string
 }
 
@@ -159,6 +160,7 @@ const refusalCodes: { readonly [Reason in ExitReason]?: OutputRefusal['code'] } 
   budget: 'limit',
   unpriced: 'limit',
   steer: 'stopped',
+  waiting: 'waiting',
   cancelled: 'cancelled',
 }
 

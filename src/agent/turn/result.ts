@@ -143,7 +143,7 @@ export const cancelledBeforeAnswer = (turnId: string): TurnResult => ({
 })
 
 /** The result of a turn that stays open, because the agent is being closed or another process has claimed the conversation. */
-export function cancelledResult({ turnId, conversation: { ledger, spending }, times }: Turn): TurnResult {
+export function cancelledResult({ turnId, agent, conversation: { ledger, spending }, times }: Turn): TurnResult {
   const { timeline } = ledger
   return {
     turnId,
@@ -154,6 +154,7 @@ export function cancelledResult({ turnId, conversation: { ledger, spending }, ti
     cost: spending.cost(turnId),
     rounds: 0,
     timings: { ...timesOf(timeline.openTurn?.ts ?? '', undefined), ...times },
+    ...(agent.options && { options: agent.options }),
   }
 }
 

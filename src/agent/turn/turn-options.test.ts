@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { weather } from '../../../test/support/scenario-tools.ts'
 import { codesOf } from '../../../test/support/watch-turn.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { defineTool } from '../../tools/define.ts'
@@ -100,6 +103,40 @@ describe('options of one run', () => {
     await expect(harness.agent.send('c1', 'Hi.', { model: 'weak' })).rejects.toMatchObject({ where: 'send', option: 'model' })
     expect(await harness.store.head('c1')).toBeUndefined()
   })
+})
+
+it('options hold after a wait of three days and in another process', async () => {
+  const clock = createFixedClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const approved = defineTool({ id: 'mail.ask', description: 'Sends.', params: z.object({}), approval: true, run: () => 'sent' })
+  const harnessWith = (...replies: readonly Reply[]) => {
+    const strong = scriptedModel(replies, { name: 'strong-1' })
+    return { strong, harness: setUp([], { clock, store, tools: [approved, mail], models: { strong } }) }
+  }
+  const output = z.object({ sent: z.boolean() })
+  const options = { model: 'strong', maxRounds: 4, instructions: 'Answer in German.', tools: ['mail.ask'], output }
+  const first = harnessWith(reply.call('mail.ask'))
+  expect(await first.harness.agent.run('c1', 'Write.', options).result).toMatchObject({
+    exitReason: 'waiting',
+    refusal: { code: 'waiting' },
+  })
+  await first.harness.agent.close()
+
+  clock.advance(3 * 24 * 3_600_000)
+  const second = harnessWith(mailing, reply.answer('{"sent":true}'))
+  const { agent } = second.harness
+  await agent.decide('c1', (await agent.waiting()).waits[0]?.call_id ?? '', { approved: true })
+  await agent.drain(5_000)
+  const [turnId = ''] = (await openedIn(second.harness)).map(({ turn_id }) => turn_id)
+  expect(await agent.archive.turnResult('c1', turnId)).toMatchObject({
+    ...{ output: { sent: true }, rounds: 3 },
+    options: { model: 'strong', max_rounds: 4, instructions: 'Answer in German.', tools: ['mail.ask'] },
+  })
+  expect(await codesOf(second.harness)).toEqual(['protocol_violation.tool_not_offered'])
+  const announce = announceOf({ model: second.strong })
+  for (const words of ['Iteration 3/4', 'Answer in German.', 'Only these tools can be called in this turn: mail.ask', '[OUTPUT]'])
+    expect(announce).toContain(words)
+  await agent.close()
 })
 
 describe('toolsFor', () => {
