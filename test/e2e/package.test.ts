@@ -47,7 +47,7 @@ describe('the package, installed from its tarball into an empty folder', () => {
     writeFileSync(join(home, 'report.pdf'), pdf(['Costs were 7 in March.', 'And 8 in April.']))
     writeFileSync(join(home, 'daybook.config.js'), 'export default { budget: { rounds: 10 } }')
   }, 600_000)
-  afterAll(() => rmSync(root, { recursive: true, force: true }))
+  afterAll(() => rmSync(root, { recursive: true, force: true }), 600_000) // thousands of files on a busy disk
 
   it('has entries that publint accepts', async () => {
     const { stdout } = await run('node_modules/.bin/publint', ['--strict', '--pack', 'false', join(home, 'node_modules', 'daybook')], {
