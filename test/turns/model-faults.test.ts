@@ -137,7 +137,8 @@ async function runTurnOn(model: ReturnType<typeof modelFrom>) {
     left: 0,
     stream: (...[request, signal]: Parameters<typeof model.stream>) => (request.role === 'gate' ? gate : model).stream(request, signal),
   })
-  const harness = createHarness({ replies: [], model: modelWithTitle, onProblem: (problem) => problems.push(problem) })
+  const settings = { providerWaitSeconds: 0 } // otherwise the turn waits for a provider that says when to ask again
+  const harness = createHarness({ replies: [], model: modelWithTitle, settings, onProblem: (problem) => problems.push(problem) })
   const turn = await harness.say('Do it.')
   await harness.agent.close()
   const everything = [turn, turn.error, await harness.journal(), await harness.timeline(), problems]
