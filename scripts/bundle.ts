@@ -14,6 +14,8 @@ const startedByPath = [
   'src/adapters/documents/pdf-thread.ts',
   'src/adapters/documents/page/reader.ts',
   'src/adapters/documents/page/page-thread.ts',
+  'src/adapters/documents/content/content-threads.ts',
+  'src/adapters/documents/content/content-thread.ts',
   'src/adapters/documents/typst/typst-renderer.ts',
   'src/adapters/documents/typst/typst-thread.ts',
 ]

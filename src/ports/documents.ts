@@ -35,7 +35,7 @@ export interface DocumentRenderer {
   /** The kinds of documents that can be made on this machine. Other kinds fail with the reason `unavailable`. */
   readonly kinds: ReadonlySet<DocumentKind>
   /** The addresses of files that the content names: images, style sheets, links. As they are written, each once, without web addresses. */
-  mentions(content: string, format: ContentFormat): Promise<readonly string[]>
+  mentions(content: string, format: ContentFormat, options?: Pick<RenderRequest, 'user' | 'signal'>): Promise<readonly string[]>
   render(request: RenderRequest): Promise<RenderedDocument>
   /** Ends the programs that the renderer has started. A later `render` fails. */
   close(): Promise<void>

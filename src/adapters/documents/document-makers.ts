@@ -1,10 +1,8 @@
 import type { DocumentKind, DocumentRenderer, RenderRequest } from '../../ports/documents.ts'
-import { type BrowserLimits, createBrowserRenderer, defaultBrowserLimits } from './browser/browser-renderer.ts'
+import { type BrowserLimits, type BrowserRenderer, createBrowserRenderer, defaultBrowserLimits } from './browser/browser-renderer.ts'
 import { defaultPicture } from './browser/png.ts'
-import { renderDocx } from './office/docx.ts'
+import { createContentThreads } from './content/content-threads.ts'
 import { type OfficeImage, parseImage } from './office/images.ts'
-import { renderPptx } from './office/pptx.ts'
-import { findMentions } from './structure/mentions.ts'
 import { unrenderable } from './structure/packages.ts'
 import { createTypstRenderer } from './typst/typst-renderer.ts'
 
@@ -24,6 +22,10 @@ export function createDocumentMakers({ browser: executable, hasTypst, kinds, lim
   const allLimits = { ...defaultBrowserLimits, ...limits }
   const browser = executable === undefined ? undefined : createBrowserRenderer(executable, allLimits)
   const typst = browser === undefined && hasTypst ? createTypstRenderer(allLimits) : undefined
+  const contents = createContentThreads(allLimits)
+
+  const renderPage = async (renderer: BrowserRenderer, request: RenderRequest) =>
+    renderer.render({ ...request, document: await contents.page(request) })
 
   /** Draws a diagram for a Word document or a presentation. Undefined when there is no browser, or the diagram has an error. */
   const drawDiagram =
@@ -33,7 +35,8 @@ export function createDocumentMakers({ browser: executable, hasTypst, kinds, lim
       const scale = 2
       const picture = { ...defaultPicture, padding: 4, scale }
       try {
-        const { bytes } = await browser.render({ ...request, kind: 'png', format: 'mermaid', content: source, sources: [], picture })
+        const diagram = { ...request, kind: 'png', format: 'mermaid', content: source, sources: [], picture } as const
+        const { bytes } = await renderPage(browser, diagram)
         const image = parseImage(bytes)
         return image && { ...image, width: image.width / scale, height: image.height / scale }
       } catch (error) {
@@ -43,26 +46,25 @@ export function createDocumentMakers({ browser: executable, hasTypst, kinds, lim
     }
 
   return {
-    mentions: findMentions,
+    mentions: contents.mentions,
     async render(request) {
       switch (request.kind) {
         case 'docx':
-          return renderDocx(request, drawDiagram(request))
         case 'pptx':
-          return renderPptx(request, drawDiagram(request))
+          return contents.office(request, drawDiagram(request))
         case 'pdf':
           if (typst) return typst.render(request)
           if (!browser) throw unrenderable('unavailable', missingBrowser(request.kind))
-          return browser.render(request)
+          return renderPage(browser, request)
         case 'png':
           if (!browser) throw unrenderable('unavailable', missingBrowser(request.kind))
-          return browser.render(request)
+          return renderPage(browser, request)
         default:
           return request.kind satisfies never
       }
     },
     async close() {
-      await Promise.all([browser?.close(), typst?.close()])
+      await Promise.all([browser?.close(), typst?.close(), contents.close()])
     },
   }
 }

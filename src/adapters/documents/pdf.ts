@@ -11,8 +11,8 @@ export interface PdfReader extends DocumentReader {
 /**
  * Reads PDF documents in worker threads. If a hostile document takes too much time or memory, only its thread is ended. If there are
  * several threads, one user never has all of them. So the hostile documents of one user do not make other users wait. A thread starts with
- * its first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow`, `reader_missing` or
- * `reader_closed` as `details.reason`.
+ * its first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow`,
+ * `out_of_memory`, `reader_missing` or `reader_closed` as `details.reason`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads = 2 } = {}): PdfReader {
   const readers = createReaderThreads<PdfRequest, PdfResponse>({

@@ -3,8 +3,11 @@ import { createFairQueue } from '../../core/fair-queue.ts'
 
 /** Threads that read documents, each of which reads one document at a time. */
 export interface ReaderThreads<Request, Response> {
-  /** Reads a document of a user. The threads take turns between users, and one user never has all of several threads. */
-  read(user: string, request: Request): Promise<Response>
+  /**
+   * Reads a document of a user. The threads take turns between users, and one user never has all of several threads. If `signal` fires, the
+   * thread is ended, and the document fails with `cancelled`.
+   */
+  read(user: string, request: Request, signal?: AbortSignal): Promise<Response>
   /** Ends the threads. Documents that are not read yet fail. */
   close(): Promise<void>
 }
@@ -18,8 +21,11 @@ export interface ReaderThreadsOptions {
   readonly idleMs: number
   readonly threads: number
   /** Makes the error of a document that can not be read. */
-  failure(reason: 'too_slow' | 'reader_closed', message: string): Error
+  failure(reason: ThreadProblem, message: string): Error
 }
+
+/** Why a thread gave no response. */
+export type ThreadProblem = 'too_slow' | 'out_of_memory' | 'cancelled' | 'reader_closed'
 
 /** Makes threads. Each starts with its first document. */
 export function createReaderThreads<Request, Response>(options: ReaderThreadsOptions): ReaderThreads<Request, Response> {
@@ -28,10 +34,11 @@ export function createReaderThreads<Request, Response>(options: ReaderThreadsOpt
   const enqueue = createFairQueue(readers, Math.max(1, threads - 1))
   let closed = false
   return {
-    read: (user, request) =>
+    read: (user, request, signal) =>
       enqueue(user, async (reader) => {
         if (closed) throw failure('reader_closed', 'the reader was closed before')
-        return reader.read(request)
+        if (signal?.aborted) throw failure('cancelled', 'the call was cancelled')
+        return reader.read(request, signal)
       }),
     async close() {
       closed = true
@@ -52,10 +59,10 @@ function createReaderThread<Request, Response>(options: ReaderThreadsOptions) {
     await ending?.terminate()
   }
 
-  async function read(request: Request): Promise<Response> {
+  async function read(request: Request, signal: AbortSignal | undefined): Promise<Response> {
     clearTimeout(idleTimer)
     thread ??= startThread(options.file)
-    const response = await sendRequest<Request, Response>(thread, request, options).catch(async (error: unknown) => {
+    const response = await sendRequest<Request, Response>(thread, request, options, signal).catch(async (error: unknown) => {
       await end() // after a timeout the thread still reads this document, so the next document needs a new thread
       throw error
     })
@@ -78,16 +85,27 @@ function startThread(file: URL): Worker {
   return thread
 }
 
-function sendRequest<Request, Response>(thread: Worker, request: Request, { timeoutMs, failure }: ReaderThreadsOptions): Promise<Response> {
+function sendRequest<Request, Response>(
+  thread: Worker,
+  request: Request,
+  { timeoutMs, failure }: ReaderThreadsOptions,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>()
   const onTimeout = () => reject(failure('too_slow', `it was not read within ${timeoutMs} ms`))
-  const onExit = (reason: unknown) => reject(failure('too_slow', `reading it took more than the reader has: ${reason}`))
+  const onExit = (reason: unknown) => {
+    const isMemory = (reason as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY'
+    reject(failure(isMemory ? 'out_of_memory' : 'too_slow', `reading it took more than the reader has: ${reason}`))
+  }
+  const onAbort = () => reject(failure('cancelled', 'the call was cancelled'))
   const timer = setTimeout(onTimeout, timeoutMs)
   thread.ref()
   thread.once('message', resolve).once('error', onExit).once('exit', onExit)
+  signal?.addEventListener('abort', onAbort, { once: true })
   thread.postMessage(request)
   return promise.finally(() => {
     clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
     thread.off('message', resolve).off('error', onExit).off('exit', onExit)
   })
 }

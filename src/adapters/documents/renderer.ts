@@ -47,7 +47,7 @@ export function createDocumentRenderer({ browser: wanted, limits = {} }: Rendere
 
   return {
     kinds,
-    mentions: async (content, format) => (await makers()).mentions(content, format),
+    mentions: async (content, format, options) => (await makers()).mentions(content, format, options),
     async render(request) {
       if (closed) throw unrenderable('unavailable', 'the renderer is closed')
       return (await makers()).render(request)

@@ -45,12 +45,14 @@ export async function writeDocument(request: WriteRequest, renderer: DocumentRen
   if (!workspace) return failed('workspace_missing', 'This agent has no workspace, so no document can be written. Say it in the answer.')
   const assets = createAssets(workspace, call)
   const { content, rows, missing } = markCitations(request.content, request.format, call.timeline)
+  const { signal } = call
+  const user = userKey(call.scope)
   try {
     const notices = [
       ...rewriteNotice(target.rewrite, call.toolId, 'it was written to'),
       ...missingSourcesNotice(missing),
       ...(await pullSourceFiles(rows, assets)),
-      ...missingAssetsNotice(await assets.pull(await renderer.mentions(content, request.format))),
+      ...missingAssetsNotice(await assets.pull(await renderer.mentions(content, request.format, { user, signal }))),
     ]
     const { kind, format, title, listSources, landscape, picture } = request
     const document = await renderer.render({
@@ -60,8 +62,8 @@ export async function writeDocument(request: WriteRequest, renderer: DocumentRen
       sources: rows.map(documentSource),
       listSources,
       now: call.clock.now(),
-      user: userKey(call.scope),
-      signal: call.signal,
+      user,
+      signal,
       readAsset: assets.read,
       ...(title !== undefined && { title }),
       ...(landscape !== undefined && { landscape }),

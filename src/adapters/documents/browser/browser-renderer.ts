@@ -1,10 +1,10 @@
 import type { Browser } from 'playwright-core'
 import { Failure } from '../../../core/failure.ts'
 import { createFairQueue } from '../../../core/fair-queue.ts'
-import type { RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
+import type { RenderedDocument } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
 import { watchMemory } from './memory-limit.ts'
-import { type BlankPage, openBlankPage } from './open-page.ts'
+import { type BlankPage, openBlankPage, type PageRequest } from './open-page.ts'
 import { printView, renderPdf } from './pdf.ts'
 import { defaultPicture, pictureView, renderPng } from './png.ts'
 import { createWarmBrowser, type WarmBrowser } from './warm-browser.ts'
@@ -23,7 +23,7 @@ export const defaultBrowserLimits: BrowserLimits = { timeoutMs: 60_000, idleMs: 
 
 /** Makes PDF and PNG files with a browser. */
 export interface BrowserRenderer {
-  render(request: RenderRequest): Promise<RenderedDocument>
+  render(request: PageRequest): Promise<RenderedDocument>
   close(): Promise<void>
 }
 
@@ -38,13 +38,14 @@ export function createBrowserRenderer(executable: string, limits: BrowserLimits)
   let closed = false
   return {
     render: (request) =>
-      enqueue(request.user ?? '', ({ warm, sparePage }) => {
+      enqueue(request.user ?? '', async ({ warm, sparePage }) => {
         if (closed) throw unrenderable('unavailable', 'the renderer is closed')
+        if (request.signal?.aborted) throw cancelled() // the browser stays warm
         return renderWithin(warm, sparePage, request, limits)
       }),
     async close() {
       closed = true
-      await Promise.all(browsers.map(({ warm }) => warm.end()))
+      await Promise.all(browsers.map(({ warm }) => warm.close()))
     },
   }
 }
@@ -53,7 +54,7 @@ export function createBrowserRenderer(executable: string, limits: BrowserLimits)
 async function renderWithin(
   warm: WarmBrowser,
   sparePage: SparePage,
-  request: RenderRequest,
+  request: PageRequest,
   limits: BrowserLimits,
 ): Promise<RenderedDocument> {
   const browser = await warm.get()
@@ -74,6 +75,8 @@ async function renderWithin(
     warm.rest()
   }
 }
+
+const cancelled = () => unrenderable('cancelled', 'The call was cancelled.')
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
 
@@ -103,7 +106,7 @@ function createStop(browser: Browser, signal: AbortSignal | undefined, { timeout
   const endWatch = watchMemory(browser, maxMemoryBytes, () =>
     stopWith(unrenderable('memory', 'The document needs too much memory. Make it shorter, and use smaller pictures.')),
   )
-  const onAbort = () => stopWith(unrenderable('cancelled', 'The call was cancelled.'))
+  const onAbort = () => stopWith(cancelled())
   if (signal?.aborted) onAbort()
   signal?.addEventListener('abort', onAbort, { once: true })
   return {
@@ -117,7 +120,7 @@ function createStop(browser: Browser, signal: AbortSignal | undefined, { timeout
   }
 }
 
-async function renderIn(browser: Browser, request: RenderRequest, sparePage: SparePage): Promise<RenderedDocument> {
+async function renderIn(browser: Browser, request: PageRequest, sparePage: SparePage): Promise<RenderedDocument> {
   if (request.kind !== 'png') return renderAndClose(await sparePage.take(browser), (blank) => renderPdf(blank, request))
   const blank = await openBlankPage(browser, pictureView(request.picture ?? defaultPicture))
   return renderAndClose(blank, () => renderPng(blank, request))

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { MermaidOptions, RenderRequest } from '../../../ports/documents.ts'
 import { type DiagramError, drawDiagrams } from './diagrams.ts'
-import { type DocumentPage, documentPage } from './page-html.ts'
+import type { DocumentPage } from './page-html.ts'
 import { createVirtualOrigin, origin, type RequestLog, type VirtualOrigin } from './virtual-origin.ts'
 
 /** A page that shows a document, ready to be printed or photographed. */
@@ -10,6 +10,11 @@ export interface OpenPage {
   readonly document: DocumentPage
   readonly requests: RequestLog
   readonly diagramErrors: readonly DiagramError[]
+}
+
+/** A request with its page. */
+export interface PageRequest extends RenderRequest {
+  readonly document: DocumentPage
 }
 
 /** How the page is shown. */
@@ -48,8 +53,8 @@ export async function openBlankPage(browser: Browser, { width, height, scale }: 
 }
 
 /** Shows a document in an empty page, and waits until it is loaded, its diagrams are drawn and its scripts have run for a while. */
-export async function showDocument({ page, virtualOrigin }: BlankPage, request: RenderRequest, view: PageView): Promise<OpenPage> {
-  const document = await documentPage(request)
+export async function showDocument({ page, virtualOrigin }: BlankPage, request: PageRequest, view: PageView): Promise<OpenPage> {
+  const { document } = request
   virtualOrigin.serve({ html: document.html, readAsset: request.readAsset })
   const usesTimers = document.hasScripts
   const now = new Date(request.now)

@@ -19,7 +19,7 @@ export interface DocumentPage {
 }
 
 /** Makes the page of a document: with citations as links, a list of sources, charts and a title. */
-export async function documentPage(request: RenderRequest): Promise<DocumentPage> {
+export async function documentPage(request: Omit<RenderRequest, 'readAsset'>): Promise<DocumentPage> {
   const { content, format, title, listSources } = request
   if (format === 'mermaid') {
     const html = wrap(`<pre class="mermaid">${escapeHtml(content)}</pre>`, title ?? 'Diagram', diagramStyle)
@@ -35,8 +35,11 @@ export async function documentPage(request: RenderRequest): Promise<DocumentPage
   const html = complete
     ? completePage(cited, sources)
     : wrap(`${await titleHeading(cited, title)}${cited}${sources}`, title ?? (await firstHeading(cited)), reportStyle)
-  return { html, hasDiagrams, complete, hasScripts: /<script\b|\son[a-z]{3,20}\s{0,9}=|javascript:/i.test(content) }
+  return { html, hasDiagrams, complete, hasScripts: scripted.test(content) }
 }
+
+/** Signs of scripts. Frames may show files that have scripts. */
+const scripted = /<(?:script|iframe|frame|object|embed)\b|[\s/"']on[a-z]{3,20}\s{0,9}=|javascript:/i
 
 const diagramStyle = `body{margin:0;font-family:${textFonts}}pre.mermaid{margin:0;display:inline-block}`
 
@@ -46,7 +49,7 @@ const wrap = (body: string, title: string, style: string) =>
 /** A complete document with our styles at its beginning and the sources at its end. */
 function completePage(html: string, sources: string): string {
   const added = `<style>${baseStyle}:where(body){font-family:${textFonts}}</style>`
-  const [head] = /<head\b[^>]{0,999}>/i.exec(html) ?? []
+  const [head] = /<head\b[^>]{0,999}>/i.exec(html.slice(0, 20_000)) ?? []
   const [doctype = ''] = /^\s{0,99}<!doctype[^>]{0,999}>/i.exec(html) ?? []
   const styled =
     head === undefined

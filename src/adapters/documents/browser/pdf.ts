@@ -1,6 +1,6 @@
 import type { RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
-import { type BlankPage, type OpenPage, type PageView, showDocument } from './open-page.ts'
+import { type BlankPage, type OpenPage, type PageRequest, type PageView, showDocument } from './open-page.ts'
 import { isBlank, remarksOf } from './page-checks.ts'
 
 /** The window of a page that is printed: about the width of A4 between the margins. */
@@ -11,7 +11,7 @@ const maxBytes = 100 * 1024 * 1024
 const footer = `<div style="width:100%;text-align:center;font:8pt 'Source Sans 3','DejaVu Sans',Arial,sans-serif;color:#6b7785"><span class="pageNumber"></span> / <span class="totalPages"></span></div>`
 
 /** Prints a document as PDF: A4, with page numbers. A complete HTML document has the margins of its author and no page numbers. */
-export async function renderPdf(blank: BlankPage, request: RenderRequest): Promise<RenderedDocument> {
+export async function renderPdf(blank: BlankPage, request: PageRequest): Promise<RenderedDocument> {
   const opened = await showDocument(blank, request, printView)
   failOnDiagram(opened, request)
   const { page, document } = opened
@@ -51,7 +51,7 @@ export function failOnDiagram({ diagramErrors }: OpenPage, { format }: RenderReq
 /** The number of pages, which the root of the tree of pages has. */
 function countPages(bytes: Uint8Array): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-  const counts = [...text.matchAll(/\/Type \/Pages\s[^<>]{0,9999}?\/Count (\d{1,9})/g)].map(([, count]) => Number(count))
+  const counts = [...text.matchAll(/\/Type \/Pages\s[^<>]{0,999}?\/Count (\d{1,9})/g)].map(([, count]) => Number(count))
   return Math.max(0, ...counts)
 }
 

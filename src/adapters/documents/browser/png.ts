@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import type { PictureOptions, RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
+import type { PictureOptions, RenderedDocument } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
-import { type BlankPage, type PageView, showDocument } from './open-page.ts'
+import { type BlankPage, type PageRequest, type PageView, showDocument } from './open-page.ts'
 import { type Box, remarksOf, visibleBox } from './page-checks.ts'
 import { failOnDiagram } from './pdf.ts'
 
@@ -32,7 +32,7 @@ export const pictureView = ({ width, height, scale, delayMs, baseFolder = '', me
 })
 
 /** Takes a picture of a document. */
-export async function renderPng(blank: BlankPage, request: RenderRequest): Promise<RenderedDocument> {
+export async function renderPng(blank: BlankPage, request: PageRequest): Promise<RenderedDocument> {
   const options = request.picture ?? defaultPicture
   const opened = await showDocument(blank, request, pictureView(options))
   failOnDiagram(opened, request)

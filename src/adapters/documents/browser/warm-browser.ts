@@ -10,6 +10,8 @@ export interface WarmBrowser {
   rest(): void
   /** Ends the browser with everything that runs in it. The next `get` starts another one. */
   end(): Promise<void>
+  /** Ends the browser. A later `get` fails. */
+  close(): Promise<void>
 }
 
 const flags = [
@@ -41,6 +43,7 @@ const endMs = 5_000
 export function createWarmBrowser(executable: string, { idleMs }: { readonly idleMs: number }): WarmBrowser {
   const isRoot = process.getuid?.() === 0
   let starting: Promise<Browser> | undefined
+  let closed = false
   let idleTimer: NodeJS.Timeout | undefined
   /** The processes of the browsers, to kill a browser that does not end when it is asked to. */
   const pids = new WeakMap<Browser, number>()
@@ -84,6 +87,7 @@ export function createWarmBrowser(executable: string, { idleMs }: { readonly idl
     async get() {
       clearTimeout(idleTimer)
       const running = await starting?.catch(() => undefined)
+      if (closed) throw unrenderable('unavailable', 'the renderer is closed')
       if (!running?.isConnected()) {
         starting = start()
         starting.catch(() => {
@@ -98,6 +102,10 @@ export function createWarmBrowser(executable: string, { idleMs }: { readonly idl
       idleTimer.unref()
     },
     end,
+    close() {
+      closed = true
+      return end()
+    },
   }
 }
 

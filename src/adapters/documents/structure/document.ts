@@ -95,3 +95,28 @@ export function isRightToLeft(text: string): boolean {
   const letter = /\p{L}/u.exec(text)?.[0]
   return letter !== undefined && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(letter)
 }
+
+/** The images of blocks, also those in lines of text. */
+export function* imagesOf(blocks: readonly DocumentBlock[]): Iterable<DocumentImage> {
+  const ofInlines = (content: readonly Inline[]) => content.flatMap((part) => (part.kind === 'image' ? [part.image] : []))
+  for (const block of allBlocks(blocks)) {
+    if (block.kind === 'image') yield block.image
+    if ('content' in block) yield* ofInlines(block.content)
+    if ('caption' in block) yield* ofInlines(block.caption)
+  }
+}
+
+/** The blocks and all blocks inside of them. */
+export function* allBlocks(blocks: readonly DocumentBlock[]): Iterable<DocumentBlock> {
+  for (const block of blocks) {
+    yield block
+    yield* allBlocks(blocksInside(block))
+  }
+}
+
+function blocksInside(block: DocumentBlock): readonly DocumentBlock[] {
+  if ('blocks' in block) return block.blocks
+  if (block.kind === 'list') return block.items.flat()
+  if (block.kind === 'columns') return block.columns.flat()
+  return block.kind === 'table' ? block.rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks)) : []
+}

@@ -22,7 +22,7 @@ const directed: ReadonlySet<string> = new Set([
 function createParser(Markdown: typeof MarkdownItFactory): MarkdownIt {
   const markdown = new Markdown({ html: true, linkify: false, typographer: false })
   markdown.core.ruler.push('direction_and_anchors', ({ tokens }) => {
-    const anchors = new Set<string>()
+    const anchors = new Map<string, number>()
     for (const [index, token] of tokens.entries()) {
       if (directed.has(token.type)) token.attrSet('dir', 'auto')
       if (token.type === 'heading_open') token.attrSet('id', uniqueAnchor(tokens[index + 1]?.content ?? '', anchors))
@@ -33,7 +33,9 @@ function createParser(Markdown: typeof MarkdownItFactory): MarkdownIt {
     const token = tokens[index]
     const [kind = '', type = '', ...title] = token?.info.trim().split(/\s+/) ?? []
     if (token && kind === 'mermaid') return `<pre class="mermaid">${escapeHtml(token.content)}</pre>\n`
-    if (token && kind === 'chart') return chartTable(markdown.render(token.content), type, title.join(' '))
+    // A chart in a chart is code. Otherwise many fences in fences would take very long.
+    if (token && kind === 'chart' && env?.inChart !== true)
+      return chartTable(markdown.render(token.content, { inChart: true }), type, title.join(' '))
     return codeFence?.(tokens, index, options, env, self) ?? ''
   }
   return markdown
@@ -44,12 +46,17 @@ function chartTable(html: string, type: string, title: string): string {
   return html.replace('<table>', `<table ${attributes}>`)
 }
 
-/** The anchor of a heading: its words in lower case, joined by hyphens. A number is added if there is such an anchor already. */
-function uniqueAnchor(text: string, taken: Set<string>): string {
+/**
+ * The anchor of a heading: its words in lower case, joined by hyphens. A number is added if there is such an anchor already. `taken` has the
+ * number of each anchor that was tried last, so that many equal headings take no more time than others.
+ */
+function uniqueAnchor(text: string, taken: Map<string, number>): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section']
   const base = words.join('-')
-  let anchor = base
-  for (let count = 2; taken.has(anchor); count++) anchor = `${base}-${count}`
-  taken.add(anchor)
+  let count = taken.get(base) ?? 1
+  let anchor = count === 1 ? base : `${base}-${count}`
+  while (taken.has(anchor)) anchor = `${base}-${++count}`
+  taken.set(base, count)
+  taken.set(anchor, Math.max(1, taken.get(anchor) ?? 1))
   return anchor
 }

@@ -2,7 +2,7 @@ import type { RenderedDocument, RenderRequest } from '../../../ports/documents.t
 import { createImageReader, type OfficeImage } from '../office/images.ts'
 import { createReaderThreads, threadFile } from '../reader-threads.ts'
 import { numberSources } from '../structure/citations.ts'
-import { type DocumentBlock, type DocumentImage, type Inline, plainText } from '../structure/document.ts'
+import { allBlocks, type DocumentBlock, type DocumentImage, imagesOf, plainText } from '../structure/document.ts'
 import { unrenderable } from '../structure/packages.ts'
 import { readDocument } from '../structure/read-document.ts'
 import { sourceBlocks, withTitle } from '../structure/sources-section.ts'
@@ -22,6 +22,8 @@ const landscapeWidth = 728
 /** The longest source that is compiled. A thread can not be stopped while Typst works, so its work is limited before. */
 const maxSourceLength = 5_000_000
 
+const reasons = { too_slow: 'timeout', out_of_memory: 'memory', cancelled: 'cancelled', reader_closed: 'unavailable' } as const
+
 const withoutBrowser = 'The PDF was made without a browser: styles and scripts of HTML have no effect, and fonts and line breaks differ.'
 
 /** Makes a renderer. The thread of Typst starts with the first document, and ends after `idleMs` without one. */
@@ -31,13 +33,13 @@ export function createTypstRenderer({ timeoutMs, idleMs }: { readonly timeoutMs:
     timeoutMs,
     idleMs,
     threads: 1,
-    failure: (reason, message) => unrenderable(reason === 'too_slow' ? 'timeout' : 'unavailable', `The PDF could not be made: ${message}`),
+    failure: (problem, message) => unrenderable(reasons[problem], `The PDF could not be made: ${message}`),
   })
 
   const make = (request: RenderRequest, source: string, images: readonly NamedImage[]) => {
     if (source.length > maxSourceLength) throw unrenderable('too_large', 'The document is too long for a PDF without a browser.')
     const files = images.map(({ name, bytes }) => ({ name, bytes: Uint8Array.from(bytes) }))
-    return threads.read(request.user ?? '', { source, images: files, time: Math.floor(Date.parse(request.now) / 1_000) })
+    return threads.read(request.user ?? '', { source, images: files, time: Math.floor(Date.parse(request.now) / 1_000) }, request.signal)
   }
 
   /** The images that Typst can not draw: damaged ones, and SVG images that refer to other files. */
@@ -114,30 +116,6 @@ async function readImages(
     if (found) images.set(image.address, { ...found, address: image.address, name: `image-${images.size + 1}.${found.type}` })
   }
   return [...images.values()]
-}
-
-function* imagesOf(blocks: readonly DocumentBlock[]): Iterable<DocumentImage> {
-  const ofInlines = (content: readonly Inline[]) => content.flatMap((part) => (part.kind === 'image' ? [part.image] : []))
-  for (const block of allBlocks(blocks)) {
-    if (block.kind === 'image') yield block.image
-    if ('content' in block) yield* ofInlines(block.content)
-    if ('caption' in block) yield* ofInlines(block.caption)
-  }
-}
-
-/** The blocks and all blocks inside of them. */
-function* allBlocks(blocks: readonly DocumentBlock[]): Iterable<DocumentBlock> {
-  for (const block of blocks) {
-    yield block
-    yield* allBlocks(blocksInside(block))
-  }
-}
-
-function blocksInside(block: DocumentBlock): readonly DocumentBlock[] {
-  if ('blocks' in block) return block.blocks
-  if (block.kind === 'list') return block.items.flat()
-  if (block.kind === 'columns') return block.columns.flat()
-  return block.kind === 'table' ? block.rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks)) : []
 }
 
 function firstHeading(blocks: readonly DocumentBlock[]): string | undefined {
