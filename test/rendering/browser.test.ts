@@ -108,6 +108,34 @@ describe.skipIf(!hasBrowser)('PDF', () => {
   })
 })
 
+describe.skipIf(!hasBrowser)('a table', () => {
+  const cells = (count: number, text: (index: number) => string) =>
+    `| ${Array.from({ length: count }, (_, index) => text(index)).join(' | ')} |`
+  const tableOf = (count: number, text: (index: number) => string) =>
+    [cells(count, (index) => `Column${index}`), cells(count, () => '---'), ...[1, 2].map(() => cells(count, text))].join('\n')
+  const wordsOf = async (content: string) => {
+    const { bytes } = await render({ kind: 'pdf', format: 'markdown', content, sources: [] })
+    return poppler('pdftotext', bytes, '-layout')
+  }
+
+  it('with nine columns keeps its words whole', async () => {
+    const text = await wordsOf(
+      tableOf(9, (index) => (index === 8 ? 'a long remark about this row of the table '.repeat(4) : `Value${index}`)),
+    )
+    for (let index = 0; index < 9; index++) expect(text).toContain(`Column${index}`)
+    expect(text.match(/Value0/g)).toHaveLength(2)
+  })
+
+  it('with more columns than a page has room for does not make the rest of the document smaller', async () => {
+    const heights = async (columns: number) => {
+      const content = `Reference\n\n${tableOf(columns, () => 'Incomprehensibilities')}`
+      const { bytes } = await render({ kind: 'pdf', format: 'markdown', content, sources: [] })
+      return /yMin="([\d.]+)"[^>]*yMax="([\d.]+)">Reference</.exec(poppler('pdftotext', bytes, '-bbox'))?.slice(1)
+    }
+    expect(await heights(40)).toEqual(await heights(2))
+  })
+})
+
 describe.skipIf(!hasBrowser)('PNG', () => {
   const png = (content: string, picture = {}) =>
     render({ kind: 'png', format: 'html', content, sources: [], picture: { ...defaultPicture, delayMs: 0, scale: 1, ...picture } })
@@ -153,6 +181,13 @@ describe.skipIf(!hasBrowser)('PNG', () => {
     await expect(png(content, { selector: '<<' })).rejects.toMatchObject({ details: { reason: 'content' } })
   })
 
+  it('has its padding on all sides, also if the content begins at the edge', async () => {
+    const content = '<body style="margin:0"><div style="width:100px;height:50px;background:red"></div></body>'
+    expect(pngSize((await png(content, { padding: 20 })).bytes)).toEqual({ width: 140, height: 90 })
+    const whole = '<body style="margin:0"><div style="width:100%;height:50px;background:red"></div></body>'
+    expect(pngSize((await png(whole, { padding: 20, width: 500 })).bytes)).toEqual({ width: 540, height: 90 })
+  })
+
   it('keeps a transparent background', async () => {
     const [clear, white] = [await png('<p>x</p>', { background: 'transparent' }), await png('<p>x</p>')]
     expect([clear.bytes[25], white.bytes[25]]).toEqual([6, 2]) // the colour types RGBA and RGB
@@ -175,7 +210,7 @@ describe.skipIf(!hasBrowser)('PNG', () => {
 
   it('that is too large is refused with its size', async () => {
     const huge = png('<div style="width:20000px;height:20000px;background:red"></div>')
-    await expect(huge).rejects.toMatchObject({ details: { reason: 'too_large' }, message: expect.stringContaining('20032 × 20032 pixels') })
+    await expect(huge).rejects.toMatchObject({ details: { reason: 'too_large' }, message: expect.stringContaining('20064 × 20064 pixels') })
   })
 })
 

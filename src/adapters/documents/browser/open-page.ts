@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import type { MermaidOptions, RenderRequest } from '../../../ports/documents.ts'
+import type { MermaidOptions } from '../../../ports/documents.ts'
 import { type DiagramError, drawDiagrams } from './diagrams.ts'
-import type { DocumentPage } from './page-html.ts'
+import type { DocumentPage, PageRequest } from './page-html.ts'
 import { createVirtualOrigin, origin, type RequestLog, type VirtualOrigin } from './virtual-origin.ts'
 
 /** A page that shows a document, ready to be printed or photographed. */
@@ -10,11 +10,6 @@ export interface OpenPage {
   readonly document: DocumentPage
   readonly requests: RequestLog
   readonly diagramErrors: readonly DiagramError[]
-}
-
-/** A request with its page. */
-export interface PageRequest extends RenderRequest {
-  readonly document: DocumentPage
 }
 
 /** How the page is shown. */

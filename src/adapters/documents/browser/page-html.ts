@@ -18,6 +18,11 @@ export interface DocumentPage {
   readonly hasScripts: boolean
 }
 
+/** A request with its page. */
+export interface PageRequest extends RenderRequest {
+  readonly document: DocumentPage
+}
+
 /** Makes the page of a document: with citations as links, a list of sources, charts and a title. */
 export async function documentPage(request: Omit<RenderRequest, 'readAsset'>): Promise<DocumentPage> {
   const { content, format, title, listSources } = request

@@ -1,7 +1,9 @@
 import type { RenderedDocument, RenderRequest } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
-import { type BlankPage, type OpenPage, type PageRequest, type PageView, showDocument } from './open-page.ts'
+import { fitTables } from './fit-tables.ts'
+import { type BlankPage, type OpenPage, type PageView, showDocument } from './open-page.ts'
 import { isBlank, remarksOf } from './page-checks.ts'
+import type { PageRequest } from './page-html.ts'
 
 /** The window of a page that is printed: about the width of A4 between the margins. */
 export const printView: PageView = { width: 794, height: 1123, scale: 1, delayMs: 1_000, baseFolder: '', mermaid: {} }
@@ -15,6 +17,7 @@ export async function renderPdf(blank: BlankPage, request: PageRequest): Promise
   const opened = await showDocument(blank, request, printView)
   failOnDiagram(opened, request)
   const { page, document } = opened
+  if (!document.complete && document.html.includes('<table')) await fitTables(page, contentWidth(request.landscape))
   const empty = await isBlank(page)
   const ownPages = document.complete && /@page\b/i.test(document.html.slice(document.html.indexOf('</style>')))
   const bytes = await page.pdf({
@@ -27,6 +30,9 @@ export async function renderPdf(blank: BlankPage, request: PageRequest): Promise
   if (pages === 0) throw unrenderable('failed', 'The browser made a PDF without pages.')
   return { bytes: withFixedValues(bytes, request.now), pages, remarks: remarksOf(opened, empty) }
 }
+
+/** The width between the margins in pixels, of which a millimetre has 96 / 25.4. */
+const contentWidth = (landscape = false) => (((landscape ? 297 : 210) - 2 * 20) * 96) / 25.4
 
 /** The options of the browser for a document on A4 with our margins. */
 export const printOptions = (complete: boolean) => ({

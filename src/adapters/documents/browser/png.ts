@@ -1,8 +1,10 @@
 import type { Page } from 'playwright-core'
 import type { PictureOptions, RenderedDocument } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
-import { type BlankPage, type PageRequest, type PageView, showDocument } from './open-page.ts'
+import { fitTables } from './fit-tables.ts'
+import { type BlankPage, type PageView, showDocument } from './open-page.ts'
 import { type Box, remarksOf, visibleBox } from './page-checks.ts'
+import type { PageRequest } from './page-html.ts'
 import { failOnDiagram } from './pdf.ts'
 
 /** The options of a picture that were not given. */
@@ -39,7 +41,8 @@ export async function renderPng(blank: BlankPage, request: PageRequest): Promise
   const { page } = opened
   const transparent = options.background === 'transparent'
   await page.addStyleTag({ content: `/**/${pageStyle(options, request.format === 'markdown')}` }) // an empty text would be refused
-  const content = await visibleBox(page)
+  if (!request.document.complete && request.document.html.includes('<table')) await fitTables(page)
+  const content = await paddedBox(page, options)
   const clip = await clipOf(page, options, content)
   checkSize(clip, options)
   const bytes = await page.screenshot({
@@ -61,6 +64,36 @@ function pageStyle({ background, zoom, fit, padding }: PictureOptions, isMarkdow
   return `${colour}${paper}${zoom === undefined ? '' : `html{zoom:${zoom}}`}`
 }
 
+/**
+ * The visible elements, with room for the padding on all sides. If they are nearer to an edge of the page, they are moved, and the page gets
+ * larger. Nothing is laid out again.
+ */
+async function paddedBox(page: Page, { fit, selector, fullPage, padding }: PictureOptions): Promise<Box | undefined> {
+  const box = await visibleBox(page)
+  if (!box || fit !== 'content' || selector !== undefined || !fullPage) return box
+  const [right, down] = [Math.max(0, Math.ceil(padding - box.x)), Math.max(0, Math.ceil(padding - box.y))]
+  const moved = { ...box, x: box.x + right, y: box.y + down }
+  await page.evaluate(moveBody, { right, down, width: moved.x + moved.width + padding, height: moved.y + moved.height + padding })
+  return moved
+}
+
+/** Runs in the page. An element in the far corner makes the page so large. */
+function moveBody({ right, down, width, height }: { right: number; down: number; width: number; height: number }): void {
+  const { document } = globalThis as unknown as MovedPage
+  if (document.body && (right > 0 || down > 0)) document.body.style.translate = `${right}px ${down}px`
+  const corner = document.createElement('div')
+  corner.style.cssText = `position:absolute;left:${Math.ceil(width) - 1}px;top:${Math.ceil(height) - 1}px;width:1px;height:1px;visibility:hidden`
+  document.documentElement.append(corner)
+}
+
+interface MovedPage {
+  readonly document: {
+    readonly body: { readonly style: { translate: string } } | null
+    readonly documentElement: { append(element: unknown): void }
+    createElement(name: string): { readonly style: { cssText: string } }
+  }
+}
+
 /** The part of the page that the picture shows. */
 async function clipOf(page: Page, options: PictureOptions, content: Box | undefined): Promise<Box> {
   const { selector, fit, padding, fullPage, width, height } = options
@@ -74,15 +107,8 @@ async function clipOf(page: Page, options: PictureOptions, content: Box | undefi
     if (!box) throw unrenderable('content', `There is no visible element ${selector}. Check content_selector.`)
     return inside(box, padding, all)
   }
-  return fit === 'content' && content ? inside(content, padding, fullPage ? grown(all, content, padding) : all) : all
+  return fit === 'content' && content ? inside(content, padding, all) : all
 }
-
-/** The page with room for the padding, if the content reaches to its right or lower edge. */
-const grown = (all: Box, content: Box, padding: number): Box => ({
-  ...all,
-  width: Math.max(all.width, content.x + content.width + padding),
-  height: Math.max(all.height, content.y + content.height + padding),
-})
 
 /** A box with padding, cut to the page. The corners are whole pixels, so that the edges are sharp. */
 function inside(box: Box, padding: number, all: Box): Box {

@@ -1,4 +1,5 @@
 import { fontFaces } from './bundled-files.ts'
+import { fittedStyle } from './fit-tables.ts'
 
 /** The fonts of texts. After the bundled font come fonts for Chinese, Japanese, Korean, Arabic and Hebrew, which the system has or has not. */
 export const textFonts =
@@ -39,7 +40,7 @@ table{border-collapse:collapse;width:100%;margin:1em 0;font-size:9.6pt;line-heig
 caption,figcaption{font-size:9pt;color:#46525f;margin:.4em 0;text-align:center}
 thead{display:table-header-group}
 tr{break-inside:avoid}
-th,td{border-bottom:1px solid #d5dce4;padding:.4em .7em;text-align:start;vertical-align:top;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
+th,td{border-bottom:1px solid #d5dce4;padding:.4em .7em;text-align:start;vertical-align:top;overflow-wrap:break-word;font-variant-numeric:tabular-nums}
 th{background:#e6ecf4;border-bottom:1.5px solid #9fb2c8;font-weight:650}
 tbody tr:nth-child(even) td{background:#f8fafc}
 img,svg,video,canvas{max-width:100%}
@@ -54,4 +55,4 @@ hr{border:0;border-top:1px solid #c9d1dc;margin:1.6em 0}
 .columns>*,.two-column>*,.two-columns>*{flex:1}
 aside.notes{display:none}
 section.sources{break-before:auto;margin-top:2em}
-`
+${fittedStyle}`

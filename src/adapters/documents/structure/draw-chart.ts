@@ -13,8 +13,11 @@ export const chartColours = ['1F5FA8', 'E07B39', '3A8F5C', '8A5AA8', 'C44E52', '
 
 const colourOf = (index: number) => `#${chartColours[index % chartColours.length]}`
 
-const [width, height] = [640, 360]
-const frame = { left: 64, right: 20, top: 52, bottom: 46 }
+const [width, height] = [640, 320]
+const frame = { left: 64, right: 20, top: 52, bottom: 32 }
+/** How wide a character of a label is, on average. */
+const labelCharacter = 6.4
+const maxLabel = 16
 const font = "font-family=\"'Source Sans 3 Variable','Source Sans 3',Calibri,Arial,sans-serif\""
 
 /** Draws a chart as SVG. */
@@ -36,27 +39,41 @@ const round = (value: number) => Math.round(value * 100) / 100
 function drawAxes({ type, labels, series }: Chart): string {
   const values = series.flatMap((each) => each.values)
   const scale = niceScale(Math.min(0, ...values), Math.max(0, ...values))
-  const [plotWidth, plotHeight] = [width - frame.left - frame.right, height - frame.top - frame.bottom]
-  const yOf = (value: number) => frame.top + plotHeight * (1 - (value - scale.low) / (scale.high - scale.low))
+  const plotWidth = width - frame.left - frame.right
   const band = plotWidth / labels.length
+  const axis = labelAxis(labels, band)
+  const plotHeight = height - frame.top - axis.height
+  const yOf = (value: number) => frame.top + plotHeight * (1 - (value - scale.low) / (scale.high - scale.low))
   const grid = scale.ticks.map((tick) => {
     const y = round(yOf(tick))
     const line = `<line x1="${frame.left}" x2="${width - frame.right}" y1="${y}" y2="${y}" stroke="${tick === 0 ? '#6B7785' : '#DDE3EA'}"/>`
     return line + textAt(frame.left - 8, y + 4, formatNumber(tick), 'font-size="12" text-anchor="end" fill="#4A5563"')
   })
-  const everyLabel = Math.ceil(labels.length / 14)
-  const names = labels.map((label, index) =>
-    index % everyLabel === 0
-      ? textAt(
-          frame.left + band * (index + 0.5),
-          height - frame.bottom + 18,
-          shorten(label, Math.max(4, Math.floor((band * everyLabel) / 7))),
-          'font-size="12" text-anchor="middle" fill="#4A5563"',
-        )
-      : '',
-  )
+  const names = axis.labels.map(({ text, index }) => {
+    const [x, y] = [frame.left + band * (index + 0.5), height - axis.height + 18]
+    const turned = axis.turned ? ` transform="rotate(-35 ${round(x)} ${y})" text-anchor="end"` : ' text-anchor="middle"'
+    return textAt(x, y, text, `font-size="12" fill="#4A5563"${turned}`)
+  })
   const marks = type === 'line' ? drawLines(series, band, yOf) : drawBars(series, band, yOf)
   return [...grid, ...names, ...marks, ...legend(series.map(({ name }) => name))].join('')
+}
+
+interface LabelAxis {
+  readonly labels: readonly { readonly text: string; readonly index: number }[]
+  readonly turned: boolean
+  /** The space below the plot. */
+  readonly height: number
+}
+
+/** Labels that do not fit beside each other are turned. If there are many, only some are shown. */
+function labelAxis(labels: readonly string[], band: number): LabelAxis {
+  const longest = labels.reduce((most, { length }) => Math.max(most, length), 1)
+  const shown = labels.map((label, index) => ({ text: shorten(label, Math.max(maxLabel, Math.floor(band / labelCharacter))), index }))
+  if (longest * labelCharacter <= band) return { labels: shown, turned: false, height: frame.bottom }
+  const length = Math.min(longest, maxLabel)
+  if (labels.length <= maxLabel) return { labels: shown, turned: true, height: frame.bottom + length * labelCharacter * Math.sin(0.61) }
+  const every = Math.ceil((length + 1) * (labelCharacter / band))
+  return { labels: shown.filter(({ index }) => index % every === 0), turned: false, height: frame.bottom }
 }
 
 type Series = Chart['series']
@@ -94,7 +111,7 @@ function legend(names: readonly string[]): readonly string[] {
 function drawPie({ labels, series }: Chart): string {
   const parts = (series[0]?.values ?? []).map((value, index) => ({ value, label: labels[index] ?? '' })).filter(({ value }) => value > 0)
   const total = parts.reduce((sum, { value }) => sum + value, 0)
-  const [centreX, centreY, radius] = [210, 200, 140]
+  const [centreX, centreY, radius] = [210, 178, 124]
   let angle = -Math.PI / 2
   const point = (at: number) => `${round(centreX + radius * Math.cos(at))} ${round(centreY + radius * Math.sin(at))}`
   return parts

@@ -25,6 +25,7 @@ function createParser(Markdown: typeof MarkdownItFactory): MarkdownIt {
     const anchors = new Map<string, number>()
     for (const [index, token] of tokens.entries()) {
       if (directed.has(token.type)) token.attrSet('dir', 'auto')
+      if (token.type === 'inline') replaceMark(token, tokens[index - 2]?.type)
       if (token.type === 'heading_open') token.attrSet('id', uniqueAnchor(tokens[index + 1]?.content ?? '', anchors))
     }
   })
@@ -39,6 +40,21 @@ function createParser(Markdown: typeof MarkdownItFactory): MarkdownIt {
     return codeFence?.(tokens, index, options, env, self) ?? ''
   }
   return markdown
+}
+
+type Token = ReturnType<MarkdownIt['parse']>[number]
+
+const alerts: Readonly<Record<string, string>> = {
+  ...{ '[!NOTE]': 'Note', '[!TIP]': 'Tip', '[!IMPORTANT]': 'Important', '[!WARNING]': 'Warning', '[!CAUTION]': 'Caution' },
+}
+
+/** Shows `[x]` at the beginning of a list item as a box, and `[!NOTE]` at the beginning of a quotation as a word. `parent` is the type of the token around the paragraph. */
+function replaceMark({ children }: Token, parent: string | undefined): void {
+  const first = children?.[0]
+  if (first?.type !== 'text') return
+  if (parent === 'list_item_open' && /^\[[ xX]\] /.test(first.content))
+    first.content = `${first.content[1] === ' ' ? '☐' : '☑'} ${first.content.slice(4)}`
+  else if (parent === 'blockquote_open' && Object.hasOwn(alerts, first.content.trim())) first.content = `${alerts[first.content.trim()]}:`
 }
 
 function chartTable(html: string, type: string, title: string): string {
