@@ -29,6 +29,7 @@ const programs: readonly SystemProgram[] = [
   ...['numpy', 'pandas', 'matplotlib'].map(pythonPackage),
   { shownBy: 'chromium', debianPackage: 'chromium', neededBy: 'suites for PDF and PNG files' },
   { shownBy: 'pdftotext', debianPackage: 'poppler-utils', neededBy: 'suites for PDF and PNG files' },
+  { shownBy: 'unzip', debianPackage: 'unzip', neededBy: 'suites for Word documents and presentations' },
   {
     shownBy: '/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf',
     debianPackage: 'fonts-droid-fallback',

@@ -99,7 +99,9 @@ function addTitle(slide: Slide, title: readonly Inline[], setting: TextSetting):
 function addOpening({ title, blocks, look, notes }: SlideContent, citations: SourceNumbers, presentation: Presentation): void {
   const slide = presentation.addSlide()
   if (look.background !== undefined) slide.background = { color: look.background }
-  const setting: TextSetting = { size: 40, colour: look.colour ?? '14395F', citations, onCite: () => {} }
+  const cited = new Map<number, NumberedSource>()
+  const onCite = (source: NumberedSource) => void cited.set(source.number, source)
+  const setting: TextSetting = { size: 40, colour: look.colour ?? '14395F', citations, onCite }
   slide.addShape('rect', { x: body.x, y: 3.72, w: 1.6, h: 0.06, fill: { color: accent }, line: { color: accent, width: 0 } })
   slide.addText([...paragraphRuns(title, {}, { bold: true }, setting)], {
     x: body.x,
@@ -113,6 +115,7 @@ function addOpening({ title, blocks, look, notes }: SlideContent, citations: Sou
     'content' in block ? paragraphRuns(block.content, block.look, {}, { ...setting, size: 20, colour: look.colour ?? '4A5563' }) : [],
   )
   if (lines.length > 0) slide.addText([...lines], { x: body.x, y: 3.95, w: body.width, h: 1.8, valign: 'top', margin: 0 })
+  addFootnotes(slide, [...cited.values()])
   if (notes !== '') slide.addNotes(notes)
 }
 
