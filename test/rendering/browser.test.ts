@@ -52,13 +52,9 @@ describe.skipIf(!hasBrowser)('a report as PDF', async () => {
 
   it('has the same bytes again', async () => {
     const report = { kind: 'pdf', format: 'markdown', content: reportMarkdown, title: reportTitle } as const
-    const [first, second, third] = [await render(report), await render(report), await render(report)]
-    for (const { bytes } of [second, third]) expect(poppler('pdftotext', bytes)).toBe(poppler('pdftotext', first.bytes))
-    expect(poppler('pdfinfo', second.bytes)).toContain('Sat Jan 31')
-    // Rarely, the browser writes other bytes for the same pages. It does not do so twice.
-    const differences = [firstDifference(first.bytes, second.bytes), firstDifference(second.bytes, third.bytes)]
-    if (differences.some((difference) => difference !== 'none')) console.log('two prints of one page differ', differences)
-    expect([...differences, firstDifference(first.bytes, third.bytes)]).toContain('none')
+    const first = await render(report)
+    for (let round = 0; round < 4; round++) expect(firstDifference(first.bytes, (await render(report)).bytes)).toBe('none')
+    expect(poppler('pdfinfo', first.bytes)).toContain('Sat Jan 31')
   })
 })
 

@@ -64,15 +64,36 @@ function countPages(bytes: Uint8Array): number {
 /**
  * Replaces the values that differ between two prints of the same page by others of the same length, so that the positions of objects, which
  * a PDF lists at its end, stay valid: the times, which come from the clock of the system, and the names of table cells, which are numbers
- * that grow with each element that the browser has shown.
+ * that the browser gives in any order.
  */
 function withFixedValues(bytes: Uint8Array, now: string): Uint8Array {
   const time = now.replace(/\D/g, '').slice(0, 14)
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-  const names = [...new Set([...text.matchAll(/\(node(\d{8})\)/g)].map(([, digits]) => digits as string))].sort()
-  const numbers = new Map(names.map((digits, index) => [digits, `${index + 1}`.padStart(8, '0')]))
-  const fixed = text
-    .replace(/\/(CreationDate|ModDate) \(D:\d{14}([+-]\d\d'\d\d')\)/g, (_, name: string, zone: string) => `/${name} (D:${time}${zone})`)
-    .replace(/\(node(\d{8})\)/g, (_, digits: string) => `(node${numbers.get(digits)})`)
-  return Buffer.from(fixed, 'latin1')
+  const dated = text.replace(
+    /\/(CreationDate|ModDate) \(D:\d{14}([+-]\d\d'\d\d')\)/g,
+    (_, name: string, zone: string) => `/${name} (D:${time}${zone})`,
+  )
+  return Buffer.from(withFixedNames(dated), 'latin1')
+}
+
+/** Lists of names, each with the object that has it. A PDF has them in the order of the names. */
+const nameLists = /\/Limits \[\(node\d{8}\) \(node\d{8}\)\]\n\/Names \[([^[\]]{0,99999})\]/g
+
+/** Numbers the names of table cells in the order of the document, and sorts their list again. */
+function withFixedNames(text: string): string {
+  const lists = [...text.matchAll(nameLists)]
+  const found = text.replace(nameLists, '').matchAll(/\(node(\d{8})\)/g)
+  const names = [...new Set([...found].map(([, digits]) => digits as string))]
+  // The names of a long document have several lists. Entries can not move from one list to another, so they keep the order of the browser.
+  const ordered = lists.length === 1 ? names : names.toSorted()
+  const numbers = new Map(ordered.map((digits, index) => [digits, `${index + 1}`.padStart(8, '0')]))
+  const renamed = text.replace(/\(node(\d{8})\)/g, (whole, digits: string) =>
+    numbers.has(digits) ? `(node${numbers.get(digits)})` : whole,
+  )
+  if (lists.length !== 1) return renamed
+  return renamed.replace(nameLists, (_, list: string) => {
+    const entries = [...list.matchAll(/\(node\d{8}\) \d{1,9} 0 R/g)].map(([entry]) => entry).sort()
+    const name = (entry = '') => entry.slice(0, '(node00000000)'.length)
+    return `/Limits [${name(entries[0])} ${name(entries.at(-1))}]\n/Names [${entries.join(' ')}]`
+  })
 }
