@@ -81,7 +81,10 @@ async function askModel(
   { refiner, objective, mode }: Wanted,
   call: Call,
 ): Promise<string> {
-  const pages = [...shown].map((index) => `<page number="${index + 1}">\n${contents[index]}\n</page>`)
+  // A page that contains such a tag could pretend to be another page.
+  const pages = [...shown].map(
+    (index) => `<page number="${index + 1}">\n${contents[index]?.replaceAll('<page', '‹page').replaceAll('</page', '‹/page')}\n</page>`,
+  )
   const request = {
     role: 'compaction',
     system,

@@ -50,7 +50,7 @@ function isKnown(url: string, { rows }: SourcePool): boolean {
 }
 
 /** An address with a password must not become a source, because sources are shown and exported. */
-const hasUserInfo = (url: string) => {
+export const hasUserInfo = (url: string): boolean => {
   const parsed = URL.parse(url)
   return parsed !== null && (parsed.username !== '' || parsed.password !== '')
 }

@@ -67,6 +67,13 @@ describe('a search', () => {
     expect(sources?.every((source) => !('provider' in source))).toBe(true)
   })
 
+  it('leaves out addresses with a password, which must not become sources', async () => {
+    const brave = await service('brave', { doors: [found('x', { url: 'https://me:word@a.example/x' }), found('y')] })
+    const { rows, sources } = await run({ queries: 'doors' }, { providers: [brave.provider()] })
+    expect(names(rows)).toEqual(['y'])
+    expect(JSON.stringify(sources)).not.toContain('word')
+  })
+
   it('accepts queries as JSON in a text, and returns nothing without a query', async () => {
     const brave = await service('brave', { a: [found('a')], b: [found('b')] })
     const providers = [brave.provider()]

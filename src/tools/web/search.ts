@@ -15,7 +15,7 @@ import { textList } from './list-parameter.ts'
 import { fetchPage, type Page, type PageParts } from './page.ts'
 import { freshnessOf, relevanceOf, round, weightedRank } from './rank.ts'
 import { type Refiner, refinePages } from './refine.ts'
-import { domainOf, pageFields, shownHit } from './rows.ts'
+import { domainOf, hasUserInfo, pageFields, shownHit } from './rows.ts'
 
 const maxQueries = 20
 const queriesAtOnce = 8
@@ -64,7 +64,9 @@ export function createWebSearchTool({ providers, pages, refiner }: WebSearchOpti
       const searches = await mapLimited(queries, queriesAtOnce, (query) => searchQuery({ ...request, query }, providers, call))
       const problems = searches.flatMap((search) => search.problems)
       if (searches.every(({ list }) => list === undefined)) return failed('SearchBackendError', allFailedText(problems), { output: [] })
-      const hits = mergeHits(searches.flatMap(({ list }) => list ?? [])).slice(0, count)
+      const hits = mergeHits(searches.flatMap(({ list }) => list ?? []))
+        .filter(({ url }) => !hasUserInfo(url))
+        .slice(0, count)
       const found = await readHits(hits, pages, refiner && objective ? { refiner, objective } : undefined, call)
       const sources = rankedSources(found, queries, objective, call.clock.now())
       const failures = queries.filter((_, index) => searches[index]?.list === undefined)
