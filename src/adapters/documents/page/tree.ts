@@ -1,4 +1,5 @@
 import type { Tokenizer } from 'htmlparser2'
+import { blockTags } from '../html-tags.ts'
 import { type HeadFacts, readHeadTag, startHead } from './head.ts'
 import { type Attributes, isVoid, readTokens } from './tokens.ts'
 
@@ -41,27 +42,8 @@ const partRoles: ReadonlySet<string> = new Set([
   ...['navigation', 'banner', 'complementary', 'contentinfo', 'search', 'dialog', 'alertdialog', 'menu', 'menubar', 'toolbar'],
 ])
 
-const blockTags: ReadonlySet<string> = new Set([
-  ...[
-    'address',
-    'article',
-    'aside',
-    'blockquote',
-    'body',
-    'center',
-    'dd',
-    'details',
-    'div',
-    'dl',
-    'dt',
-    'fieldset',
-    'figcaption',
-    'figure',
-  ],
-  ...['footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'li', 'main', 'nav', 'ol', 'p', 'pre', 'section', 'summary'],
-  ...['table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'ul'],
-])
-export const isBlockTag = (tag: string): boolean => blockTags.has(tag)
+const tableTags: ReadonlySet<string> = new Set(['tbody', 'td', 'tfoot', 'th', 'thead', 'tr'])
+export const isBlockTag = (tag: string): boolean => blockTags.has(tag) || tableTags.has(tag)
 
 /** Reads HTML into a tree. `HtmlTokenizer` is the tokenizer of the package htmlparser2, which is loaded on demand. */
 export function parsePage(html: string, url: string, HtmlTokenizer: typeof Tokenizer): ParsedPage {

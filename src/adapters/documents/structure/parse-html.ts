@@ -1,12 +1,9 @@
+import { paragraphEnders, tokenizeHtml, voidTags } from '../html-tags.ts'
 import type { HtmlElement, HtmlNode } from './html.ts'
 import { loadPackage } from './packages.ts'
 
 /** Elements that are nested deeper are left out, but not their text. So functions that walk through the tree may call themselves. */
 const maxDepth = 100
-
-const voidTags: ReadonlySet<string> = new Set([
-  ...['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'],
-])
 
 /** The elements that end when one of these begins, because authors may leave out their end tags. */
 const endedBy: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
@@ -19,39 +16,32 @@ const endedBy: ReadonlyMap<string, readonly string[]> = new Map<string, readonly
   ['tbody', ['td', 'th', 'tr', 'thead', 'tbody']],
   ['tfoot', ['td', 'th', 'tr', 'thead', 'tbody']],
   ['body', ['head']],
-  ...['address', 'article', 'aside', 'blockquote', 'div', 'dl', 'figure', 'footer', 'form', 'h1', 'h2', 'h3'].map(endsParagraph),
-  ...['h4', 'h5', 'h6', 'header', 'hr', 'main', 'nav', 'ol', 'p', 'pre', 'section', 'table', 'ul'].map(endsParagraph),
+  ...paragraphEnders.map(endsParagraph),
 ])
 
 function endsParagraph(tag: string): [string, readonly string[]] {
   return [tag, ['p']]
 }
 
-/**
- * Parses HTML. Never fails: any text is HTML. It uses only the tokenizer of the package, because its parser takes quadratic time for many
- * elements that are not closed.
- */
+/** Parses HTML. Never fails: any text is HTML. */
 export async function parseHtml(html: string): Promise<HtmlElement> {
   const { Tokenizer } = await loadPackage('htmlparser2', () => import('htmlparser2'))
   const root: HtmlElement = { name: '#root', attributes: {}, children: [], start: 0, end: html.length }
   const open: HtmlElement[] = [root]
   const top = () => open.at(-1) as HtmlElement // the root is never closed
   let tooDeep = 0
-  let tag = { name: '', start: 0 }
-  let attributes: Record<string, string> = {}
-  let name = ''
-  let value: string[] = []
 
   function endTop(end: number): void {
     top().end = end
     open.pop()
   }
 
-  function openTag(end: number): void {
-    const ended = endedBy.get(tag.name)
-    if (tooDeep === 0) while (ended?.includes(top().name)) endTop(tag.start)
-    const element: HtmlElement = { name: tag.name, attributes, children: [], start: tag.start, end: end + 1 }
-    if (voidTags.has(tag.name)) top().children.push(element)
+  function openTag(name: string, written: Readonly<Record<string, string>>, start: number, end: number): void {
+    const ended = endedBy.get(name)
+    if (tooDeep === 0) while (ended?.includes(top().name)) endTop(start)
+    const attributes = Object.fromEntries(Object.entries(written).map(([key, value]) => [key, withoutControls(value)]))
+    const element: HtmlElement = { name, attributes, children: [], start, end: end + 1 }
+    if (voidTags.has(name)) top().children.push(element)
     else if (open.length > maxDepth) tooDeep++
     else {
       top().children.push(element)
@@ -69,39 +59,14 @@ export async function parseHtml(html: string): Promise<HtmlElement> {
     if (at > 0) while (open.length > at) endTop(end)
   }
 
-  const ignore = () => {}
-  const tokenizer = new Tokenizer(
-    { decodeEntities: true },
-    {
-      onopentagname(start, end) {
-        tag = { name: html.slice(start, end).toLowerCase(), start: start - 1 }
-        attributes = {}
-      },
-      onattribname(start, end) {
-        name = html.slice(start, end).toLowerCase()
-        value = []
-      },
-      onattribdata: (start, end) => void value.push(html.slice(start, end)),
-      onattribentity: (code) => void value.push(String.fromCodePoint(code)),
-      onattribend() {
-        if (!Object.hasOwn(attributes, name) && name !== '__proto__') attributes[name] = withoutControls(value.join(''))
-      },
-      onopentagend: openTag,
-      onselfclosingtag: openTag, // HTML ignores the slash
-      onclosetag: (start, end) => closeTag(html.slice(start, end).toLowerCase(), html.indexOf('>', end) + 1 || html.length),
-      ontext: (start, end) => appendText(top().children, html.slice(start, end)),
-      ontextentity: (code) => appendText(top().children, String.fromCodePoint(code)),
-      oncomment(start, end) {
-        top().children.push({ name: '#comment', attributes: {}, children: [html.slice(start, end)], start, end })
-      },
-      oncdata: ignore,
-      ondeclaration: ignore,
-      onprocessinginstruction: ignore,
-      onend: ignore,
-    },
-  )
-  tokenizer.write(html)
-  tokenizer.end()
+  const tokens = {
+    openTag,
+    closeTag: (name: string, end: number) => closeTag(name, html.indexOf('>', end) + 1 || html.length),
+    text: (text: string) => appendText(top().children, text),
+    comment: (start: number, end: number) =>
+      void top().children.push({ name: '#comment', attributes: {}, children: [html.slice(start, end)], start, end }),
+  }
+  tokenizeHtml(html, tokens, Tokenizer)
   while (open.length > 1) endTop(html.length)
   return root
 }

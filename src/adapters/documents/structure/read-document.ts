@@ -1,3 +1,4 @@
+import { blockTags } from '../html-tags.ts'
 import type { DocumentBlock, Inline, Look } from './document.ts'
 import { classesOf, elementsBelow, type HtmlElement, type HtmlNode, isElement, isSilent, textOf } from './html.ts'
 import { markdownToHtml } from './markdown.ts'
@@ -13,27 +14,8 @@ export async function readDocument(content: string, format: 'markdown' | 'html')
   return readBlocks((body ?? root).children)
 }
 
-/** Elements that begin a new line. All other elements are parts of a line. */
-const blockNames: ReadonlySet<string> = new Set([
-  ...[
-    'address',
-    'article',
-    'aside',
-    'blockquote',
-    'body',
-    'center',
-    'dd',
-    'details',
-    'dialog',
-    'div',
-    'dl',
-    'dt',
-    'fieldset',
-    'figcaption',
-  ],
-  ...['figure', 'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'html', 'li', 'main', 'nav', 'ol', 'p', 'pre'],
-  ...['section', 'summary', 'table', 'ul'],
-])
+/** Elements that begin a new line, besides those of all HTML: a dialog is part of the document. */
+const blockNames: ReadonlySet<string> = new Set([...blockTags, 'dialog', 'html'])
 
 const isBlock = (node: HtmlNode): node is HtmlElement =>
   typeof node === 'object' && (node.name === '#comment' || blockNames.has(node.name) || isLooseImage(node))
