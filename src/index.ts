@@ -3,6 +3,7 @@
 
 export type { Agent, AgentParts } from './agent/agent.ts'
 export type { Models, Problem } from './agent/agent-context.ts'
+export { type AgentToolOptions, agentTool, childConversationId } from './agent/agent-tool.ts'
 export type { Archive, DownloadableFile } from './agent/archive.ts'
 export type { SteerMode } from './agent/conversation/inbox.ts'
 export type { Bookkeeping, UsageReport } from './agent/conversation/spending.ts'

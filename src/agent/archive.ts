@@ -46,7 +46,7 @@ export type { ConversationInfo }
 export interface Archive {
   /**
    * Lists conversations, most recently active first. `search` finds conversations whose title, messages or answers contain the text. A page
-   * of a search may have fewer conversations than the limit, and `next` nevertheless.
+   * of a search may have fewer conversations than the limit, and `next` nevertheless. The conversations of sub-agents are left out.
    */
   list(query: ListQuery): Promise<ConversationPage>
   /**
@@ -183,7 +183,10 @@ export function createArchive(parts: ArchiveParts): Archive {
   }
 
   return {
-    list: (query) => (query.search ? searchConversations(store, query) : store.list(query)),
+    list: (query) => {
+      const listed = { ...query, top: true as const }
+      return query.search ? searchConversations(store, listed) : store.list(listed)
+    },
     head,
     async create(key, title) {
       await deletion.finish(key)

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../core/failure.ts'
-import { parseConversationKey } from '../core/scope.ts'
+import { childPrefix, parseConversationKey } from '../core/scope.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore, DeleteOptions, Owner, RetentionPolicy, RetentionReport } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
@@ -41,6 +42,7 @@ export function createDeletion({ store, owner, exclude, announceDeleted, ...file
   return {
     delete: (key) =>
       exclude(key, async (putBlobs) => {
+        for (const child of await childrenOf(store, key)) await whenFree(() => store.delete(child, options))
         const existed = await store.delete(key, options)
         if (putBlobs.length > 0) await store.releaseBlobs(putBlobs)
         return existed
@@ -49,6 +51,34 @@ export function createDeletion({ store, owner, exclude, announceDeleted, ...file
     async finish(key) {
       await store.finishDeletions({ ...options, ...(key !== undefined && { conversationId: key }) })
     },
+  }
+}
+
+/** The conversations that calls of this one have opened for sub-agents. */
+async function childrenOf(store: Pick<ConversationStore, 'list'>, key: string): Promise<readonly string[]> {
+  const children: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ prefix: childPrefix(key), limit: 100, ...(cursor !== undefined && { cursor }) })
+    children.push(...page.conversations.map(({ conversationId }) => conversationId))
+    cursor = page.next
+  } while (cursor !== undefined)
+  return children
+}
+
+const PAUSE_MS = 100
+const MAX_PAUSES = 50
+
+/** Repeats the deletion while the conversation is busy. The call that opened it was stopped just now, and its sub-agent needs a moment. */
+async function whenFree(deleteIt: () => Promise<unknown>): Promise<void> {
+  for (let pauses = 0; ; pauses++) {
+    try {
+      await deleteIt()
+      return
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === 'conversation.busy') || pauses === MAX_PAUSES) throw error
+      await sleep(PAUSE_MS)
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { Block } from '../core/block/index.ts'
 import type { PriceOf } from '../core/cost/price.ts'
-import { addResponse, costOfTurn, noSums } from '../core/cost/turn-usage.ts'
+import { addChildCalls, addResponse, costOfTurn, noSums } from '../core/cost/turn-usage.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
 import { omitUndefined, parseJson } from '../core/json.ts'
 import type { TurnClosed, TurnOpened } from '../core/timeline/change.ts'
@@ -33,8 +33,11 @@ export async function readStoredResult(
   for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
     if (change.type === 'turn.opened' && change.turn_id === turnId) opened = change
     if (!opened) continue
-    if (change.type === 'blocks.appended') blocks.push(...change.blocks.filter((block) => block.turn_id === turnId))
-    else if (change.type === 'response.received' && change.turn_id === turnId) {
+    if (change.type === 'blocks.appended') {
+      const ofTurn = change.blocks.filter((block) => block.turn_id === turnId)
+      for (const block of ofTurn) addChildCalls(sums, block, priceOf)
+      blocks.push(...ofTurn)
+    } else if (change.type === 'response.received' && change.turn_id === turnId) {
       addResponse(sums, change, priceOf)
       if (change.role === undefined) rounds++
     } else if (change.type === 'turn.closed' && change.turn_id === turnId) {

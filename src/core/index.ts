@@ -44,6 +44,7 @@ export {
 export type { CutEnd } from './citations/scan.ts'
 export { type CitedTextFormat, extractSids, rewriteSids } from './citations/sids.ts'
 export type { ContractedFile } from './contract/contract.ts'
+export type { ChildCall, ChildRecord } from './cost/child-calls.ts'
 export { type CallCost, type CostReport, costReport, type Sum } from './cost/cost.ts'
 export type { Charge, ChargeOf, Price, PriceOf } from './cost/price.ts'
 export type { Share } from './cost/shares.ts'

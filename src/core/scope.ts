@@ -55,3 +55,21 @@ function decode(segment: string): string | undefined {
     return undefined
   }
 }
+
+/** Separates the name of a conversation from the name of a conversation that one of its calls has opened. */
+export const childMark = '~call_'
+
+/** The key of the conversation that a call of `parent` opens for a sub-agent. `id` identifies the call. */
+export function childKey(parent: string, id: string): string {
+  const { scope, name } = parseConversationKey(parent)
+  return conversationKey(scope, `${name}${childMark}${id}`)
+}
+
+/** The text with which the keys of all conversations begin that calls of `parent` have opened, also those of their own sub-agents. */
+export const childPrefix = (parent: string): string => childKey(parent, '')
+
+/** Whether a call of another conversation has opened this one. */
+export const isChildKey = (key: string): boolean => key.includes(childMark)
+
+/** How many conversations are above this one: 0 if no call has opened it. */
+export const depthOf = (key: string): number => key.split(childMark).length - 1

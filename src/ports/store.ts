@@ -228,6 +228,8 @@ export interface ListQuery {
   readonly prefix?: string
   /** Only conversations whose id has no slash. */
   readonly plain?: true
+  /** Only conversations that no call of another conversation has opened for a sub-agent (`isChildKey`). */
+  readonly top?: true
   /**
    * Only conversations with work that can be done now: a turn is open, a followup waits to start one, or an offer was not taken. An open turn
    * that waits for a person or a late result is no such work, until something arrives for it or `dueAt` is reached.

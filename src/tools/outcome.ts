@@ -222,14 +222,15 @@ function contentDraft(origin: BlockOrigin, { mime, text, blob, note, meta }: Del
  */
 function outputDrafts(
   origin: BlockOrigin,
-  { ok, error, output, delivered, report }: DeliveredOutcome,
+  { ok, error, output, delivered, report, child }: DeliveredOutcome,
   metadataFor: string | undefined,
 ): readonly Draft[] {
   if (report) {
     const meta = { ...internalOutput, exec_report: report.facts }
     return [toolResultBlock(origin, { mime: 'text/markdown', text: scrubBase64(report.text), meta })]
   }
-  const meta = metadataFor === undefined ? internalOutput : externalOutput
+  const visibility = metadataFor === undefined ? internalOutput : externalOutput
+  const meta = child ? { ...visibility, child } : visibility
   if (!ok) {
     const text = scrubBase64(toJsonText({ ok: false, status: 'error', error, ...retField(output) }))
     return [toolResultBlock(origin, { mime: 'application/json', text, meta })]

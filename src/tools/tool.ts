@@ -1,4 +1,5 @@
 import type { BlobRef, BlockOrigin, Digest, Draft, Notice, Visibility } from '../core/block/index.ts'
+import type { ChildRecord } from '../core/cost/child-calls.ts'
 import type { Parameter as SignatureParameter } from '../core/decision/signature.ts'
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -176,6 +177,8 @@ export interface Outcome {
   readonly sources?: readonly IncomingSource[]
   /** Set when the result is not known yet and arrives later, by `agent.complete`. Made by `later`. */
   readonly later?: LateResult
+  /** The conversation of a sub-agent that did the work of the call. Its cost is part of the cost of this conversation. */
+  readonly child?: ChildRecord
   /** Only for exec tools. The report takes the place of `output` and `error` in the result, also if the call failed. */
   readonly report?: ExecReport
 }

@@ -1,5 +1,5 @@
 import { type Context, context, type Span, SpanKind, type Tracer, trace } from '@opentelemetry/api'
-import { callUsages } from '../../core/cost/cost.ts'
+import { callUsages } from '../../core/cost/call-usage.ts'
 import { BILLION, totalOf } from '../../core/cost/price.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import type { ModelUsage } from '../../core/model-event.ts'

@@ -1,3 +1,4 @@
+import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
@@ -158,13 +159,17 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
 
 const newTurnId = (clock: Clock) => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
 
+/** Whether the block is the result of a sub-agent. Its cost belongs to the turn. */
+const isOfChild = ({ meta }: Block): boolean => meta?.child !== undefined
+
 /** Called for every entry that the conversation commits, in order. */
 function onEntry(
   { agent, conversationId, live, spending, inbox, results, journaled, putBlobs, currentResult }: Conversation,
   event: EntryEvent,
 ): void {
   const { change } = event
-  if (change.type === 'response.received') spending.uncounted.push(change)
+  if (change.type === 'response.received' || (change.type === 'blocks.appended' && change.blocks.some(isOfChild)))
+    spending.uncounted.push(change)
   else if (change.type === 'turn.opened') journaled.resolve()
   else if (change.type === 'turn.closed') {
     inbox.endTurn()

@@ -1,17 +1,19 @@
 import { type CacheReport, cacheReport } from '../../core/cache/cache-report.ts'
 import type { JournalEntry } from '../../core/cache/recorded-calls.ts'
 import type { RulesOf } from '../../core/cache/rules.ts'
-import { type CostReport, callUsages, costReport } from '../../core/cost/cost.ts'
+import { callUsages } from '../../core/cost/call-usage.ts'
+import { hasChildCalls } from '../../core/cost/child-calls.ts'
+import { type CostReport, costReport } from '../../core/cost/cost.ts'
 import type { ChargeOf, PriceOf } from '../../core/cost/price.ts'
-import { addResponse, costOfTurn, knownPrice, noSums, type TurnCost, type TurnSums } from '../../core/cost/turn-usage.ts'
+import { addChildCalls, addResponse, costOfTurn, knownPrice, noSums, type TurnCost, type TurnSums } from '../../core/cost/turn-usage.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
-import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
+import type { BlocksAppended, Change, ResponseReceived } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 
 /** Adds up what each turn of a running conversation uses: tokens and money. Calls for titles and summaries are included. */
 export interface Spending {
-  /** Responses that are not counted yet. `of` counts them. In most turns it is called once, at the end, so that a round only adds to a list. */
-  readonly uncounted: ResponseReceived[]
+  /** Responses, and results of sub-agents, that are not counted yet. `of` counts them. In most turns it is called once, at the end, so that a round only adds to a list. */
+  readonly uncounted: (ResponseReceived | BlocksAppended)[]
   of(turnId: string): TurnSums
   cost(turnId: string): TurnCost
   /**
@@ -30,14 +32,17 @@ const noTokens = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasonin
 /** `priceOf` is undefined when the agent has no prices. */
 export function createSpending(priceOf: PriceOf | undefined): Spending {
   const spent = new Map<string, TurnSums>()
-  const uncounted: ResponseReceived[] = []
+  const uncounted: (ResponseReceived | BlocksAppended)[] = []
   const sumsOf = (turnId: string): TurnSums => {
     const sums = spent.get(turnId) ?? noSums()
     spent.set(turnId, sums)
     return sums
   }
   const of = (turnId: string): TurnSums => {
-    for (const response of uncounted.splice(0)) addResponse(sumsOf(response.turn_id), response, priceOf)
+    for (const change of uncounted.splice(0)) {
+      if (change.type === 'response.received') addResponse(sumsOf(change.turn_id), change, priceOf)
+      else for (const block of change.blocks) addChildCalls(sumsOf(block.turn_id), block, priceOf)
+    }
     return sumsOf(turnId)
   }
   const priceOfCall = (...used: Parameters<PriceOf>) => priceOf && knownPrice(priceOf, ...used)
@@ -53,7 +58,10 @@ export function createSpending(priceOf: PriceOf | undefined): Spending {
 
 /** Adds the calls that a resumed turn made before its process died. */
 export function restoreSpending(spending: Spending, changes: readonly Change[], turnId: string): void {
-  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) spending.uncounted.push(change)
+  for (const change of changes) {
+    if (change.type === 'response.received' && change.turn_id === turnId) spending.uncounted.push(change)
+    else if (change.type === 'blocks.appended' && hasChildCalls(change)) spending.uncounted.push(change)
+  }
 }
 
 /** Prices and cache rules of the providers. Without prices, a usage report contains only numbers of tokens. */

@@ -1,5 +1,5 @@
 import type { BlockOrigin } from '../../core/block/index.ts'
-import { fromUsageRecord } from '../../core/cost/cost.ts'
+import { fromUsageRecord } from '../../core/cost/call-usage.ts'
 import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
 import { eventsOfParts, parseParts } from '../../core/stream/native-parts.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'

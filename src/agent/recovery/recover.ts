@@ -82,11 +82,14 @@ function skippedConversation(conversationId: string, error: unknown, clock: Cloc
   }
 }
 
-/** Yields the conversations with an open turn or a waiting followup, including those that are running now. */
+/**
+ * Yields the conversations with an open turn or a waiting followup, including those that are running now. The conversation of a sub-agent is
+ * left out: the call that opened it is repeated, and its own agent resumes it then.
+ */
 async function* listUnfinished(store: ConversationStore): AsyncGenerator<string> {
   let cursor: string | undefined
   do {
-    const page = await store.list({ open: true, limit: 100, ...(cursor !== undefined && { cursor }) })
+    const page = await store.list({ open: true, top: true, limit: 100, ...(cursor !== undefined && { cursor }) })
     for (const { conversationId } of page.conversations) yield conversationId
     cursor = page.next
   } while (cursor !== undefined)

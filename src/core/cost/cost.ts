@@ -1,9 +1,10 @@
 import type { Block } from '../block/block.ts'
 import { callsIn, type JournalEntry, type RecordedCall } from '../cache/recorded-calls.ts'
 import { createEstimator, type Estimator } from '../estimate/estimate.ts'
-import { CHARACTERS_PER_TOKEN, roughTokens, type TokenCounter } from '../estimate/tokens.ts'
+import { CHARACTERS_PER_TOKEN, type TokenCounter } from '../estimate/tokens.ts'
 import type { ModelUsage } from '../model-event.ts'
-import type { ResponseReceived, Usage } from '../timeline/change.ts'
+import { type CallUsage, callUsages } from './call-usage.ts'
+import { childCallsOf } from './child-calls.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
 import { type Share, sharesOf, type WeightedItem } from './shares.ts'
 
@@ -26,7 +27,8 @@ export interface CallCost {
   readonly seq: number
   readonly turnId: string
   readonly iteration: number
-  readonly role: 'decision' | 'gate' | 'compaction'
+  /** The purpose of the call. `child`: a sub-agent made the call. */
+  readonly role: 'decision' | 'gate' | 'compaction' | 'child'
   readonly model: string
   readonly ts: string
   readonly usage: ModelUsage
@@ -60,7 +62,9 @@ export function costReport(
   { chargeOf, count }: { readonly chargeOf: ChargeOf; readonly count: TokenCounter },
 ): CostReport {
   const estimator = createEstimator(count)
-  const calls = [...callsIn(journal)].flatMap((call) => callUsages(call.response).map((usage) => costOf(call, usage, chargeOf, estimator)))
+  const own = [...callsIn(journal)].flatMap((call) => callUsages(call.response).map((usage) => costOf(call, usage, chargeOf, estimator)))
+  const ofChildren = journal.flatMap((entry) => childCosts(entry, chargeOf))
+  const calls = ofChildren.length === 0 ? own : [...own, ...ofChildren].sort((one, other) => one.seq - other.seq)
   const whole = (call: CallCost): Sum => sumOf(call.usage, call.charge && totalOf(call.charge))
   return {
     calls,
@@ -88,6 +92,21 @@ function costOf(call: RecordedCall, { usage, model, estimated, discarded }: Call
     shares: sharesOf(usage, charge, promptItems(call, estimator), outputItems(discarded ? [] : call.produced, estimator)),
   }
 }
+
+/** The costs of the sub-agents whose results are in an entry. The whole cost of a sub-agent belongs to the block with its result. */
+function childCosts({ seq, change }: JournalEntry, chargeOf: ChargeOf): readonly CallCost[] {
+  return blocksOfEntry(change).flatMap((block) =>
+    childCallsOf(block).map(({ model, ts, usage, estimated }) => {
+      const charge = chargeOf(usage, model, ts)
+      const { reasoning: _reasoning, cacheWriteLong: _long, ...tokens } = usage
+      const shares = [{ key: block.id, tokens, money: charge && totalOf(charge) }]
+      const iteration = block.meta?.iteration ?? 0
+      return { seq, turnId: block.turn_id, iteration, role: 'child' as const, model, ts, usage, estimated, charge, shares }
+    }),
+  )
+}
+
+const blocksOfEntry = (change: JournalEntry['change']): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])
 
 /** The parts of a prompt in order. The weight of a part is its estimated number of tokens. */
 function promptItems({ response: { role, prompt }, shown, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
@@ -129,65 +148,4 @@ function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly
   const sums = new Map<string, Sum>()
   for (const [key, sum] of calls.flatMap(entries)) sums.set(key, addSums(sums.get(key) ?? zeroSum, sum))
   return sums
-}
-
-/** True when the provider failed before it sent any output. Providers do not bill such calls. */
-const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>
-  usage === undefined && raw === '' && finish_reason === 'error'
-
-/** The token usage of one request to a model. */
-interface CallUsage {
-  readonly usage: ModelUsage
-  readonly model: string
-  /** True when the provider reported no usage, so that it is estimated. */
-  readonly estimated: boolean
-  /** True when the output was not used, because the request was sent again. */
-  readonly discarded: boolean
-}
-
-/**
- * The usage of all requests that were sent for one response. Requests whose output was discarded come first, then the last request. If the
- * last request failed before any output, it is left out, because it was not billed.
- */
-export function callUsages(response: ResponseReceived): readonly CallUsage[] {
-  const { retried = [], usage, prompt } = response
-  const model = prompt?.model ?? ''
-  const discarded = retried.map((attempt) => ({
-    usage: fromUsageRecord(attempt.usage),
-    model: attempt.model ?? model,
-    estimated: attempt.estimated === true,
-    discarded: true,
-  }))
-  return failedBeforeOutput(response)
-    ? discarded
-    : [...discarded, { usage: usageOf(response), model, estimated: usage === undefined, discarded: false }]
-}
-
-/**
- * The usage that the provider reported for a response. If it reported none, for example because the call was aborted, the usage is
- * estimated.
- */
-function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
-  return usage ? fromUsageRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)
-}
-
-/** Estimates the usage of a call. `sent` is the number of tokens in the prompt, and `raw` is the text that was received. */
-export const estimatedUsage = (sent: number, raw: string): ModelUsage => ({
-  uncached: sent,
-  cacheRead: 0,
-  cacheWrite: 0,
-  output: roughTokens(raw),
-  reasoning: 0,
-})
-
-/** Converts usage from the form in the journal to the form that model adapters report. */
-export function fromUsageRecord({
-  uncached,
-  cache_read: cacheRead,
-  cache_write: cacheWrite,
-  cache_write_long,
-  output,
-  reasoning = 0,
-}: Usage): ModelUsage {
-  return { uncached, cacheRead, cacheWrite, ...(cache_write_long !== undefined && { cacheWriteLong: cache_write_long }), output, reasoning }
 }

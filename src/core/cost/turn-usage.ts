@@ -1,6 +1,8 @@
+import type { Block } from '../block/block.ts'
 import type { ModelUsage } from '../model-event.ts'
 import type { ResponseReceived } from '../timeline/change.ts'
-import { callUsages } from './cost.ts'
+import { type CallUsage, callUsages } from './call-usage.ts'
+import { childCallsOf } from './child-calls.ts'
 import type { PriceOf } from './price.ts'
 
 /** The tokens of all model calls of a turn, including the calls for a title and for summaries, and attempts that failed. */
@@ -39,22 +41,37 @@ export const noSums = (): TurnSums => ({
 
 /** Adds the calls of a response. The sums are modified and not copied, because this runs in every round. */
 export function addResponse(sums: TurnSums, response: ResponseReceived, priceOf: PriceOf | undefined): void {
-  for (const { usage, model, estimated } of callUsages(response)) {
-    const before = sums.usage
-    sums.usage = {
-      uncached: before.uncached + usage.uncached,
-      cacheRead: before.cacheRead + usage.cacheRead,
-      cacheWrite: before.cacheWrite + usage.cacheWrite,
-      output: before.output + usage.output,
-      reasoning: before.reasoning + usage.reasoning,
-      calls: before.calls + 1,
-      estimated: before.estimated + (estimated ? 1 : 0),
-    }
-    const price = priceOf && knownPrice(priceOf, usage, model)
-    if (price === undefined && !sums.unpriced.includes(model)) sums.unpriced = [...sums.unpriced, model]
-    sums.money += price ?? 0
+  for (const call of callUsages(response)) {
+    const price = addCall(sums, call, priceOf)
     if (response.role === undefined) sums.last = price ?? 0
   }
+}
+
+/** Adds the model calls of a sub-agent whose result is in the block. */
+export function addChildCalls(sums: TurnSums, block: Block, priceOf: PriceOf | undefined): void {
+  for (const call of childCallsOf(block)) addCall(sums, call, priceOf)
+}
+
+/** Adds one call. Returns its price if it is known. */
+function addCall(
+  sums: TurnSums,
+  { usage, model, estimated }: Pick<CallUsage, 'usage' | 'model' | 'estimated'>,
+  priceOf: PriceOf | undefined,
+): number | undefined {
+  const before = sums.usage
+  sums.usage = {
+    uncached: before.uncached + usage.uncached,
+    cacheRead: before.cacheRead + usage.cacheRead,
+    cacheWrite: before.cacheWrite + usage.cacheWrite,
+    output: before.output + usage.output,
+    reasoning: before.reasoning + usage.reasoning,
+    calls: before.calls + 1,
+    estimated: before.estimated + (estimated ? 1 : 0),
+  }
+  const price = priceOf && knownPrice(priceOf, usage, model)
+  if (price === undefined && !sums.unpriced.includes(model)) sums.unpriced = [...sums.unpriced, model]
+  sums.money += price ?? 0
+  return price
 }
 
 export function costOfTurn({ money, unpriced }: TurnSums, priceOf: PriceOf | undefined): TurnCost {

@@ -1,3 +1,4 @@
+import { childKey, childPrefix, conversationKey } from '../../core/scope.ts'
 import type { ConversationInfo, ConversationStore, ListQuery } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
 import { accepted, appended, type CreateStore, closed, compacted, folded, opened, owner, writeConversation } from './store-fixture.ts'
@@ -128,6 +129,21 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(await begun('a_')).toEqual(['a_b'])
       expect((await begun('')).length).toBe(6)
       expect(names((await store.list({ plain: true })).conversations)).toEqual(['a_b', 'a%b'])
+    })
+
+    it('leaves out the conversations of sub-agents with `top`, and finds them by their prefix', async () => {
+      const { store } = await create()
+      const child = childKey('c1', '0123456789ab')
+      const foreign = conversationKey({ tenant: 'acme', project: 'web', user: 'ann' }, 'c1')
+      const all = ['c1', child, childKey(child, 'ba9876543210'), foreign, childKey(foreign, '0123456789ab')]
+      for (const [n, name] of all.entries()) await writeConversation(store, name, [opened('t1', n)])
+      const listed = async (query: ListQuery) => names((await store.list(query)).conversations)
+      expect(await listed({ top: true })).toEqual([foreign, 'c1'])
+      expect(await listed({ top: true, plain: true })).toEqual(['c1'])
+      expect(await listed({ top: true, prefix: 'acme/web/ann/' })).toEqual([foreign])
+      expect(await listed({ top: true, open: true })).toEqual([foreign, 'c1'])
+      expect(await listed({ prefix: childPrefix('c1') })).toEqual([all[2], all[1]])
+      expect((await listed({})).length).toBe(5)
     })
 
     it('returns from head what the list shows for a conversation, and undefined for a missing one', async () => {

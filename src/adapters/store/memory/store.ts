@@ -1,5 +1,6 @@
 import { type Block, callIdOf } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
+import { isChildKey } from '../../../core/scope.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
@@ -216,6 +217,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
         .filter((info) => foldTitle(info.title ?? '').includes(wanted) && (query.open !== true || hasWork(info, now)))
         .filter(({ waits }) => query.waits !== true || waits.length > 0)
+        .filter(({ conversationId }) => !(query.top && isChildKey(conversationId)))
         .sort((a, b) => compareInListOrder(cursorOf(a), cursorOf(b)))
         .filter((info) => cursor === undefined || compareInListOrder(cursor, cursorOf(info)) < 0)
       return pageOf(found.slice(0, size + 1), size)

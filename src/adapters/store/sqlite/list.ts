@@ -1,4 +1,5 @@
 import { setImmediate as nextTask } from 'node:timers/promises'
+import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 import { foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
@@ -9,7 +10,7 @@ import type { Database, Statement } from './database.ts'
 const SEARCH_CHUNK = 500
 
 /** The conditions of a list query. They decide which SQL index the query uses. */
-export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits'> {
+export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'top'> {
   /** Only conversations with work at this time. */
   readonly workAt?: string
   /** Only ids directly in this folder, such as `tenant/project/user/`: no slash follows the folder. `''` stands for ids without a slash. */
@@ -24,7 +25,7 @@ export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits'> {
  * is an SQL index, so no query reads the whole table.
  */
 export function listQuery(
-  { folder, prefix, workAt, waits, after }: ListFilter,
+  { folder, prefix, workAt, waits, top, after }: ListFilter,
   columns = '*',
 ): { readonly sql: string; readonly values: readonly string[] } {
   const upper = prefix === undefined ? undefined : firstAfter(prefix)
@@ -35,6 +36,7 @@ export function listQuery(
     ...(upper === undefined ? [] : ['id < ?']),
     ...(workAt === undefined ? [] : ['work_at <= ?']),
     ...(waits ? ['waits IS NOT NULL'] : []),
+    ...(top ? [`instr(id, '${childMark}') = 0`] : []),
     ...(after ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
   ]
   const values = [folder, prefix, upper, workAt, ...(after ? [after.activity, after.activity, after.id] : [])].filter(
@@ -74,11 +76,11 @@ export function createLister(database: Database, clock: Clock) {
   /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then `folder` is the faster filter. */
   const isFolder = (prefix: string) => prefix.endsWith('/') && !database.read(() => nested.get(prefix, firstAfter(prefix) ?? ''))
 
-  function filterOf({ plain, open, waits, prefix = '' }: ListQuery): ListFilter {
+  function filterOf({ plain, open, waits, top, prefix = '' }: ListQuery): ListFilter {
     if (!prefix.isWellFormed()) return { folder: prefix } // no id begins with half of a surrogate pair
     const place = plain ? { folder: '' } : isFolder(prefix) ? { folder: prefix } : {}
     const begin = prefix === '' || place.folder === prefix ? {} : { prefix }
-    return { ...place, ...begin, ...(open && { workAt: clock.now() }), ...(waits && { waits }) }
+    return { ...place, ...begin, ...(open && { workAt: clock.now() }), ...(waits && { waits }), ...(top && { top }) }
   }
 
   return async (query: ListQuery): Promise<ConversationPage> => {
