@@ -127,11 +127,11 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
   }
   const toolbox = createToolbox(observedTools(tools, telemetry))
-  checkDialect(settings.dialect, models.decision)
+  checkDialect(settings.dialect, models.decision, tools.length)
   const createSystem = (dialect: Dialect) => createSystemPrompt({ tools, dialect, ...texts }, count)
   const speeches = new WeakMap<Model, Speech>()
   const speechOf = (model: Model): Speech => {
-    const speech = speeches.get(model) ?? createSpeech(settings.dialect, model, createSystem)
+    const speech = speeches.get(model) ?? createSpeech(settings.dialect, model, tools.length, createSystem)
     speeches.set(model, speech)
     return speech
   }

@@ -4,15 +4,25 @@ import type { Model } from '../ports/model.ts'
 import type { SystemPrompt } from './prompts/texts.ts'
 import type { AgentSettings } from './settings.ts'
 
-/** The dialect in which the model is asked. A model that can not call tools in the provider's form always speaks `channels`. */
-export function dialectOf(setting: AgentSettings['dialect'], model: Pick<Model, 'dialect'>): Dialect {
+/** The greatest number of tools that all providers accept in one request. */
+const maxTools = 128
+
+/**
+ * The dialect in which the model is asked. A model that can not call tools in the provider's form always speaks `channels`. With `auto`, so
+ * does an agent with more tools than providers accept.
+ */
+export function dialectOf(setting: AgentSettings['dialect'], model: Pick<Model, 'dialect'>, tools = 0): Dialect {
   if (model.dialect === undefined || setting === 'channels') return 'channels'
-  return setting === 'auto' ? model.dialect : setting
+  if (setting === 'native') return 'native'
+  return tools > maxTools ? 'channels' : model.dialect
 }
 
 /** Throws when the settings ask for a dialect that the model of the agent can not speak. */
-export function checkDialect(setting: AgentSettings['dialect'], { name, dialect }: Model): void {
-  if (setting !== 'native' || dialect !== undefined) return
+export function checkDialect(setting: AgentSettings['dialect'], { name, dialect }: Model, tools: number): void {
+  if (setting !== 'native') return
+  if (tools > maxTools)
+    throw new InvalidOption('settings', 'dialect', `the agent has ${tools} tools, and providers accept at most ${maxTools}: use "channels"`)
+  if (dialect !== undefined) return
   throw new InvalidOption('settings', 'dialect', `the model ${name} can not call tools in the form of a provider: use "auto" or "channels"`)
 }
 
@@ -28,7 +38,12 @@ export interface Speech {
  * Some servers accept tools only for some of their models, and only a request shows for which. So with the setting `auto` an agent begins
  * with `native` and changes to `channels` when a request was refused. It stays there until the process ends.
  */
-export function createSpeech(setting: AgentSettings['dialect'], model: Model, createSystem: (dialect: Dialect) => SystemPrompt): Speech {
+export function createSpeech(
+  setting: AgentSettings['dialect'],
+  model: Model,
+  tools: number,
+  createSystem: (dialect: Dialect) => SystemPrompt,
+): Speech {
   const systems = new Map<Dialect, SystemPrompt>()
   let refusesTools = false
   const systemOf = (dialect: Dialect): SystemPrompt => {
@@ -38,7 +53,7 @@ export function createSpeech(setting: AgentSettings['dialect'], model: Model, cr
   }
   const self: Speech = {
     get dialect() {
-      return refusesTools ? 'channels' : dialectOf(setting, model)
+      return refusesTools ? 'channels' : dialectOf(setting, model, tools)
     },
     get system() {
       return systemOf(self.dialect)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { TurnChoices } from '../../src/agent/turn/turn-options.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
 import type { ModelRequest } from '../../src/ports/model.ts'
 import { idealBill, type LayeredCall, sumBills } from '../../src/testing/cache-bills.ts'
@@ -27,17 +28,27 @@ const turn = (characters: number): readonly Reply[] => [
 ]
 const broken: Reply = '<channel:thinking>x</channel:thinking><channel:action>{"action": </channel:action>'
 
-const conversations: Readonly<Record<string, { readonly turns: readonly (readonly Reply[])[]; readonly steer?: true }>> = {
+const conversations: Readonly<
+  Record<string, { readonly turns: readonly (readonly Reply[])[]; readonly steer?: true; readonly options?: (turn: number) => TurnChoices }>
+> = {
   'small results': { turns: Array.from({ length: 5 }, () => turn(2_000)) },
   'large results': { turns: Array.from({ length: 4 }, () => turn(7_000)) },
   'refused replies': { turns: Array.from({ length: 5 }, () => [broken, ...turn(2_000)]) },
+  'a subset of the tools in every second turn': {
+    turns: Array.from({ length: 5 }, () => turn(2_000)),
+    options: (index) => (index % 2 === 0 ? {} : { tools: ['library.page'] }),
+  },
+  'instructions and a limit of rounds for every turn': {
+    turns: Array.from({ length: 5 }, () => turn(2_000)),
+    options: (index) => ({ instructions: `Look at house ${index} first.`, maxRounds: 8 + index }),
+  },
   'a steer in every turn': { turns: Array.from({ length: 5 }, () => turn(2_000)), steer: true },
 }
 
 /** Every prompt of a conversation with a real agent, and what is repeated of it. The last two parts are the tail, which changes always. */
 async function promptsOf(name: string, dialect: 'channels' | 'native'): Promise<readonly LayeredCall[]> {
   pages = 0
-  const { turns, steer } = conversations[name] as (typeof conversations)[string]
+  const { turns, steer, options } = conversations[name] as (typeof conversations)[string]
   const clock = createFixedClock()
   const replies = turns.flat()
   const scripted = scriptedModel(dialect === 'native' ? replies.map(toNative) : replies, { dialect, window: 1e9 })
@@ -55,7 +66,7 @@ async function promptsOf(name: string, dialect: 'channels' | 'native'): Promise<
   }
   const harness = createHarness({ replies: [], model, clock, tools: [page], settings: { dialect, contextTokens: 1e9 } })
   for (const [index] of turns.entries()) {
-    const running = harness.say(`Request ${index}. ${'More words. '.repeat(20)}`)
+    const running = harness.agent.run('c1', `Request ${index}. ${'More words. '.repeat(20)}`, options?.(index)).result
     if (steer) await harness.agent.steer('c1', `Look at house ${index}.`)
     await running
   }

@@ -41,6 +41,11 @@ describe('the kind of an error', () => {
       }),
       { kind: 'context_overflow' },
     ],
+    [
+      'a tool call that Groq can not read',
+      answer(400, 'x', { data: { error: { code: 'tool_use_failed', message: 'Failed to call a function. Please adjust your prompt.' } } }),
+      { kind: 'malformed_response', retryable: true },
+    ],
     ['a gateway timeout', answer(504, 'x'), { kind: 'timeout', retryable: true }],
     ['a failing gateway', answer(502, '<html>Bad gateway</html>'), { kind: 'unknown', retryable: true }],
     ['an unknown model', answer(404, 'model: rocket-9'), { kind: 'invalid_request', retryable: false }],

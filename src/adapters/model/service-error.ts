@@ -84,6 +84,8 @@ const unreadableStart = /^Expected a normalized \w+ stream error$/
 const sdkRejection = /UnsupportedFunctionality|InvalidArgument|InvalidPrompt|NoSuchModel/
 const timeoutCode = /TIMEOUT|ETIMEDOUT/
 const filterWords = /content[_ ]?(?:filter|policy|management)|safety system/i
+/** What Groq says with status 400 when its model wrote a call that can not be read. The model may do better when it is asked again. */
+const failedCallWords = /tool_use_failed|failed to call a function/i
 const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
 /** The kind of an error. Status and code decide. The text of the message is used only for providers that send neither. */
@@ -98,6 +100,7 @@ function classify({ name, message, type, code, status = statusFromCode(code), ne
   if (status === 529 || status === 503 || /overloaded/i.test(String(type))) return temporary('overloaded')
   if (status === 408 || status === 504 || /^timeout/i.test(String(type))) return temporary('timeout')
   if (status !== undefined && status >= 500) return temporary('unknown')
+  if (failedCallWords.test(words)) return temporary('malformed_response')
   if (filterWords.test(words)) return permanent('content_filter')
   if (status !== undefined && status >= 400) return permanent('invalid_request')
   if (network !== undefined) return temporary(timeoutCode.test(network) ? 'timeout' : 'connection')

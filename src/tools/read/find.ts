@@ -2,6 +2,7 @@ import { type BlobRef, type Block, type Meta, readDigest, readToolCall } from '.
 import { cutAt } from '../../core/cut.ts'
 import { parseRecordedResponse } from '../../core/decision/native-response.ts'
 import { readDecision } from '../../core/decision/read.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import { sourcesPath, toolPath } from '../../core/path/build.ts'
 import { type FilePath, formatPath, type LogicalPath, parsePath } from '../../core/path/logical.ts'
 import { toLogical } from '../../core/path/physical.ts'
@@ -122,7 +123,15 @@ async function fullCallText(block: Block, call: Call): Promise<string> {
   if (!reading.ok || reading.decision.action !== 'call_tool') return block.text ?? ''
   const requested = callWithId(reading.decision, response.call_id, shown.tool_call_id)
   if (!requested) return block.text ?? ''
-  return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params: requested.params, ts: shown.ts })
+  const params = withoutProgram(requested.params, shown.params)
+  return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params, ts: shown.ts })
+}
+
+/** The parameters without the program of a native call, which has a block of its own. */
+function withoutProgram(params: Json, shown: unknown): Json {
+  if (!isObject(params) || !('program' in params) || (isObject(shown) && 'program' in shown)) return params
+  const { program: _, ...rest } = params as JsonObject
+  return rest
 }
 
 /** The path that is reported to the model as the place where a block is visible. For a block of a tool call, it is the path of the call. */
