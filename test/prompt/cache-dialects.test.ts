@@ -28,12 +28,19 @@ const turn = (characters: number): readonly Reply[] => [
 ]
 const broken: Reply = '<channel:thinking>x</channel:thinking><channel:action>{"action": </channel:action>'
 
-const conversations: Readonly<
-  Record<string, { readonly turns: readonly (readonly Reply[])[]; readonly steer?: true; readonly options?: (turn: number) => TurnChoices }>
-> = {
+interface Conversation {
+  readonly turns: readonly (readonly Reply[])[]
+  readonly steer?: true
+  readonly options?: (turn: number) => TurnChoices
+  /** Every call waits for an approval. */
+  readonly approvals?: true
+}
+
+const conversations: Readonly<Record<string, Conversation>> = {
   'small results': { turns: Array.from({ length: 5 }, () => turn(2_000)) },
   'large results': { turns: Array.from({ length: 4 }, () => turn(7_000)) },
   'refused replies': { turns: Array.from({ length: 5 }, () => [broken, ...turn(2_000)]) },
+  'an approval for every call': { turns: Array.from({ length: 4 }, () => turn(2_000)), approvals: true },
   'a subset of the tools in every second turn': {
     turns: Array.from({ length: 5 }, () => turn(2_000)),
     options: (index) => (index % 2 === 0 ? {} : { tools: ['library.page'] }),
@@ -48,7 +55,7 @@ const conversations: Readonly<
 /** Every prompt of a conversation with a real agent, and what is repeated of it. The last two parts are the tail, which changes always. */
 async function promptsOf(name: string, dialect: 'channels' | 'native'): Promise<readonly LayeredCall[]> {
   pages = 0
-  const { turns, steer, options } = conversations[name] as (typeof conversations)[string]
+  const { turns, steer, options, approvals } = conversations[name] as Conversation
   const clock = createFixedClock()
   const replies = turns.flat()
   const scripted = scriptedModel(dialect === 'native' ? replies.map(toNative) : replies, { dialect, window: 1e9 })
@@ -64,12 +71,28 @@ async function promptsOf(name: string, dialect: 'channels' | 'native'): Promise<
       return scripted.stream(request, signal)
     },
   }
-  const harness = createHarness({ replies: [], model, clock, tools: [page], settings: { dialect, contextTokens: 1e9 } })
+  const harness = createHarness({
+    replies: [],
+    model,
+    clock,
+    tools: [page],
+    settings: { dialect, contextTokens: 1e9 },
+    approve: () => (approvals ? 'ask' : 'allow'),
+  })
+  let waits = 0
   for (const [index] of turns.entries()) {
     const running = harness.agent.run('c1', `Request ${index}. ${'More words. '.repeat(20)}`, options?.(index)).result
     if (steer) await harness.agent.steer('c1', `Look at house ${index}.`)
     await running
+    for (;;) {
+      const [wait] = (await harness.agent.waiting()).waits
+      if (wait?.call_id === undefined) break
+      await harness.agent.decide('c1', wait.call_id, { approved: true })
+      waits++
+      await harness.agent.drain(5_000)
+    }
   }
+  expect(waits > 0).toBe(approvals === true)
   return calls
 }
 
