@@ -27,6 +27,7 @@ const programs: readonly SystemProgram[] = [
   { shownBy: '/usr/bin/setpriv', debianPackage: 'util-linux', neededBy: 'sandbox suites' },
   { shownBy: '/usr/bin/python3', debianPackage: 'python3', neededBy: 'sandbox suites' },
   ...['numpy', 'pandas', 'matplotlib'].map(pythonPackage),
+  { shownBy: '/usr/lib/postgresql', debianPackage: 'postgresql', neededBy: 'suites of the PostgreSQL store' },
   { shownBy: 'chromium', debianPackage: 'chromium', neededBy: 'suites for PDF and PNG files' },
   { shownBy: 'pdftotext', debianPackage: 'poppler-utils', neededBy: 'suites for PDF and PNG files' },
   { shownBy: 'unzip', debianPackage: 'unzip', neededBy: 'suites for Word documents and presentations' },

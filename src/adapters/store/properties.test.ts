@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/generators/changes.ts'
+import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
 import { type Block, blockId, blockNumber, callIdOf } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
@@ -14,10 +15,20 @@ import { compacted, comparable, journalOf, owner, visibleTimeline } from '../../
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryStore } from './memory/store.ts'
+import { createPostgresStore } from './postgres/store.ts'
 import { createSqliteStore } from './sqlite/store.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-stores-'))
-afterAll(() => rmSync(root, { recursive: true, force: true }))
+const server = hasPostgres ? await startPostgres() : undefined
+const opened: ConversationStore[] = []
+afterAll(async () => {
+  rmSync(root, { recursive: true, force: true })
+  await Promise.all(opened.map((store) => store.close()))
+  await server?.stop()
+})
+
+let names = 0
+const newName = () => `c${names++}`
 
 interface OpenedStore {
   readonly store: ConversationStore
@@ -37,6 +48,17 @@ async function sqlite(): Promise<OpenedStore> {
   return { store: await open(), reopen: open }
 }
 
+async function postgres(): Promise<OpenedStore> {
+  const [blobs, schema] = [createMemoryBlobs(), newName()]
+  const open = async () => {
+    const store = await createPostgresStore({ url: server?.url ?? '', schema, blobs, clock: createFixedClock(), maxConnections: 3 })
+    opened.push(store)
+    return store
+  }
+  return { store: await open(), reopen: open }
+}
+
+const stores = { memory, sqlite, ...(server && { postgres }) }
 const runs = { numRuns: 60 }
 const journalsAndSizes = fc.tuple(journals({ maxLength: 25 }), fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 8 }))
 
@@ -67,10 +89,8 @@ function compactionOf(changes: readonly Change[]): Change {
 const replay = (entries: readonly Entry[]): Timeline =>
   entries.reduce((timeline, { change }) => applyChange(timeline, change), emptyTimeline())
 const plain = (timeline: Timeline) => comparable(timeline, blocksOf(timeline))
-let names = 0
-const newName = () => `c${names++}`
 
-for (const [name, create] of Object.entries({ memory, sqlite })) {
+for (const [name, create] of Object.entries(stores)) {
   describe(`any journal in the ${name} store`, () => {
     it('gives the same timeline when replayed from the first entry, loaded, and loaded by another store', async () => {
       const { store, reopen } = await create()
@@ -160,8 +180,8 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
   })
 }
 
-for (const [from, create] of Object.entries({ memory, sqlite })) {
-  for (const [to, other] of Object.entries({ memory, sqlite })) {
+for (const [from, create] of Object.entries(stores)) {
+  for (const [to, other] of Object.entries(stores)) {
     it(`exporting from ${from}, importing into ${to} and exporting again gives the same bytes`, async () => {
       const source = (await create()).store
       const target = (await other()).store

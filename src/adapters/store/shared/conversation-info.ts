@@ -128,6 +128,15 @@ export const compareInListOrder = (a: Cursor, b: Cursor): number => compareBytes
 
 const compareBytes = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
+/** The first text after all texts that begin with `prefix`, in the order of UTF-8 bytes. Undefined when there is none. */
+export function firstAfter(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number) // a character has at least one code point
+  while (points.at(-1) === 0x10ffff) points.pop()
+  const last = points.pop()
+  if (last === undefined) return undefined
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1) // 0xd800 to 0xdfff are surrogates
+}
+
 /** The form of a title that a search compares. It is in lower case, and letters with accents are in Unicode form NFC. */
 export const foldTitle = (title: string): string => title.toWellFormed().normalize('NFC').toLowerCase()
 

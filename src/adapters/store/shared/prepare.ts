@@ -28,7 +28,7 @@ interface PreparedRow {
  */
 export async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkClaim: () => unknown): Promise<PreparedAppend> {
   const isInline = hasInlineBytes(given)
-  if (isInline) checkClaim()
+  if (isInline) await checkClaim()
   const { changes, bytes } = isInline ? await storeInlineBytes(given, blobs) : { changes: given, bytes: new Map<string, Uint8Array>() }
   const texts = new Map<string, Uint8Array>()
   const rows = changes.map((change): PreparedRow => {
@@ -37,7 +37,7 @@ export async function prepareAppend(given: readonly Change[], blobs: BlobStore, 
     const blobs = [...new Set([...referencedBlobs(change), ...row.texts.keys()])]
     return { change, body: row.body, blobs, indexed: analyseEntry(change) }
   })
-  if (texts.size > 0) checkClaim()
+  if (texts.size > 0) await checkClaim()
   for (const text of texts.values()) await blobs.put(text)
   const needed = new Map(rows.flatMap((row) => row.blobs.map((sha256) => [sha256, texts.get(sha256) ?? bytes.get(sha256)] as const)))
   return { changes, rows, needed }

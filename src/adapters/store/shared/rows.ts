@@ -130,3 +130,16 @@ export function damagedRow(conversationId: string, seq: number, cause: unknown):
 /** Whether reading a row failed because a blob is missing. Another process may have deleted the conversation meanwhile. */
 export const isMissingBlob = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Failure && error.cause.code === 'blob.missing'
+
+/**
+ * Reads again if a blob is missing. After the rows were read, another process may have deleted these rows or the conversation, and then the
+ * blob. In this case the second read does not find the rows, and needs no blob of them.
+ */
+export async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!isMissingBlob(error)) throw error
+    return read()
+  }
+}

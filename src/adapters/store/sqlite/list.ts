@@ -2,7 +2,7 @@ import { setImmediate as nextTask } from 'node:timers/promises'
 import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
-import { foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
+import { firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf } from '../shared/conversation-row.ts'
 import type { Database, Statement } from './database.ts'
 
@@ -48,15 +48,6 @@ export function listQuery(
       WHERE ${conditions.join(' AND ')} ORDER BY last_activity_at DESC, id LIMIT ?`,
     values,
   }
-}
-
-/** The first text after all texts that begin with `prefix`, in the order of UTF-8 bytes. Undefined when there is none. */
-function firstAfter(prefix: string): string | undefined {
-  const points = Array.from(prefix, (character) => character.codePointAt(0) as number) // a character has at least one code point
-  while (points.at(-1) === 0x10ffff) points.pop()
-  const last = points.pop()
-  if (last === undefined) return undefined
-  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1) // 0xd800 to 0xdfff are surrogates
 }
 
 export function createLister(database: Database, clock: Clock) {

@@ -3,7 +3,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationStore } from '../../../ports/store.ts'
 import { exportBundle } from '../shared/bundles.ts'
 import { conversationMissing } from '../shared/conversation-info.ts'
-import { createRowReader, isMissingBlob } from '../shared/rows.ts'
+import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
 import { createAppender } from './append.ts'
 import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
@@ -104,18 +104,5 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
       closeWatch()
       return database.close()
     },
-  }
-}
-
-/**
- * Reads again if a blob is missing. After the rows were read, another process may have deleted these rows or the conversation, and then the
- * blob. In this case the second read does not find the rows, and needs no blob of them.
- */
-async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    if (!isMissingBlob(error)) throw error
-    return read()
   }
 }

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '../../../core/failure.ts'
+import type { BlobStore } from '../../../ports/blobs.ts'
+import type { Database } from './database.ts'
+
+/** A blob is stored in parts of this size, so that a large blob is never in memory as a whole while it is streamed. */
+const PART_BYTES = 256 * 1024
+
+const missing = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
+const damaged = (sha256: string, why: string) => new Failure('blob.damaged', `blob ${sha256} ${why}`, { details: { sha256 } })
+
+/** Blobs in the database, for installations without a service for files. */
+export function createPostgresBlobs(database: Database): BlobStore {
+  const partsOf = (sha256: string, from: number, to: number) =>
+    database.all<{ part: number; size: number; bytes: Buffer }>(
+      'SELECT part, size, bytes FROM blobs WHERE sha256 = $1 AND part BETWEEN $2 AND $3 ORDER BY part',
+      [sha256, from, to],
+    )
+  return {
+    async put(bytes) {
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      const content = Buffer.from(bytes)
+      await database.write(async ({ all, run }) => {
+        if ((await all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0) return
+        for (let part = 0; part === 0 || part * PART_BYTES < content.length; part++) {
+          const piece = content.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)
+          await run('INSERT INTO blobs (sha256, part, size, bytes) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [
+            sha256,
+            part,
+            content.length,
+            piece,
+          ])
+        }
+      })
+      return { sha256, size: bytes.length }
+    },
+    async get(sha256) {
+      const parts = await partsOf(sha256, 0, 2 ** 31 - 1)
+      if (parts.length === 0) throw missing(sha256)
+      const bytes = Buffer.concat(parts.map((part) => part.bytes))
+      if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw damaged(sha256, 'does not have the bytes of its hash')
+      return Uint8Array.from(bytes)
+    },
+    async *stream({ sha256, size }, range) {
+      const { start, end } = range ?? { start: 0, end: size }
+      const [first] = await partsOf(sha256, 0, 0)
+      if (!first) throw missing(sha256)
+      if (first.size !== size) throw damaged(sha256, `does not have ${size} bytes`)
+      const hash = createHash('sha256')
+      for (let at = start; at < end; ) {
+        const index = Math.floor(at / PART_BYTES)
+        const [part] = await partsOf(sha256, index, index)
+        if (!part) throw missing(sha256)
+        const from = at - index * PART_BYTES
+        const piece = Uint8Array.from(part.bytes.subarray(from, Math.min(part.bytes.length, end - index * PART_BYTES)))
+        if (piece.length === 0) throw damaged(sha256, `has fewer than ${size} bytes`)
+        at += piece.length
+        hash.update(piece)
+        if (at >= end && range === undefined && hash.digest('hex') !== sha256) throw damaged(sha256, 'does not have the bytes of its hash')
+        yield piece
+      }
+    },
+    async has(sha256) {
+      return (await database.all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0
+    },
+    async remove(sha256) {
+      await database.statements.run('DELETE FROM blobs WHERE sha256 = $1', [sha256])
+    },
+  }
+}

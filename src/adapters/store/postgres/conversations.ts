@@ -1,0 +1,142 @@
+import { Failure } from '../../../core/failure.ts'
+import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
+import { checkConversationName } from '../shared/conversation-info.ts'
+import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
+import { checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import type { Database, Queries } from './database.ts'
+
+/** Whether a text can be the id of a conversation in PostgreSQL, which stores UTF-8 without the character U+0000. */
+export const isStorableId = (id: string): boolean => id.isWellFormed() && !id.includes('\0')
+
+/** The columns of `conversations` that an append writes, in the order of `headValues`. */
+export const headColumns = [
+  'title',
+  'started_at',
+  'last_activity_at',
+  'open_turn',
+  'waiting',
+  'waits',
+  'due_at',
+  'last_seq',
+  'indexed_seq',
+  'next_block',
+] as const
+
+/** The values of `headColumns` in a row. */
+export const headValues = (row: ConversationRow): readonly unknown[] =>
+  headColumns.map((column) => (jsonColumns.has(column) ? toJson(row[column]) : row[column]))
+
+/** Columns with texts that may have the character U+0000. They are stored as JSON. */
+const jsonColumns: ReadonlySet<string> = new Set(['title', 'open_turn'])
+const toJson = (value: unknown) => (value === null ? null : JSON.stringify(value))
+const fromJson = (value: string | null) => (value === null ? null : (JSON.parse(value) as string)) // only Daybook writes these columns
+
+export const parseConversation = (row: ConversationRow): ConversationRow => ({
+  ...row,
+  title: fromJson(row.title),
+  open_turn: fromJson(row.open_turn),
+})
+
+/** The table of conversations: leases, and the info that a list shows. */
+export function createConversations(database: Database) {
+  /** Finds the row of a conversation, also if its deletion has begun. With `lock`, other transactions that lock the row wait. */
+  async function findAny(queries: Pick<Queries, 'all'>, conversationId: string, lock = ''): Promise<ConversationRow | undefined> {
+    if (!isStorableId(conversationId)) return undefined
+    const [row] = await queries.all<ConversationRow>(`SELECT * FROM conversations WHERE id = $1 ${lock}`, [conversationId])
+    return row && parseConversation(row)
+  }
+  const existing = (row: ConversationRow | undefined) => (row?.deleted_at === null ? row : undefined)
+  const find = async (queries: Pick<Queries, 'all'>, conversationId: string, lock = '') =>
+    existing(await findAny(queries, conversationId, lock))
+  const findCommitted = (conversationId: string) => find({ all: database.all }, conversationId)
+
+  async function writeLease(queries: Queries, key: number, { epoch, owner, expiresAt }: Lease): Promise<void> {
+    const { id, host, pid, startedAt, bootId, pidNs }: Partial<Owner> = owner ?? {}
+    const values = [id, host, pid, startedAt, bootId, pidNs].map((value) => value ?? null)
+    await queries.run(
+      `UPDATE conversations SET epoch = $1, owner_id = $2, owner_host = $3, owner_pid = $4, owner_started_at = $5, owner_boot_id = $6,
+       owner_pid_ns = $7, owner_epoch = $8, lease_expires_at = $9 WHERE key = $10`,
+      [epoch, ...values, owner && epoch, expiresAt, key],
+    )
+  }
+
+  /** The next epoch. All conversations share one counter. If a conversation is deleted and created again, its epochs still ascend. */
+  async function newEpoch(queries: Queries): Promise<number> {
+    const [row] = await queries.all<{ value: number }>(`SELECT nextval('claims') AS value`)
+    return (row as { value: number }).value // the statement always returns one row
+  }
+
+  /** Finds the row and locks it. Creates it if it does not exist. */
+  async function findOrCreate(queries: Queries, conversationId: string): Promise<ConversationRow> {
+    const found = await findAny(queries, conversationId, LOCK)
+    if (found) return found
+    await queries.run('INSERT INTO conversations (id, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+      conversationId,
+      await newEpoch(queries),
+    ])
+    return (await findAny(queries, conversationId, LOCK)) ?? findOrCreate(queries, conversationId) // another process may delete it meanwhile
+  }
+
+  return {
+    find,
+    findAny,
+    findCommitted,
+
+    /** Starts a new lease, even if another owner still holds the current one. */
+    async newLease(queries: Queries, key: number, owner: Owner | null, now: string): Promise<Lease> {
+      const lease = { epoch: await newEpoch(queries), owner, expiresAt: owner && leaseExpiry(now) }
+      await writeLease(queries, key, lease)
+      return lease
+    },
+
+    /** Creates a conversation. Undefined when there is one with this id. */
+    async create(queries: Queries, conversationId: string, now: string): Promise<ConversationRow | undefined> {
+      const epoch = await newEpoch(queries)
+      const inserted = await queries.run('INSERT INTO conversations (id, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+        conversationId,
+        epoch,
+      ])
+      const row = await findAny(queries, conversationId, LOCK)
+      checkNotDeleting(conversationId, row, now)
+      return inserted === 1 ? row : undefined
+    },
+
+    claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Promise<Claim> {
+      checkConversationName(conversationId)
+      if (!isStorableId(conversationId))
+        throw new Failure('change.invalid', 'PostgreSQL can not store a conversation whose name has the character U+0000')
+      return database.repeat(async (queries) => {
+        const row = await findOrCreate(queries, conversationId)
+        checkNotDeleting(conversationId, row, now)
+        if (takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(row), owner, now)
+        const expiresAt = leaseExpiry(now)
+        const epoch = await newEpoch(queries)
+        await writeLease(queries, row.key, { epoch, owner, expiresAt })
+        return { conversationId, ownerId: owner.id, epoch, expiresAt }
+      })
+    },
+
+    renew: (claim: Claim, now: string): Promise<void> =>
+      database.repeat(async (queries) => {
+        const row = claimedRow(claim, await find(queries, claim.conversationId, LOCK))
+        await writeLease(queries, row.key, { ...leaseOf(row), expiresAt: leaseExpiry(now) })
+      }),
+
+    release: (claim: Claim): Promise<void> =>
+      database.repeat(async (queries) => {
+        const row = await find(queries, claim.conversationId, LOCK)
+        if (row?.epoch === claim.epoch && row.owner_id === claim.ownerId)
+          await writeLease(queries, row.key, { epoch: claim.epoch, owner: null, expiresAt: null })
+      }),
+
+    async head(conversationId: string): Promise<ConversationInfo | undefined> {
+      const row = await findCommitted(conversationId)
+      return row && infoOf(row)
+    },
+  }
+}
+
+/** Locks the selected rows until the transaction ends. */
+export const LOCK = 'FOR UPDATE'
+
+export type Conversations = ReturnType<typeof createConversations>

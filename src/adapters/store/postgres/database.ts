@@ -1,0 +1,220 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client, ClientBase, Pool, PoolClient } from 'pg'
+import { errorMessage, Failure, missingPackageText } from '../../../core/failure.ts'
+import { migrations, SCHEMA_VERSION } from './schema.ts'
+
+/** Options of `openDatabase`. */
+export interface DatabaseOptions {
+  /** The address of the database, such as `postgres://user:password@host:5432/name`. */
+  readonly url: string
+  /** The schema that holds the tables. It is created if it does not exist. Default: `daybook`. */
+  readonly schema?: string
+  /** How many connections are open at most. Default: 10. */
+  readonly maxConnections?: number
+}
+
+/** Runs statements in one connection. */
+export interface Queries {
+  /** The rows of a statement. The caller declares their shape. */
+  all<Row extends object>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>
+  /** Returns the number of changed rows. */
+  run(sql: string, values?: readonly unknown[]): Promise<number>
+}
+
+/**
+ * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted, `read`, `all`
+ * and `repeat` try again for some seconds. Other functions throw `store.failed` with `connectionLost` in its details, because what they
+ * wrote may have been committed.
+ */
+export interface Database {
+  /** Runs `work` in a transaction. It is durable when the promise resolves. */
+  write<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  /** As `write`, for work that does no harm if it is committed twice. */
+  repeat<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  /** Runs `work` on one snapshot of the committed data. */
+  read<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  /** Runs one statement that only reads. */
+  all: Queries['all']
+  /** Runs single statements, each of which is a transaction. */
+  readonly statements: Queries
+  /** Opens a connection that receives notices of other connections. `onLost` is called when the connection ends. */
+  listen(onNotice: (payload: string) => void, onLost: (error: unknown) => void): Promise<{ close(): Promise<void> }>
+  /** Sends a notice to all connections that listen. */
+  notify(payload: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens a database, and creates or migrates its tables. */
+export async function openDatabase({ url, schema = 'daybook', maxConnections = 10 }: DatabaseOptions): Promise<Database> {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    throw new Failure('store.failed', `${JSON.stringify(schema)} can not be the name of a schema: use lower-case letters, digits and _`)
+  const pg = await loadPackage()
+  const types = { getTypeParser: (oid: number, format?: 'text') => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) }
+  const connection = {
+    connectionString: url,
+    types: types as typeof pg.types,
+    options: `-c search_path=${schema}`,
+    connectionTimeoutMillis: 10_000,
+  }
+  const pool: Pool = new pg.Pool({ ...connection, max: maxConnections, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
+  pool.on('error', () => {}) // an idle connection was lost: the pool opens another one when it is needed
+  pool.on('connect', (client) => client.on('error', () => {})) // the next statement of the connection reports that it was lost
+  const channel = `daybook_${schema}`
+  let closed = false
+
+  const checkOpen = () => {
+    if (closed) throw new Failure('store.closed', 'the store was closed: open it again')
+  }
+  const translated = async <T>(work: () => Promise<T>): Promise<T> => {
+    checkOpen()
+    try {
+      return await work()
+    } catch (error) {
+      throw translateError(error)
+    }
+  }
+
+  async function transaction<T>(begin: string, work: (queries: Queries) => Promise<T>): Promise<T> {
+    const client = await pool.connect()
+    let failed: unknown
+    try {
+      await client.query(begin)
+      const result = await work(queriesOf(client))
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      failed = error
+      await rollBack(client)
+      throw error
+    } finally {
+      client.release(isConnectionError(failed) ? (failed as Error) : undefined) // a broken connection is not used again
+    }
+  }
+
+  const write = <T>(work: (queries: Queries) => Promise<T>) => translated(() => transaction('BEGIN', work))
+  const statements: Queries = {
+    all: (sql, values) => translated(() => queriesOf(pool).all(sql, values)),
+    run: (sql, values) => translated(() => queriesOf(pool).run(sql, values)),
+  }
+  const database: Database = {
+    statements,
+    all: (sql, values) => whileLost(() => statements.all(sql, values)),
+    write,
+    repeat: (work) => whileLost(() => write(work)),
+    read: (work) => whileLost(() => translated(() => transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work))),
+    async listen(onNotice, onLost) {
+      checkOpen()
+      const client: Client = new pg.Client(connection)
+      let ended = false
+      const lost = (error: unknown) => {
+        if (ended) return
+        ended = true
+        onLost(error)
+      }
+      client.on('notification', ({ payload }) => onNotice(payload ?? ''))
+      client.on('error', lost)
+      client.on('end', () => lost(new Error('the connection was closed')))
+      await client.connect()
+      await client.query(`LISTEN ${channel}`)
+      ;(client as unknown as { connection?: { stream?: { unref?(): void } } }).connection?.stream?.unref?.() // listening alone does not keep the process running
+      return {
+        async close() {
+          ended = true
+          await client.end().catch(() => {}) // it may be lost already
+        },
+      }
+    },
+    notify: async (payload) => void (await statements.run('SELECT pg_notify($1, $2)', [channel, payload])),
+    async close() {
+      if (closed) return
+      closed = true
+      await pool.end()
+    },
+  }
+  try {
+    await migrate(database, schema)
+    return database
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+const INT8 = 20
+
+async function loadPackage() {
+  try {
+    return (await import('pg')).default
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new Failure('store.failed', missingPackageText('pg'), { cause: error })
+  }
+}
+
+function queriesOf(client: Pool | PoolClient | ClientBase): Queries {
+  return {
+    all: async (sql, values = []) => (await client.query(sql, [...values])).rows,
+    run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
+  }
+}
+
+async function rollBack(client: PoolClient): Promise<void> {
+  await client.query('ROLLBACK').catch(() => {}) // the connection was lost, so the server rolls back
+}
+
+/** How long work is tried again after the connection was lost. */
+const RETRY_MS = 30_000
+
+/** Runs `work` again while it fails because the connection was lost. `onLost` may find out that the work was done. */
+export async function whileLost<T>(work: () => Promise<T>, onLost: () => Promise<T | undefined> = async () => undefined): Promise<T> {
+  const deadline = performance.now() + RETRY_MS
+  for (let wait = 20; ; wait = Math.min(wait * 2, 1_000)) {
+    try {
+      return await work()
+    } catch (error) {
+      const isLost = error instanceof Failure && error.details.connectionLost === true
+      if (!isLost || performance.now() > deadline) throw error
+      await sleep(wait)
+      const done = await onLost()
+      if (done !== undefined) return done
+    }
+  }
+}
+
+/** Whether the server could not be reached or ended the connection. The statement may have been carried out. */
+export function isConnectionError(error: unknown): boolean {
+  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
+  if (/^(?:08|57P0)/.test(code)) return true
+  return (
+    /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code) ||
+    /connection (?:terminated|ended|error)|timeout exceeded|not queryable/i.test(message)
+  )
+}
+
+function translateError(error: unknown): unknown {
+  if (error instanceof Failure) return error
+  const isLost = isConnectionError(error)
+  return new Failure('store.failed', `PostgreSQL: ${errorMessage(error)}`, { cause: error, details: { connectionLost: isLost } })
+}
+
+/** A number that no other program is likely to use as an advisory lock. */
+const MIGRATION_LOCK = 0x64617962
+
+/** Creates the tables, or brings them to the current version. Processes that start at the same time wait for each other. */
+async function migrate(database: Database, schema: string): Promise<void> {
+  await database.write(async ({ all, run }) => {
+    await run('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+    await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    await run('CREATE TABLE IF NOT EXISTS version (version integer NOT NULL, compatible_from integer NOT NULL)')
+    const [found] = await all<{ version: number; compatible_from: number }>('SELECT version, compatible_from FROM version')
+    const version = found?.version ?? 0
+    if (found && found.compatible_from > SCHEMA_VERSION)
+      throw new Failure(
+        'store.newer',
+        `the tables in schema ${schema} were written by a newer version of Daybook: update this installation`,
+      )
+    for (const step of migrations.slice(version)) await run(step)
+    if (!found) await run('INSERT INTO version VALUES ($1, 1)', [SCHEMA_VERSION])
+    else if (version < SCHEMA_VERSION) await run('UPDATE version SET version = $1', [SCHEMA_VERSION])
+  })
+}

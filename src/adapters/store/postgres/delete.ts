@@ -1,0 +1,144 @@
+import type { BlobStore } from '../../../ports/blobs.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { DeleteOptions, Owner } from '../../../ports/store.ts'
+import { beingDeleted } from '../shared/conversation-info.ts'
+import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
+import { finishAll } from '../shared/deletions.ts'
+import { checkLeaseFree, isFree, leaseExpiry } from '../shared/lease.ts'
+import { lockBlobs } from './blob-lock.ts'
+import { type Conversations, LOCK } from './conversations.ts'
+import type { Database, Queries } from './database.ts'
+
+/** A deletion that this process has begun or taken over. */
+interface Deletion {
+  readonly key: number
+  readonly conversationId: string
+  /** The epoch of the lease. If the row has another epoch, another process has taken over the deletion. */
+  readonly epoch: number
+}
+
+/** How many blobs or entries one transaction removes. The number of blobs is small, because appends with blobs wait meanwhile. */
+const BLOBS_PER_STEP = 64
+const ENTRIES_PER_STEP = 5_000
+
+/**
+ * Deletes conversations in steps. Each step is a transaction, and every step can be repeated, so a deletion can be finished after a crash:
+ *
+ *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ entries ─▶ index and row
+ */
+export function createDeleter(
+  database: Database,
+  conversations: Conversations,
+  blobs: BlobStore,
+  clock: Clock,
+  onDeleted: (conversationId: string) => void,
+) {
+  async function begin(queries: Queries, { key, id }: ConversationRow, owner: Owner | undefined): Promise<Deletion> {
+    const { epoch } = await conversations.newLease(queries, key, owner ?? null, clock.now())
+    // the title is removed at once, because the row stays until the last step of the deletion
+    await queries.run(
+      `UPDATE conversations SET deleted_at = $1, title = NULL, open_turn = NULL, waiting = NULL, waits = NULL, due_at = NULL, offers = NULL
+       WHERE key = $2`,
+      [clock.now(), key],
+    )
+    return { key, conversationId: id, epoch }
+  }
+
+  /** Runs one step. Returns undefined when another process has taken over the deletion. */
+  const step = <T>({ key, epoch }: Deletion, work: (queries: Queries) => Promise<T>): Promise<T | undefined> =>
+    database.repeat(async (queries) => {
+      const sql = 'UPDATE conversations SET lease_expires_at = $1 WHERE key = $2 AND epoch = $3'
+      const isOurs = (await queries.run(sql, [leaseExpiry(clock.now()), key, epoch])) === 1
+      return isOurs ? work(queries) : undefined
+    })
+
+  async function removeSomeBlobs(queries: Queries, { key }: Deletion): Promise<{ readonly found: number; readonly removed: number }> {
+    await lockBlobs(queries, 'alone')
+    const found = await queries.all<{ sha256: string; shared: boolean }>(
+      `SELECT sha256, EXISTS (SELECT 1 FROM blob_refs AS other WHERE other.sha256 = mine.sha256 AND other.conversation <> $1) AS shared
+       FROM (SELECT DISTINCT sha256 FROM blob_refs WHERE conversation = $1 LIMIT ${BLOBS_PER_STEP}) AS mine`,
+      [key],
+    )
+    const unshared = found.filter(({ shared }) => !shared)
+    for (const { sha256 } of unshared) await blobs.remove(sha256)
+    await queries.run('DELETE FROM blob_refs WHERE conversation = $1 AND sha256 = ANY ($2::text[])', [
+      key,
+      found.map(({ sha256 }) => sha256),
+    ])
+    return { found: found.length, removed: unshared.length }
+  }
+
+  const removeSomeEntries = (queries: Queries, { key }: Deletion) =>
+    queries.run(
+      `DELETE FROM journal WHERE conversation = $1 AND seq IN
+       (SELECT seq FROM journal WHERE conversation = $1 ORDER BY seq LIMIT ${ENTRIES_PER_STEP})`,
+      [key],
+    )
+
+  /**
+   * Removes everything of a conversation that `begin` has marked as deleted, and returns how many blobs were removed. After a failure, the
+   * lease ends, so that another process can finish the deletion.
+   */
+  async function finish(deletion: Deletion, removeFiles: DeleteOptions['removeFiles']): Promise<number> {
+    const { key, conversationId, epoch } = deletion
+    try {
+      onDeleted(conversationId)
+      await removeFiles?.(conversationId)
+      let removed = 0
+      for (let found = 1; found > 0; ) {
+        const some = await step(deletion, (queries) => removeSomeBlobs(queries, deletion))
+        removed += some?.removed ?? 0
+        found = some?.found ?? 0
+      }
+      while (await step(deletion, (queries) => removeSomeEntries(queries, deletion))) {}
+      await step(deletion, (queries) => queries.run('DELETE FROM conversations WHERE key = $1', [key]))
+      return removed
+    } catch (error) {
+      const sql = 'UPDATE conversations SET lease_expires_at = NULL, owner_id = NULL WHERE key = $1 AND epoch = $2'
+      await database.statements.run(sql, [key, epoch]).catch(() => {}) // if this fails too, the lease expires after some time
+      throw error
+    }
+  }
+
+  /** Takes over an unfinished deletion. Undefined when the deletion is finished, or when a living process works on the deletion. */
+  const takeOver = (conversationId: string, owner: Owner | undefined): Promise<Deletion | undefined> =>
+    database.repeat(async (queries) => {
+      const row = await conversations.findAny(queries, conversationId, LOCK)
+      return row && row.deleted_at !== null && isFree(leaseOf(row), owner, clock.now()) ? begin(queries, row, owner) : undefined
+    })
+
+  return {
+    async delete(conversationId: string, { owner, removeFiles }: DeleteOptions = {}): Promise<boolean> {
+      const deletion = await database.repeat(async (queries) => {
+        const row = await conversations.findAny(queries, conversationId, LOCK)
+        if (!row) return undefined
+        if (row.deleted_at !== null && !isFree(leaseOf(row), owner, clock.now()))
+          throw beingDeleted(conversationId, row.lease_expires_at ?? clock.now())
+        if (owner) checkLeaseFree(conversationId, leaseOf(row), owner, clock.now())
+        return begin(queries, row, owner)
+      })
+      if (!deletion) return false
+      await finish(deletion, removeFiles)
+      return true
+    },
+
+    /** Marks a conversation as deleted. When the transaction has ended, call `finish` with the result. */
+    begin,
+    finish,
+
+    /** Finishes unfinished deletions. */
+    async finishUnfinished({ owner, removeFiles, conversationId }: DeleteOptions & { readonly conversationId?: string } = {}) {
+      const rows = await database.all<{ id: string }>('SELECT id FROM conversations WHERE deleted_at IS NOT NULL')
+      const wanted = rows.map(({ id }) => id).filter((id) => conversationId === undefined || id === conversationId)
+      let removed = 0
+      const finished = await finishAll(wanted, async (id) => {
+        const deletion = await takeOver(id, owner)
+        if (deletion) removed += await finish(deletion, removeFiles)
+        return deletion !== undefined
+      })
+      return { finished, removed }
+    },
+  }
+}
+
+export type Deleter = ReturnType<typeof createDeleter>

@@ -1,0 +1,1 @@
+export { createPostgresStore, type PostgresSettings } from './store.ts'

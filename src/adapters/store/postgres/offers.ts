@@ -1,0 +1,112 @@
+import type { BlobStore } from '../../../ports/blobs.ts'
+import { type ConversationStore, OFFERS_PER_READ, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
+import { conversationMissing } from '../shared/conversation-info.ts'
+import { offeredChange, offeredEvent } from '../shared/offers.ts'
+import { ensureBlobs, prepareAppend } from '../shared/prepare.ts'
+import type { RowReader } from '../shared/rows.ts'
+import { lockBlobs } from './blob-lock.ts'
+import { type Conversations, isStorableId, LOCK } from './conversations.ts'
+import type { Database, Queries } from './database.ts'
+import { hashOf } from './journal.ts'
+
+interface OfferParts {
+  readonly database: Database
+  readonly conversations: Conversations
+  readonly rows: RowReader
+  readonly blobs: BlobStore
+  onOffered(conversationId: string): void
+}
+
+/**
+ * The table of offers. An offer is stored like a row of the journal, as the change `event.accepted`. Its references to blobs are in
+ * `blob_refs`, with the negative number of the offer as `seq`.
+ */
+export function createOffers({ database, conversations, rows, blobs, onOffered }: OfferParts) {
+  const countOffers = (queries: Queries, key: number) =>
+    queries.run(
+      `UPDATE conversations SET offers = (SELECT nullif(count(*), 0) FROM offers WHERE conversation = $1 AND outcome IS NULL) WHERE key = $1`,
+      [key],
+    )
+
+  const offer: ConversationStore['offer'] = async (conversationId, given) => {
+    const change = offeredChange(given)
+    const checkExists = async () => {
+      if (!(await conversations.findCommitted(conversationId))) throw conversationMissing(conversationId)
+    }
+    await checkExists()
+    const prepared = await prepareAppend([change], blobs, checkExists)
+    const [row] = prepared.rows
+    const result = await database.repeat(async (queries): Promise<'offered' | 'known'> => {
+      if (prepared.needed.size > 0) {
+        await lockBlobs(queries, 'shared')
+        await ensureBlobs(prepared.needed, blobs)
+      }
+      const conversation = await conversations.find(queries, conversationId, LOCK)
+      if (!conversation) throw conversationMissing(conversationId)
+      const [inserted] = await queries.all<{ number: number }>(
+        `INSERT INTO offers (conversation, event_hash, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING number`,
+        [conversation.key, hashOf(change.event.event_id), row?.body ?? ''],
+      )
+      if (!inserted) return 'known'
+      await queries.run('INSERT INTO blob_refs (conversation, seq, sha256) SELECT $1, $2, unnest($3::text[])', [
+        conversation.key,
+        -inserted.number,
+        row?.blobs ?? [],
+      ])
+      await countOffers(queries, conversation.key)
+      return 'offered'
+    })
+    onOffered(conversationId)
+    return result
+  }
+
+  return {
+    offer,
+
+    async read(conversationId: string) {
+      const found = isStorableId(conversationId)
+        ? await database.all<{ number: number; body: string }>(
+            `SELECT number, body FROM offers WHERE conversation = (SELECT key FROM conversations WHERE id = $1 AND deleted_at IS NULL)
+             AND outcome IS NULL ORDER BY number LIMIT ${OFFERS_PER_READ}`,
+            [conversationId],
+          )
+        : []
+      const entries = await rows.readRows(
+        conversationId,
+        found.map(({ number, body }) => ({ seq: number, body })),
+      )
+      return entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [offeredEvent(change)] : []))
+    },
+
+    async find(conversationId: string, eventId: string) {
+      if (!isStorableId(conversationId)) return undefined
+      const [row] = await database.all<{ outcome: OfferOutcome | null }>(
+        'SELECT outcome FROM offers JOIN conversations ON key = conversation WHERE id = $1 AND deleted_at IS NULL AND event_hash = $2',
+        [conversationId, hashOf(eventId)],
+      )
+      return row && (row.outcome ?? 'open')
+    },
+
+    /** Marks offers as taken. */
+    async take(queries: Queries, key: number, takes: readonly TakenOffer[], now: string): Promise<void> {
+      await queries.run(
+        `UPDATE offers SET outcome = take.outcome, taken_at = $2 FROM unnest($3::bytea[], $4::text[]) AS take (event_hash, outcome)
+         WHERE conversation = $1 AND offers.event_hash = take.event_hash AND offers.outcome IS NULL`,
+        [key, now, takes.map(({ eventId }) => hashOf(eventId)), takes.map(({ outcome }) => outcome)],
+      )
+      await countOffers(queries, key)
+    },
+
+    /** Removes offers that were taken before this time, and returns their blobs. */
+    async removeTaken(queries: Queries, before: string): Promise<readonly string[]> {
+      const removed = await queries.all<{ sha256: string }>(
+        `WITH removed AS (DELETE FROM offers WHERE taken_at < $1 RETURNING number, conversation)
+         DELETE FROM blob_refs USING removed WHERE blob_refs.conversation = removed.conversation AND seq = -number RETURNING sha256`,
+        [before],
+      )
+      return removed.map(({ sha256 }) => sha256)
+    },
+  }
+}
+
+export type Offers = ReturnType<typeof createOffers>

@@ -1,0 +1,172 @@
+import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
+import { applyChange } from '../../../core/timeline/apply.ts'
+import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
+import { timelineFromFrame } from '../../../core/timeline/frame.ts'
+import { emptyTimeline } from '../../../core/timeline/timeline.ts'
+import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
+import type { Entry, Saved } from '../../../ports/store.ts'
+import { isMissingBlob, type RowReader, type StoredRow, type TypedRow } from '../shared/rows.ts'
+import { blockLookup, blocksById, changesOf, isFirstVersion, parseFrame, poolAfter } from '../shared/visible.ts'
+import { isStorableId } from './conversations.ts'
+import type { Database, Queries } from './database.ts'
+import { hashOf, type NameKind } from './journal.ts'
+
+/** How many rows of the journal are read together. A row has at most about 9 KB, without its large texts. */
+const PAGE_SIZE = 64
+
+/** The place of a conversation in the tables. */
+interface Place {
+  readonly key: number
+  readonly last_seq: number
+  readonly indexed_seq: number
+}
+
+/** Reads conversations. `sqlite/read.ts` explains which entries are read to load a timeline. */
+export function createReader(database: Database, { readRows, readVisibleRows }: RowReader) {
+  /** Runs `work` on one snapshot of a conversation. Returns undefined when the conversation does not exist. */
+  async function inConversation<T>(conversationId: string, work: (queries: Queries, place: Place) => Promise<T>): Promise<T | undefined> {
+    if (!isStorableId(conversationId)) return undefined
+    return database.read(async (queries) => {
+      const [place] = await queries.all<Place>(
+        'SELECT key, last_seq, indexed_seq FROM conversations WHERE id = $1 AND deleted_at IS NULL',
+        [conversationId],
+      )
+      return place && work(queries, place)
+    })
+  }
+
+  const entriesAfter = (queries: Queries, key: number, after: number, limit: number | null = null) =>
+    queries.all<TypedRow>('SELECT seq, type, body FROM journal WHERE conversation = $1 AND seq > $2 ORDER BY seq LIMIT $3', [
+      key,
+      after,
+      limit,
+    ])
+
+  const entriesOfBlocks = (queries: Queries, key: number, numbers: readonly (number | undefined)[]) =>
+    queries.all<StoredRow>(
+      `SELECT seq, body FROM journal WHERE conversation = $1 AND seq IN
+       (SELECT seq FROM blocks WHERE conversation = $1 AND number = ANY ($2::bigint[])) ORDER BY seq`,
+      [key, numbers.filter((number) => number !== undefined)],
+    )
+
+  async function loadVisible(conversationId: string): Promise<Saved | undefined> {
+    const rows = await inConversation(conversationId, async (queries, { key, last_seq: lastSeq }) => {
+      const [stored] = await queries.all<StoredRow>('SELECT seq, body FROM frames WHERE conversation = $1', [key])
+      const frame = stored && { seq: stored.seq, value: parseFrame(conversationId, stored) }
+      const sources = frame
+        ? await queries.all<StoredRow>(
+            'SELECT seq, body FROM sources JOIN journal USING (conversation, seq) WHERE conversation = $1 AND seq <= $2 ORDER BY seq',
+            [key, frame.seq],
+          )
+        : []
+      const framed = frame ? await entriesOfBlocks(queries, key, frame.value.order.map(blockNumber)) : []
+      return { lastSeq, frame, sources, framed, later: await entriesAfter(queries, key, frame?.seq ?? 0) }
+    })
+    if (!rows) return undefined
+    const later = await readVisibleRows(conversationId, rows.later)
+    const start = rows.frame
+      ? timelineFromFrame(
+          rows.frame.value,
+          blockLookup(conversationId, rows.frame.seq, await readRows(conversationId, rows.framed)),
+          poolAfter(changesOf(await readRows(conversationId, rows.sources))),
+        )
+      : emptyTimeline()
+    return { timeline: changesOf(later).reduce(applyChange, start), lastSeq: rows.lastSeq }
+  }
+
+  /** The blocks with these ids, as they were appended, before later changes such as hiding. Ids that do not exist are left out. */
+  async function firstVersions(conversationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Block>> {
+    if (ids.length === 0) return new Map()
+    const rows = await inConversation(conversationId, async (queries, { key, indexed_seq }) => [
+      ...(await entriesOfBlocks(queries, key, ids.map(blockNumber))),
+      ...(await entriesAfter(queries, key, indexed_seq)),
+    ])
+    return blocksById(await readRows(conversationId, rows ?? []))
+  }
+
+  /**
+   * The rows that may contain blocks with this path, turn or call. For an import, `entered` contains the numbers of the blocks that no
+   * earlier entry has. For other changes it is undefined.
+   */
+  const candidates = async (conversationId: string, kind: NameKind, name: string) =>
+    (await inConversation(conversationId, async (queries, { key, indexed_seq }) => {
+      const indexed = await queries.all<TypedRow>(
+        `SELECT seq, type, body FROM names JOIN journal USING (conversation, seq) WHERE conversation = $1 AND kind = $2 AND name_hash = $3
+         ORDER BY seq`,
+        [key, kind, hashOf(name)],
+      )
+      const rows = [...indexed, ...(await entriesAfter(queries, key, indexed_seq))]
+      const entered = new Map<number, ReadonlySet<number>>()
+      for (const { seq } of rows.filter(({ type }) => type === 'timeline.imported')) {
+        const numbers = await queries.all<{ number: number }>('SELECT number FROM blocks WHERE conversation = $1 AND seq = $2', [key, seq])
+        entered.set(seq, new Set(numbers.map(({ number }) => number)))
+      }
+      return rows.map((row) => ({ ...row, entered: entered.get(row.seq) }))
+    })) ?? []
+
+  const pageAfter = async (conversationId: string, after: number, limit: number) =>
+    (await inConversation(conversationId, (queries, { key }) => entriesAfter(queries, key, after, Math.min(limit, PAGE_SIZE)))) ?? []
+
+  /** The entry of a row that was read before. Undefined if another process has deleted the row or its conversation since. */
+  async function readIfStored(conversationId: string, row: TypedRow): Promise<Entry | undefined> {
+    const read = async () => (await readRows(conversationId, [row]))[0]
+    try {
+      return await read()
+    } catch (error) {
+      if (!isMissingBlob(error)) throw error
+      const [stored] = await pageAfter(conversationId, row.seq - 1, 1)
+      return stored?.seq === row.seq ? read() : undefined
+    }
+  }
+
+  async function find(conversationId: string, kind: NameKind, name: string, matches: (block: Block) => boolean) {
+    const rows = await candidates(conversationId, kind, name)
+    const entered = new Map(rows.map((row) => [row.seq, row.entered]))
+    const entries = await readRows(conversationId, rows)
+    return entries.flatMap(({ seq, change }) =>
+      blocksOfChange(change).filter((block) => matches(block) && isFirstVersion(block, entered.get(seq))),
+    )
+  }
+
+  return {
+    loadVisible,
+    firstVersions,
+
+    byPath: (conversationId: string, path: string) => find(conversationId, 'path', path, (block) => block.path === path),
+    byTurn: (conversationId: string, turnId: string) => find(conversationId, 'turn', turnId, (block) => block.turn_id === turnId),
+    byCall: (conversationId: string, callId: string) => find(conversationId, 'call', callId, (block) => callIdOf(block) === callId),
+
+    async turnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined> {
+      return turnLogOf(turnId, changesOf(await readRows(conversationId, await candidates(conversationId, 'turn', turnId))))
+    },
+
+    /** The entries after `after`, at most `limit`. The large texts of an entry are fetched when the caller takes the entry. */
+    async *journal(conversationId: string, after: number, limit: number): AsyncGenerator<Entry> {
+      let last = after
+      for (let left = limit; left > 0; ) {
+        const page = await pageAfter(conversationId, last, left)
+        if (page.length === 0) return
+        for (const row of page) {
+          const entry = await readIfStored(conversationId, row)
+          last = row.seq
+          if (!entry) break // read the page again
+          left--
+          yield entry
+        }
+      }
+    },
+
+    /** The changes of all entries up to `lastSeq`. */
+    async changesUpTo(conversationId: string, lastSeq: number): Promise<readonly Change[]> {
+      const rows = await inConversation(conversationId, (queries, { key }) => entriesAfter(queries, key, 0))
+      return changesOf(
+        await readRows(
+          conversationId,
+          (rows ?? []).filter(({ seq }) => seq <= lastSeq),
+        ),
+      )
+    },
+  }
+}
+
+export type Reader = ReturnType<typeof createReader>

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import { blocksOfChange } from '../../../core/timeline/change.ts'
+import { prompt } from '../../../testing/blocks.ts'
+import { describeBlobs } from '../../../testing/conformance/blobs.ts'
+import { describeStore } from '../../../testing/conformance/store.ts'
+import { accepted, appended, journalOf, owner } from '../../../testing/conformance/store-fixture.ts'
+import { watchOffers } from '../../../testing/conformance/store-offers.ts'
+import { createFixedClock } from '../../../testing/fixed-clock.ts'
+import { createPostgresStore } from './store.ts'
+
+describe.skipIf(!hasPostgres)('with a real server', async () => {
+  const server = hasPostgres ? await startPostgres() : undefined
+  const opened: { close(): Promise<void> }[] = []
+  afterAll(async () => {
+    await Promise.all(opened.map((store) => store.close()))
+    await server?.stop()
+  })
+  let schemas = 0
+  /** Opens a store with tables of its own. */
+  async function open(schema = `test_${++schemas}`) {
+    const clock = createFixedClock()
+    const store = await createPostgresStore({ url: server?.url ?? '', schema, clock, maxConnections: 4 })
+    opened.push(store)
+    return { store, clock, blobs: store.blobs, schema }
+  }
+
+  describeStore({ describe, it, expect }, 'the PostgreSQL store', () => open())
+  describeBlobs({ describe, it, expect }, 'the PostgreSQL store', async () => (await open()).blobs)
+
+  const event = (id: string, now: string) => ({ event_id: id, kind: 'followup', ts: now, text: id }) as const
+
+  it('tells a watcher about entries that another store has appended, and about a deletion', async () => {
+    const { store: mine, schema } = await open()
+    const { store: theirs } = await open(schema)
+    const told: unknown[] = []
+    const claim = await theirs.claim('c1', owner('b'))
+    const unwatch = mine.watch('c1', { onWritten: (lastSeq) => void told.push(lastSeq), onError: (error) => void told.push(error) })
+    await theirs.append(claim, [appended([prompt('a')])])
+    await expect.poll(() => told.at(-1)).toBe(1)
+    await theirs.append(claim, [appended([prompt('b')], 2)])
+    await theirs.append(claim, [appended([prompt('c')], 3)])
+    await expect.poll(() => told.at(-1)).toBe(3)
+    await theirs.delete('c1')
+    await expect.poll(() => told.at(-1)).toBe(undefined)
+    unwatch()
+  })
+
+  it('tells a listener about offers of another store, and stores an event once that both offer', async () => {
+    const { store: mine, schema, clock } = await open()
+    const { store: theirs } = await open(schema)
+    const { told, errors, unwatch } = watchOffers(mine)
+    const claim = await mine.claim('c1', owner('a'))
+    await theirs.offer('c1', event('e1', clock.now()))
+    await expect.poll(() => told).toContain('c1')
+    expect(await mine.readOffers('c1')).toEqual([event('e1', clock.now())])
+    await mine.append(claim, [accepted('e1', 1)], { takes: [{ eventId: 'e1', outcome: 'accepted' }] })
+    expect(await theirs.findOffer('c1', 'e1')).toBe('accepted')
+    const both = await Promise.all([mine, theirs, mine, theirs].map((store) => store.offer('c1', event('e2', clock.now()))))
+    expect(both.filter((result) => result === 'offered')).toHaveLength(1)
+    expect(errors).toEqual([])
+    unwatch()
+  })
+
+  it('lets exactly one of many stores claim a free conversation', async () => {
+    const { store, schema } = await open()
+    const others = await Promise.all([open(schema), open(schema), open(schema)])
+    const stores = [store, ...others.map((other) => other.store)]
+    const results = await Promise.allSettled(stores.flatMap((each, n) => [0, 1].map((m) => each.claim('c1', owner(`${n}-${m}`)))))
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const result of results) if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conversation.busy' })
+  })
+
+  it('refuses tables of a newer version that it can not use, and changes nothing', async () => {
+    const { schema } = await open()
+    const client = new pg.Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    await client.query(`UPDATE ${schema}.version SET version = 99, compatible_from = 98`)
+    await expect(open(schema)).rejects.toMatchObject({ code: 'store.newer' })
+    await client.query(`UPDATE ${schema}.version SET version = 99, compatible_from = 1`)
+    await open(schema)
+    expect((await client.query(`SELECT version FROM ${schema}.version`)).rows).toEqual([{ version: 99 }])
+    await client.end()
+  })
+
+  it('says what is wrong when the server can not be reached', async () => {
+    const opening = createPostgresStore({ url: 'postgres://daybook@127.0.0.1:1/postgres', clock: createFixedClock() })
+    await expect(opening).rejects.toMatchObject({ code: 'store.failed', message: expect.stringMatching(/^PostgreSQL: .*ECONNREFUSED/) })
+  })
+})
+
+describe.skipIf(!hasPostgres)('while the server is restarted at once, again and again', () => {
+  it('appends every entry exactly once, in order, also if the answer to a commit was lost', async () => {
+    const server = await startPostgres({ durable: true })
+    const store = await createPostgresStore({ url: server.url, clock: createFixedClock() })
+    const restarts = (async () => {
+      for (let count = 0; count < 3; count++) {
+        await sleep(150)
+        await server.restart()
+      }
+      return 'over' as const
+    })()
+    let isOver = false
+    void restarts.then(() => {
+      isOver = true
+    })
+    const write = async (name: string) => {
+      const claim = await store.claim(name, owner('a'))
+      const texts: string[] = []
+      for (let number = 1; !isOver; number++) {
+        const [entry] = await store.append(claim, [appended([prompt(`${name} ${number}`)], number)])
+        expect(entry?.seq).toBe(number)
+        texts.push(`${name} ${number}`)
+      }
+      return { name, texts }
+    }
+    const written = await Promise.all(['c1', 'c2', 'c3', 'c4'].map(write))
+    await restarts
+    for (const { name, texts } of written) {
+      const stored = (await journalOf(store, name)).flatMap(({ change }) => blocksOfChange(change).map(({ text }) => text))
+      expect(stored).toEqual(texts)
+      expect(texts.length).toBeGreaterThan(10)
+    }
+    await store.close()
+    await server.stop()
+  })
+})

@@ -1,0 +1,95 @@
+import type { BlobStore } from '../../../ports/blobs.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { ConversationStore } from '../../../ports/store.ts'
+import { exportBundle } from '../shared/bundles.ts'
+import { conversationMissing } from '../shared/conversation-info.ts'
+import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
+import { createAppender } from './append.ts'
+import { createPostgresBlobs } from './blobs.ts'
+import { createConversations } from './conversations.ts'
+import { type DatabaseOptions, openDatabase } from './database.ts'
+import { createDeleter } from './delete.ts'
+import { createLister } from './list.ts'
+import { createOffers } from './offers.ts'
+import { createReader } from './read.ts'
+import { createRemover } from './remove.ts'
+import { createWatch } from './watch.ts'
+
+/** Options of `createPostgresStore`. */
+export interface PostgresSettings extends DatabaseOptions {
+  readonly clock: Clock
+  /** Where blobs are stored. By default they are stored in the database. */
+  readonly blobs?: BlobStore
+}
+
+/**
+ * A store in PostgreSQL (version 15 or newer), which any number of processes on any number of machines may share. Once `append` has
+ * resolved, its entries are as durable as the server makes a commit.
+ */
+export async function createPostgresStore({ clock, blobs: given, ...options }: PostgresSettings): Promise<ConversationStore> {
+  const database = await openDatabase(options)
+  const blobs = given ?? createPostgresBlobs(database)
+  const rows = createRowReader(blobs)
+  const conversations = createConversations(database)
+  const reader = createReader(database, rows)
+  const { watch, watchOffers, noteAppend, noteOffer, noteDeletion, close: closeWatch } = createWatch(database)
+  const deleter = createDeleter(database, conversations, blobs, clock, noteDeletion)
+  const offers = createOffers({ database, conversations, rows, blobs, onOffered: noteOffer })
+  const remover = createRemover(database, conversations, blobs, deleter, offers)
+  const appender = createAppender({ database, conversations, reader, offers, blobs, clock, onAppended: noteAppend })
+
+  return {
+    blobs,
+
+    claim: async (conversationId, owner, claimOptions) =>
+      conversations.claim(conversationId, owner, clock.now(), claimOptions?.takeOver ?? 'when-free'),
+    renew: (claim) => conversations.renew(claim, clock.now()),
+    release: (claim) => conversations.release(claim),
+
+    append: appender.append,
+
+    offer: offers.offer,
+    readOffers: (conversationId) => retryMissingBlob(() => offers.read(conversationId)),
+    findOffer: offers.find,
+    watchOffers,
+
+    loadVisible: (conversationId) => retryMissingBlob(() => reader.loadVisible(conversationId)),
+    findByPath: (conversationId, path) => retryMissingBlob(() => reader.byPath(conversationId, path)),
+    findByTurn: (conversationId, turnId) => retryMissingBlob(() => reader.byTurn(conversationId, turnId)),
+    findByCall: (conversationId, callId) => retryMissingBlob(() => reader.byCall(conversationId, callId)),
+    readTurnLog: (conversationId, turnId) => retryMissingBlob(() => reader.turnLog(conversationId, turnId)),
+
+    readJournal: (conversationId, { after, limit = Number.POSITIVE_INFINITY }) => reader.journal(conversationId, after, limit),
+
+    watch,
+
+    head: conversations.head,
+    list: createLister(database, clock),
+
+    exportBundle: (conversationId) =>
+      retryMissingBlob(async () => {
+        const saved = await reader.loadVisible(conversationId)
+        if (!saved) throw conversationMissing(conversationId)
+        const changes = await reader.changesUpTo(conversationId, saved.lastSeq)
+        return exportBundle(conversationId, changes, saved.timeline, blobs)
+      }),
+    importBundle: (bundle, importOptions) => appender.importBundle(bundle, importOptions?.as),
+
+    delete: deleter.delete,
+    async finishDeletions(deleteOptions) {
+      const { finished } = await deleter.finishUnfinished(deleteOptions)
+      await remover.removeRecorded()
+      return finished
+    },
+    releaseBlobs: remover.releaseBlobs,
+    retain: (policy, deleteOptions = {}) => remover.retain(policy, deleteOptions, clock.now()),
+    async check() {
+      await database.statements.run(`SELECT nextval('claims')`) // writes to the log of the server
+      await blobs.check?.()
+    },
+    async close() {
+      await closeWatch()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,198 @@
+import type { ConversationStore, WatchListener } from '../../../ports/store.ts'
+import { createOfferListeners } from '../shared/offers.ts'
+import { isStorableId } from './conversations.ts'
+import type { Database } from './database.ts'
+
+/** How often the watched conversations are looked up, in case a notice was lost. */
+const SWEEP_MS = 5_000
+/** How long to wait before a lost connection is opened again. */
+const RECONNECT_MS = 500
+/** How long notices are collected before they are sent together. PostgreSQL allows 8,000 bytes in a notice. */
+const NOTIFY_MS = 5
+const MAX_NOTICE_BYTES = 7_500
+
+interface Watched {
+  /** The `seq` of the last entry that the listeners know. Undefined when they were told that the conversation does not exist. */
+  told: number | undefined
+  /** Whether `told` was ever looked up. */
+  known: boolean
+  readonly listeners: Set<WatchListener>
+}
+
+/** A notice about one conversation: new entries, offers, or both. */
+interface Notice {
+  lastSeq?: number
+  offered?: true
+  deleted?: true
+}
+
+/**
+ * Watches conversations for new entries and for offers. A process that writes sends a notice (NOTIFY) soon after its commit. While there are
+ * listeners, a connection of its own receives the notices. A notice is only a hint: after a lost connection, and every few seconds, the
+ * watched conversations are looked up.
+ */
+export function createWatch(database: Database) {
+  const watched = new Map<string, Watched>()
+  const offerListeners = createOfferListeners()
+  let connection: Promise<{ close(): Promise<void> }> | undefined
+  let timer: ReturnType<typeof setInterval> | undefined
+  let reconnecting: ReturnType<typeof setTimeout> | undefined
+  let closed = false
+
+  function tell(watch: Watched, lastSeq: number | undefined): void {
+    if (watch.known && watch.told === lastSeq) return
+    // fewer entries than before: the conversation was deleted, and created again since
+    const wasReplaced = watch.known && watch.told !== undefined && lastSeq !== undefined && lastSeq < watch.told
+    watch.known = true
+    watch.told = lastSeq
+    for (const { onWritten } of watch.listeners) {
+      if (wasReplaced) onWritten(undefined)
+      onWritten(lastSeq)
+    }
+  }
+
+  function fail(error: unknown): void {
+    for (const { listeners } of watched.values()) for (const { onError } of listeners) onError(error)
+    offerListeners.fail(error)
+  }
+
+  /** Looks up the last entries of conversations, and all conversations with offers. */
+  async function lookUp(ids: readonly string[]): Promise<void> {
+    const rows = await database.all<{ id: string; last_seq: number }>(
+      'SELECT id, last_seq FROM conversations WHERE deleted_at IS NULL AND id = ANY ($1::text[])',
+      [ids.filter(isStorableId)],
+    )
+    const found = new Map(rows.map(({ id, last_seq }) => [id, last_seq]))
+    for (const id of ids) {
+      const watch = watched.get(id)
+      if (watch) tell(watch, found.get(id))
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    try {
+      await lookUp([...watched.keys()])
+      if (offerListeners.size === 0) return
+      for (const { id } of await database.all<{ id: string }>('SELECT id FROM conversations WHERE offers IS NOT NULL'))
+        offerListeners.tell(id)
+    } catch (error) {
+      if (!closed) fail(error)
+    }
+  }
+
+  function onNotice(payload: string): void {
+    for (const [id, notice] of Object.entries(JSON.parse(payload) as Record<string, Notice>)) {
+      const watch = watched.get(id)
+      // A deletion or a conversation that was created again needs a look. A later entry does not.
+      const isLater = watch?.known === true && notice.lastSeq !== undefined && watch.told !== undefined && notice.lastSeq > watch.told
+      if (watch && isLater && !notice.deleted) tell(watch, notice.lastSeq)
+      else if (watch && (notice.deleted || notice.lastSeq !== watch.told)) void lookUp([id]).catch(fail)
+      if (notice.deleted && watch) for (const { onWritten } of watch.listeners) onWritten(undefined)
+      if (notice.offered) offerListeners.tell(id)
+    }
+  }
+
+  function connect(): void {
+    connection = database.listen(onNotice, () => {
+      connection = undefined
+      reconnect()
+    })
+    connection.then(sweep, () => {
+      connection = undefined
+      reconnect()
+    })
+  }
+
+  function reconnect(): void {
+    if (closed || timer === undefined) return
+    reconnecting = setTimeout(() => {
+      if (connection === undefined && timer !== undefined) connect()
+    }, RECONNECT_MS).unref()
+  }
+
+  function start(): void {
+    if (timer !== undefined) return
+    timer = setInterval(() => void sweep(), SWEEP_MS).unref() // watching alone does not keep the process running
+    connect()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    clearTimeout(reconnecting)
+    timer = undefined
+    void connection?.then(
+      (open) => open.close(),
+      () => {}, // it was never open
+    )
+    connection = undefined
+  }
+
+  const stopIfUnused = () => {
+    if (watched.size === 0 && offerListeners.size === 0) stop()
+  }
+
+  const pending = new Map<string, Notice>()
+  let sending: ReturnType<typeof setTimeout> | undefined
+
+  async function send(): Promise<void> {
+    sending = undefined
+    let part: Record<string, Notice> = {}
+    let size = 0
+    const parts: Record<string, Notice>[] = []
+    for (const [id, notice] of pending) {
+      const bytes = Buffer.byteLength(JSON.stringify({ [id]: notice }))
+      if (bytes > MAX_NOTICE_BYTES) continue // the sweep finds it
+      if (size + bytes > MAX_NOTICE_BYTES) {
+        parts.push(part)
+        part = {}
+        size = 0
+      }
+      part[id] = notice
+      size += bytes
+    }
+    pending.clear()
+    for (const each of [...parts, part]) if (Object.keys(each).length > 0) await database.notify(JSON.stringify(each))
+  }
+
+  function note(conversationId: string, notice: Notice): void {
+    pending.set(conversationId, { ...pending.get(conversationId), ...notice })
+    sending ??= setTimeout(() => void send().catch(() => {}), NOTIFY_MS) // a lost notice is found by the sweep
+  }
+
+  const watch: ConversationStore['watch'] = (conversationId, listener) => {
+    const own = { ...listener } // one listener may be added twice
+    const known = watched.get(conversationId) ?? { told: undefined, known: false, listeners: new Set() }
+    watched.set(conversationId, known)
+    known.listeners.add(own)
+    start()
+    if (!known.known) void lookUp([conversationId]).catch(() => {}) // the sweep looks again
+    return () => {
+      known.listeners.delete(own)
+      if (known.listeners.size === 0 && watched.get(conversationId) === known) watched.delete(conversationId)
+      stopIfUnused()
+    }
+  }
+
+  return {
+    watch,
+    watchOffers: ((listener) => {
+      const remove = offerListeners.add(listener)
+      start()
+      return () => {
+        remove()
+        stopIfUnused()
+      }
+    }) as ConversationStore['watchOffers'],
+    noteAppend: (conversationId: string, lastSeq: number) => note(conversationId, { lastSeq }),
+    noteOffer: (conversationId: string) => note(conversationId, { offered: true }),
+    noteDeletion: (conversationId: string) => note(conversationId, { deleted: true }),
+    async close(): Promise<void> {
+      closed = true
+      clearTimeout(sending)
+      await send().catch(() => {}) // others find the entries by their sweep
+      watched.clear()
+      offerListeners.clear()
+      stop()
+    },
+  }
+}

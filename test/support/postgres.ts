@@ -1,0 +1,94 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+/** A PostgreSQL server that a suite has started. */
+export interface PostgresServer {
+  /** The address of a database. */
+  readonly url: string
+  /** Ends the server at once, as a crash would, and starts it again. */
+  restart(): Promise<void>
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>
+}
+
+const programs = '/usr/lib/postgresql'
+
+/** The folder with the programs of the newest installed server. Undefined when there is none. */
+function programFolder(): string | undefined {
+  const versions = existsSync(programs) ? readdirSync(programs).filter((name) => existsSync(join(programs, name, 'bin', 'initdb'))) : []
+  const newest = versions.sort((a, b) => Number(b) - Number(a))[0]
+  return newest === undefined ? undefined : join(programs, newest, 'bin')
+}
+
+/** Whether this machine can start PostgreSQL. With CI=true, the suites fail without it. */
+export const hasPostgres = programFolder() !== undefined || process.env.CI === 'true'
+
+/** PostgreSQL does not run as root. As root, it runs as the user `postgres`, whom the package of the server creates. */
+function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (userInfo().uid !== 0) return undefined
+  const [, , uid, gid] = (/^postgres:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':').map(Number)
+  if (!uid || !gid) throw new Error('there is no user postgres')
+  return { uid, gid }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Starts a server with an empty database in a temporary folder. With `durable: false`, a crash of the machine could lose commits. */
+export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+  const folder = programFolder()
+  if (folder === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql')
+  const data = mkdtempSync(join(tmpdir(), 'daybook-postgres-'))
+  const user = serverUser()
+  if (user) chownSync(data, user.uid, user.gid)
+  const options = { cwd: data, ...user }
+  await promisify(execFile)(
+    join(folder, 'initdb'),
+    ['-D', join(data, 'db'), '-U', 'daybook', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'],
+    options,
+  )
+  const port = await freePort()
+  const settings = [
+    ...['-p', `${port}`, '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${data}`, '-c', 'max_connections=200'],
+    ...(durable ? [] : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off']),
+  ]
+  const start = async () => {
+    const server = spawn(join(folder, 'postgres'), ['-D', join(data, 'db'), ...settings], { ...options, stdio: 'ignore' })
+    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+    for (let waited = 0; ; waited += 50) {
+      try {
+        execFileSync(join(folder, 'pg_isready'), ['-h', '127.0.0.1', '-p', `${port}`], { stdio: 'ignore' })
+        return { server, ended }
+      } catch (error) {
+        if (waited > 30_000) throw error
+        await sleep(50)
+      }
+    }
+  }
+  let running = await start()
+  const end = async () => {
+    running.server.kill('SIGQUIT') // an immediate shutdown: the server recovers at its next start
+    await running.ended
+  }
+  return {
+    url: `postgres://daybook@127.0.0.1:${port}/postgres`,
+    async restart() {
+      await end()
+      running = await start()
+    },
+    async stop() {
+      await end()
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
