@@ -40,6 +40,11 @@ export const Settings = z.strictObject({
    * ends.
    */
   store: oneOf('sqlite', 'memory'),
+  /**
+   * The address of a PostgreSQL database. If it is set, conversations and files that users can download are stored there, and any number of
+   * servers can share them. The folder `data` then has only the working files of turns.
+   */
+  databaseUrl: z.url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' }).optional(),
   host: text,
   /** With 0, the system chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
@@ -130,6 +135,7 @@ export const variables = {
   agent: 'DAYBOOK_AGENT',
   data: 'DAYBOOK_DATA',
   store: 'DAYBOOK_STORE',
+  databaseUrl: 'DAYBOOK_DATABASE_URL',
   host: 'DAYBOOK_HOST',
   port: 'DAYBOOK_PORT',
   workspace: 'DAYBOOK_WORKSPACE',
@@ -190,7 +196,7 @@ const defaults: SettingsLayer = {
 }
 
 /** Settings whose values are never printed. */
-export const secretSettings: ReadonlySet<SettingName> = new Set(['auth.secret', 'token'])
+export const secretSettings: ReadonlySet<SettingName> = new Set(['databaseUrl', 'auth.secret', 'token'])
 
 /** The settings that come from one origin. Origins are the flags, the environment, a configuration file and the defaults. */
 export interface SettingsLayer {

@@ -113,12 +113,12 @@ export async function main(
 /** Prints the version, the data folder and commands to start with. It runs when the user gives no command. */
 async function printWelcome(context: CommandContext, version: string): Promise<void> {
   const { terminal } = context
-  const { data, store, server } = await context.settings()
+  const { data, store, databaseUrl, server } = await context.settings()
   const { conversations, more } = await context.withConversations((client) => client.list({ limit: 100 }))
   printLine(terminal, `daybook ${version} on Node ${process.versions.node}`)
   printLine(terminal, 'A timeline-native agent runtime: one ordered journal per conversation, from which every view is derived.')
   printLine(terminal)
-  const local = `data            ${store === 'memory' ? 'in memory' : data}`
+  const local = `data            ${store === 'memory' ? 'in memory' : databaseUrl === undefined ? data : 'PostgreSQL'}`
   printLine(terminal, server === undefined ? local : `server          ${server}`)
   printLine(terminal, `conversations   ${more ? 'more than 100' : conversations.length}`)
   printLine(terminal)

@@ -27,7 +27,7 @@ import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import { memoryOption, replayedMemory, startCatchUp } from './memory.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
-import { checkNode, memoryFolders, openHosting, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
+import { checkNode, memoryFolders, openStorage, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
 import { openWebTools } from './web-tools.ts'
 
 /** Options of `createAgent`. Only `model` is required. */
@@ -166,7 +166,7 @@ export async function openAgent(
   const rendering = openRenderer(settings)
   const closers = [() => documents.close(), () => rendering.close()]
   const firstParts = await definedParts(settings)
-  const [store, sandbox] = await Promise.all([openStore(settings), options.sandbox ?? openSandbox(settings)])
+  const [{ store, hosting }, sandbox] = await Promise.all([openStorage(settings), options.sandbox ?? openSandbox(settings)])
   const withSandbox = sandbox && { sandbox }
   const clock = createSystemClock()
 
@@ -204,7 +204,7 @@ export async function openAgent(
       store,
       clock,
       workspaces: await openWorkspaces(settings, store.blobs),
-      hosting: openHosting(settings, store.blobs),
+      hosting,
       documents,
     },
     replace.resolve,
@@ -230,10 +230,9 @@ export async function openArchive(
   settings: AgentConfiguration,
   { create = false } = {},
 ): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
-  const store = create ? await openStore(settings) : await openStoreToRead(settings)
+  const { store, hosting } = await openStorage(settings, create ? openStore : openStoreToRead)
   const clock = createSystemClock()
   const owner = createOwner(clock)
-  const hosting = openHosting(settings, store.blobs)
   const workspaces = await openWorkspaces(settings, store.blobs)
   const archive = createArchive({
     store,

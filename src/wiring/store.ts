@@ -10,6 +10,7 @@ import { createTemporaryFolder } from '../adapters/files/temporary.ts'
 import { createFileObjects } from '../adapters/hosting/file-objects.ts'
 import { createHosting } from '../adapters/hosting/hosting.ts'
 import { createMemoryObjects } from '../adapters/hosting/memory-objects.ts'
+import { uriMapping, withCheckedKeys } from '../adapters/hosting/objects.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import { makeFolder } from '../adapters/store/sqlite/make-folder.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
@@ -22,7 +23,7 @@ import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 
-export type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'>
+export type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'> & Partial<Pick<Settings, 'databaseUrl'>>
 
 /** Options of `openStore`: where conversations are stored. */
 export interface StoreOptions {
@@ -30,6 +31,8 @@ export interface StoreOptions {
   readonly data: string
   /** Default: `sqlite`. */
   readonly store?: 'sqlite' | 'memory'
+  /** The address of a PostgreSQL database. If it is set, conversations and their blobs are stored there, and not in `data`. */
+  readonly databaseUrl?: string | undefined
   /**
    * What happens if this process may not write to the files of the store. If true, the store is opened for reading only. By default an
    * error is thrown.
@@ -39,13 +42,14 @@ export interface StoreOptions {
 
 /**
  * Opens a store of conversations. With `sqlite`, the store is a database file and a folder of blobs in `data`. With `memory`, conversations
- * are lost when the process ends.
+ * are lost when the process ends. With `databaseUrl`, the store is a PostgreSQL database.
  */
 export async function openStore(settings: StoreOptions): Promise<ConversationStore> {
   checkNode()
   checkOptions('openStore', settings, storeOptions)
   const clock = createSystemClock()
   if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  if (settings.databaseUrl !== undefined) return (await openSharedStore(settings.databaseUrl)).store
   try {
     makeFolder(settings.data)
   } catch (error) {
@@ -57,8 +61,28 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   return createSqliteStore({ ...storePaths(settings), clock, allowReadOnly: settings.allowReadOnly ?? false })
 }
 
+/** Opens a PostgreSQL database. It is imported on demand, because other agents do not need it. */
+async function openSharedStore(url: string) {
+  const { openPostgres } = await import('../adapters/store/postgres/store.ts')
+  return openPostgres({ url, clock: createSystemClock() })
+}
+
+/** Opens a store, and the hosting whose files are stored beside it. `open` opens a store that is not a database of a server. */
+export async function openStorage(
+  settings: StoreSettings,
+  open: (settings: StoreSettings) => Promise<ConversationStore> = openStore,
+): Promise<{ readonly store: ConversationStore; readonly hosting: Hosting }> {
+  if (settings.databaseUrl === undefined || settings.store === 'memory') {
+    const store = await open(settings)
+    return { store, hosting: openHosting(settings, store.blobs) }
+  }
+  const { store, objects } = await openSharedStore(settings.databaseUrl)
+  return { store, hosting: createHosting({ objects: { ...uriMapping('postgres:///'), ...withCheckedKeys(objects) }, blobs: store.blobs }) }
+}
+
 /** Opens a store that may be read-only. If there is no database yet, the store is empty, and no folder is made for it. */
 export function openStoreToRead(settings: StoreSettings): Promise<ConversationStore> {
+  if (settings.databaseUrl !== undefined) return openStore(settings)
   const folder = statSync(settings.data, { throwIfNoEntry: false })
   const nothingStored = !folder || (folder.isDirectory() && !statSync(storePaths(settings).file, { throwIfNoEntry: false }))
   return openStore({ ...settings, ...(nothingStored && { store: 'memory' }), allowReadOnly: true })
@@ -93,7 +117,7 @@ export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore):
 
 export const memoryFolders = { createFiles: createMemoryFiles, openTemporary: createTemporaryFolder }
 
-export function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting {
+function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting {
   if (store === 'memory') return createHosting({ objects: createMemoryObjects(), blobs })
   return createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) }), blobs })
 }

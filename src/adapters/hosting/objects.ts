@@ -26,6 +26,29 @@ export function checkKey(key: string): void {
   if (reason !== undefined) throw new Failure('file.unsafe', `the storage key ${reason}`, { details: { reason: 'unsafe_path' } })
 }
 
+type ObjectFunctions = Omit<ObjectStore, 'uriOf' | 'keyOf'>
+
+/** The functions of an object store that does not check its keys, with this check. */
+export function withCheckedKeys(objects: ObjectFunctions): ObjectFunctions {
+  const checked =
+    <A extends readonly unknown[], R>(work: (key: string, ...rest: A) => Promise<R>) =>
+    async (key: string, ...rest: A) => {
+      checkKey(key)
+      return work(key, ...rest)
+    }
+  return {
+    put: checked(objects.put),
+    get: checked(objects.get),
+    exists: checked(objects.exists),
+    delete: checked(objects.delete),
+    deleteTree: checked(objects.deleteTree),
+    list(tree) {
+      checkKey(tree)
+      return objects.list(tree)
+    },
+  }
+}
+
 export const isInTree = (tree: string) => (key: string) => key === tree || key.startsWith(`${tree}/`)
 
 /**

@@ -58,7 +58,7 @@ export async function serveUntilSignal(
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
     const model = typeof settings.model === 'string' ? settings.model : (settings.model as { readonly name?: unknown }).name
-    const data = settings.store === 'memory' ? 'in memory' : settings.data
+    const data = settings.store === 'memory' ? 'in memory' : settings.databaseUrl === undefined ? settings.data : 'PostgreSQL'
     printLine(terminal, style.dim(`model ${model} · data ${data} · Ctrl-C stops the server`))
     onListening(opened)
     await signal.promise

@@ -107,6 +107,8 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (sha256, part)
   );
   ALTER TABLE blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+  CREATE TABLE objects (key text COLLATE "C" PRIMARY KEY, bytes bytea NOT NULL);
   `,
 ]
 

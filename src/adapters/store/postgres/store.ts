@@ -7,9 +7,10 @@ import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
 import { createAppender } from './append.ts'
 import { createPostgresBlobs } from './blobs.ts'
 import { createConversations } from './conversations.ts'
-import { type DatabaseOptions, openDatabase } from './database.ts'
+import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
 import { createLister } from './list.ts'
+import { createPostgresObjects, type PostgresObjects } from './objects.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
@@ -26,8 +27,20 @@ export interface PostgresSettings extends DatabaseOptions {
  * A store in PostgreSQL (version 15 or newer), which any number of processes on any number of machines may share. Once `append` has
  * resolved, its entries are as durable as the server makes a commit.
  */
-export async function createPostgresStore({ clock, blobs: given, ...options }: PostgresSettings): Promise<ConversationStore> {
+export async function createPostgresStore(settings: PostgresSettings): Promise<ConversationStore> {
+  return (await openPostgres(settings)).store
+}
+
+/** Opens a store and the objects of hosted files, which use the same connections. Closing the store closes them. */
+export async function openPostgres(
+  settings: PostgresSettings,
+): Promise<{ readonly store: ConversationStore; readonly objects: PostgresObjects }> {
+  const { clock, blobs, ...options } = settings
   const database = await openDatabase(options)
+  return { store: createStore(database, clock, blobs), objects: createPostgresObjects(database) }
+}
+
+function createStore(database: Database, clock: Clock, given: BlobStore | undefined): ConversationStore {
   const blobs = given ?? createPostgresBlobs(database)
   const rows = createRowReader(blobs)
   const conversations = createConversations(database)

@@ -1,0 +1,85 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { hasPostgres, startPostgres } from '../../test/support/postgres.ts'
+import { createHosting } from '../adapters/hosting/hosting.ts'
+import { uriMapping, withCheckedKeys } from '../adapters/hosting/objects.ts'
+import { createPostgresBlobs } from '../adapters/store/postgres/blobs.ts'
+import { openDatabase } from '../adapters/store/postgres/database.ts'
+import { createPostgresObjects } from '../adapters/store/postgres/objects.ts'
+import { effectiveSettings, environmentLayer } from '../config.ts'
+import { describeHosting } from '../testing/conformance/hosting.ts'
+import { reply, scriptedModel } from '../testing/scripted-model.ts'
+import { defineTool } from '../tools/define.ts'
+import { openAgent } from './agent.ts'
+
+describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async () => {
+  const server = hasPostgres ? await startPostgres() : undefined
+  const root = mkdtempSync(join(tmpdir(), 'daybook-shared-'))
+  const closers: (() => Promise<void>)[] = []
+  afterAll(async () => {
+    for (const close of closers) await close()
+    await server?.stop()
+    rmSync(root, { recursive: true, force: true })
+  })
+
+  /** Opens an agent as a server on another machine would: with a data folder of its own. */
+  async function open(options: Parameters<typeof openAgent>[1] & { readonly model?: object } = {}) {
+    const data = mkdtempSync(join(root, 'd-'))
+    const { model, ...rest } = options
+    const environment = { DAYBOOK_DATA: data, DAYBOOK_DATABASE_URL: server?.url ?? '', DAYBOOK_SANDBOX: 'off' }
+    const settings = effectiveSettings([environmentLayer(environment)]).settings
+    const opened = await openAgent({ ...settings, ...(model && { model }) }, rest)
+    closers.push(opened.close)
+    return { ...opened, data }
+  }
+
+  it('see the conversations and files of each other, and store nothing in their data folders', async () => {
+    const [one, two] = [await open(), await open()]
+    const file = { name: 'sales.csv', mime: 'text/csv', content: Buffer.from('month,sales\nJan,10\nFeb,20\n') }
+    const { answer } = await one.agent.run('c1', 'What is the sum of the sales?', { attachments: [file] }).result
+    expect(answer).toContain('30')
+    expect(JSON.stringify(await two.agent.archive.timeline('c1'))).toContain('sum of the sales')
+    expect(readdirSync(one.data)).not.toContain('daybook.db')
+    expect(readdirSync(one.data)).not.toContain('blobs')
+  })
+
+  it('answer a message to a turn that another agent runs, and follow it', async () => {
+    const started = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    const wait = defineTool({
+      id: 'test.wait',
+      description: 'Waits.',
+      params: z.object({}),
+      run: async () => {
+        started.resolve()
+        await go.promise
+        return { ok: true as const, ret: 'waited' }
+      },
+    })
+    const one = await open({ tools: [wait], model: scriptedModel([reply.call('test.wait', {}), reply.answer('Both are answered.')]) })
+    const two = await open({ model: scriptedModel([]) })
+    const first = one.agent.run('c2', 'Wait for me.')
+    await started.promise
+    const second = two.agent.run('c2', 'And this?')
+    const seen: number[] = []
+    const following = (async () => {
+      for await (const event of second) if ('seq' in event && typeof event.seq === 'number') seen.push(event.seq)
+    })()
+    await expect.poll(async () => (await one.agent.archive.head('c2')).waiting.length, { timeout: 20_000 }).toBe(1)
+    go.resolve()
+    expect((await first.result).answer).toBe('Both are answered.')
+    expect((await second.result).answer).toBe('Both are answered.')
+    await following
+    expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
+  })
+
+  describeHosting({ describe, it, expect }, 'PostgreSQL', async () => {
+    const database = await openDatabase({ url: server?.url ?? '', schema: `hosting_${closers.length}`, maxConnections: 3 })
+    closers.push(database.close)
+    const objects = { ...uriMapping('postgres:///'), ...withCheckedKeys(createPostgresObjects(database)) }
+    return createHosting({ objects, blobs: createPostgresBlobs(database) })
+  })
+})
