@@ -2,7 +2,7 @@ import { Failure } from '../../../core/failure.ts'
 import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
-import { checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database, Queries } from './database.ts'
 
 /** Whether a text can be the id of a conversation in PostgreSQL, which stores UTF-8 without the character U+0000. */
@@ -114,6 +114,12 @@ export function createConversations(database: Database) {
         await writeLease(queries, row.key, { epoch, owner, expiresAt })
         return { conversationId, ownerId: owner.id, epoch, expiresAt }
       })
+    },
+
+    async findOwner(conversationId: string, asker: Owner, now: string): Promise<Owner | undefined> {
+      const row = await findCommitted(conversationId)
+      const lease = row && leaseOf(row)
+      return lease === undefined || isFree(lease, asker, now) ? undefined : (lease.owner ?? undefined)
     },
 
     renew: (claim: Claim, now: string): Promise<void> =>

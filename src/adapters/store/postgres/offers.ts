@@ -22,11 +22,9 @@ interface OfferParts {
  * `blob_refs`, with the negative number of the offer as `seq`.
  */
 export function createOffers({ database, conversations, rows, blobs, onOffered }: OfferParts) {
-  const countOffers = (queries: Queries, key: number) =>
-    queries.run(
-      `UPDATE conversations SET offers = (SELECT nullif(count(*), 0) FROM offers WHERE conversation = $1 AND outcome IS NULL) WHERE key = $1`,
-      [key],
-    )
+  /** The offers are not counted again, because then each of many offers would take longer than the one before. */
+  const changeCount = (queries: Queries, key: number, difference: number) =>
+    queries.run('UPDATE conversations SET offers = nullif(greatest(coalesce(offers, 0) + $2, 0), 0) WHERE key = $1', [key, difference])
 
   const offer: ConversationStore['offer'] = async (conversationId, given) => {
     const change = offeredChange(given)
@@ -53,7 +51,7 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
         -inserted.number,
         row?.blobs ?? [],
       ])
-      await countOffers(queries, conversation.key)
+      await changeCount(queries, conversation.key, 1)
       return 'offered'
     })
     onOffered(conversationId)
@@ -89,12 +87,12 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
 
     /** Marks offers as taken. */
     async take(queries: Queries, key: number, takes: readonly TakenOffer[], now: string): Promise<void> {
-      await queries.run(
+      const taken = await queries.run(
         `UPDATE offers SET outcome = take.outcome, taken_at = $2 FROM unnest($3::bytea[], $4::text[]) AS take (event_hash, outcome)
          WHERE conversation = $1 AND offers.event_hash = take.event_hash AND offers.outcome IS NULL`,
         [key, now, takes.map(({ eventId }) => hashOf(eventId)), takes.map(({ outcome }) => outcome)],
       )
-      await countOffers(queries, key)
+      if (taken > 0) await changeCount(queries, key, -taken)
     },
 
     /** Removes offers that were taken before this time, and returns their blobs. */

@@ -56,6 +56,7 @@ function createStore(database: Database, clock: Clock, given: BlobStore | undefi
 
     claim: async (conversationId, owner, claimOptions) =>
       conversations.claim(conversationId, owner, clock.now(), claimOptions?.takeOver ?? 'when-free'),
+    findOwner: (conversationId, asker) => conversations.findOwner(conversationId, asker, clock.now()),
     renew: (claim) => conversations.renew(claim, clock.now()),
     release: (claim) => conversations.release(claim),
 
