@@ -14,8 +14,11 @@ import { describeWaits } from './store-waits.ts'
 import { describeWatch } from './store-watch.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** The tests that every `ConversationStore` must pass. `create` makes an empty store for each test. */
-export function describeStore(runner: TestRunner, name: string, create: CreateStore): void {
+/**
+ * The tests that every `ConversationStore` must pass. `create` makes an empty store for each test. `hasMemory` is false for a store without
+ * a memory index.
+ */
+export function describeStore(runner: TestRunner, name: string, create: CreateStore, { hasMemory = true } = {}): void {
   runner.describe(name, () => {
     describeLeases(runner, create)
     describeJournal(runner, create)
@@ -27,7 +30,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeDeletion(runner, create)
     describeWatch(runner, create)
     describeOffers(runner, create)
-    describeMemory(runner, create)
+    if (hasMemory) describeMemory(runner, create)
   })
 }
 

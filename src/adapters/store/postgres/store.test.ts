@@ -27,7 +27,7 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     return { store, clock, blobs: store.blobs, schema }
   }
 
-  describeStore({ describe, it, expect }, 'the PostgreSQL store', () => open())
+  describeStore({ describe, it, expect }, 'the PostgreSQL store', () => open(), { hasMemory: false })
   describeBlobs({ describe, it, expect }, 'the PostgreSQL store', async () => (await open()).blobs)
 
   const event = (id: string, now: string) => ({ event_id: id, kind: 'followup', ts: now, text: id }) as const
