@@ -150,8 +150,8 @@ it('prints one line for an agent module that is missing or can not be loaded', a
     ['absent.mjs', /^cannot load \S*absent\.mjs: there is no such file$/],
     ['.', /^cannot load \S*: it is a folder; name a file in it$/],
     ['broken.mjs', /^cannot load \S*broken\.mjs: .+$/],
-    ['throws.mjs', /^cannot load \S*throws\.mjs: no key \(line 1\)$/],
-    ['throws-later.mjs', /^cannot load \S*throws-later\.mjs: no key \(line 1\)$/],
+    ['throws.mjs', /^cannot load \S*throws\.mjs: no key \(throws\.mjs:1:7\)$/],
+    ['throws-later.mjs', /^cannot load \S*throws-later\.mjs: no key \(throws-later\.mjs:1:36\)$/],
     ['imports.mjs', /^cannot load \S*\/imports\.mjs: .*nowhere\.mjs.*$/],
   ] as const) {
     const expected = { exitCode: 1, text: expect.stringMatching(reason) }
