@@ -1,3 +1,4 @@
+import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 import { firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
@@ -29,7 +30,7 @@ export function createLister(database: Database, clock: Clock) {
     return (await database.all(sql, [prefix, firstAfter(prefix) ?? ''])).length === 0
   }
 
-  async function conditionsOf({ plain, open, waits, prefix = '' }: ListQuery): Promise<readonly Condition[]> {
+  async function conditionsOf({ plain, open, waits, top, prefix = '' }: ListQuery): Promise<readonly Condition[]> {
     if (!isStorableId(prefix)) return [{ sql: 'false', values: [] }]
     const folder = plain ? '' : (await isFolder(prefix)) ? prefix : undefined
     const upper = firstAfter(prefix)
@@ -39,6 +40,7 @@ export function createLister(database: Database, clock: Clock) {
       ...(prefix === '' || folder === prefix || upper === undefined ? [] : [{ sql: 'id < ?1', values: [upper] }]),
       ...(open ? [{ sql: 'work_at <= ?1', values: [clock.now()] }] : []),
       ...(waits ? [{ sql: 'waits IS NOT NULL', values: [] }] : []),
+      ...(top ? [{ sql: 'position(?1 in id) = 0', values: [childMark] }] : []),
     ]
   }
 
