@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
 import { blocksOfChange } from '../../../core/timeline/change.ts'
 import { prompt } from '../../../testing/blocks.ts'
@@ -14,10 +14,10 @@ import { createPostgresStore } from './store.ts'
 describe.skipIf(!hasPostgres)('with a real server', async () => {
   const server = hasPostgres ? await startPostgres() : undefined
   const opened: { close(): Promise<void> }[] = []
-  afterAll(async () => {
-    await Promise.all(opened.map((store) => store.close()))
-    await server?.stop()
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((store) => store.close())) // the server allows a limited number of connections
   })
+  afterAll(() => server?.stop())
   let schemas = 0
   /** Opens a store with tables of its own. */
   async function open(schema = `test_${++schemas}`) {

@@ -85,9 +85,9 @@ export function createWatch(database: Database) {
       const watch = watched.get(id)
       // A deletion or a conversation that was created again needs a look. A later entry does not.
       const isLater = watch?.known === true && notice.lastSeq !== undefined && watch.told !== undefined && notice.lastSeq > watch.told
+      if (watch && notice.deleted) tell(watch, undefined) // it may have been created again with as many entries as before
       if (watch && isLater && !notice.deleted) tell(watch, notice.lastSeq)
       else if (watch && (notice.deleted || notice.lastSeq !== watch.told)) void lookUp([id]).catch(fail)
-      if (notice.deleted && watch) for (const { onWritten } of watch.listeners) onWritten(undefined)
       if (notice.offered) offerListeners.tell(id)
     }
   }
