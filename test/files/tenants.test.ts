@@ -40,15 +40,17 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
       const workspaces =
         kind === 'git' ? createGitWorkspaces({ ...folders, root: folder, blobs }) : createCustomWorkspaces({ ...folders, blobs })
       const shared = { store, clock, hosting, workspaces, settings: { maxRounds: 1_000, contextTokens: 100_000_000 } }
+      // the messages of a user can be found from other conversations of the same user, and files can not
+      const said = relation === 'another conversation' ? 'something' : secret
       const owner = createHarness({
         ...shared,
         conversationId: conversationKey(victim, 'c1'),
         replies: [
           reply.call('react.write', { path: 'files/app/a.md', channel: 'canvas', content: secret, kind: 'file' }),
-          reply.answer(`${secret}!`),
+          reply.answer(`${said}!`),
         ],
       })
-      const { turnId } = await owner.say(`Keep ${secret}.`)
+      const { turnId } = await owner.say(`Keep ${said}.`)
       const handles = (await owner.journal())
         .flatMap(blocksOfChange)
         .flatMap(({ meta }) => (meta?.rn ? [meta.rn, meta.key, meta.hosted_uri] : []))
