@@ -66,6 +66,9 @@ it('a client uses every route of the document, and no other', async () => {
   await client.conversations.get('c3')
   await client.conversations.delete('c3')
   await Promise.all([client.health(), client.ready(), client.metrics()])
+  await Promise.all([client.waiting(), client.waiting({ conversationId: 'c1' })])
+  await expect(client.decide('c1', 'none', { approved: true })).rejects.toThrow()
+  await expect(client.complete('c1', 'none', { ok: true })).rejects.toThrow()
 
   const agUi = new HttpAgent({ url: `${server.url}/v1/conversations/c1/ag-ui`, threadId: 'c1', fetch: recording })
   agUi.addMessage({ id: 'm1', role: 'user', content: 'hello' })

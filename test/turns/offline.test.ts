@@ -24,7 +24,15 @@ function setUp(more: Partial<Parameters<typeof createAgent>[0]> = {}) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const settings = { sources: { eligibleMimes: documentEligibleMimes }, ...more.settings }
-  const agent = createAgent({ documents, clock, store, ...more, settings, model: createOfflineModel({ documents }) })
+  const agent = createAgent({
+    documents,
+    clock,
+    store,
+    builtIn: { memory: false },
+    ...more,
+    settings,
+    model: createOfflineModel({ documents }),
+  })
   return {
     agent,
     ask: (input: string, ...attachments: readonly Upload[]) => ask(agent, input, attachments),

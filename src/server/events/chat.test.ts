@@ -167,7 +167,7 @@ it('sends the usage that the model reported with the end of the turn, and never 
   const usage = { tokens: 12, sids: [1] }
   const replies = [`${reply.answer('Clear.')}<channel:usage>${JSON.stringify(usage)}</channel:usage>`]
   const turn = await createHarness({ replies }).say('Rome?')
-  expect(turn.usage).toEqual(usage)
+  expect(turn.writtenUsage).toEqual(usage)
   const sent = envelopes(turn.events)
   expect(sent.find(({ type }) => type === 'chat.complete')?.data).toEqual({ final_answer: 'Clear.', sources_used: [], usage })
   expect(sent.flatMap(({ delta }) => (delta?.text.includes('tokens') ? [delta] : []))).toEqual([])
