@@ -1,4 +1,4 @@
-import { createJsonReader } from '../src/core/stream/json-reader.ts'
+import { createJsonReader } from '../src/core/stream/json/reader.ts'
 import { createLanes } from '../src/core/stream/lanes.ts'
 
 /** A typical action of one megabyte, as JSON. It has a long document in `content`, and a list of small objects. */

@@ -17,15 +17,8 @@ import { titleProblem } from '../core/title.ts'
 import type { ByteRange } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
-import type {
-  ConversationInfo,
-  ConversationPage,
-  ConversationStore,
-  ListQuery,
-  Owner,
-  RetentionPolicy,
-  RetentionReport,
-} from '../ports/store.ts'
+import type { RetentionPolicy, RetentionReport } from '../ports/retention.ts'
+import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Bookkeeping, readUsageReport, type UsageReport } from './conversation/spending.ts'
 import type { Deletion } from './deletion.ts'

@@ -11,9 +11,9 @@ import type { Problem } from './agent-context.ts'
 import { isBusy, isLost } from './conversation/claim.ts'
 import type { RunningConversations } from './conversation/running.ts'
 import { check } from './message.ts'
-import { hashToken } from './turn/completion-token.ts'
-import { completionId, decisionId, isExpired } from './turn/wait-events.ts'
 import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
+import { hashToken } from './waits/completion-token.ts'
+import { completionId, decisionId, isExpired } from './waits/wait-events.ts'
 
 export type { Waiting, WaitingPage, WaitingQuery } from './waiting-list.ts'
 

@@ -100,9 +100,9 @@ export type { StandardIssue, StandardResult, StandardSchemaV1 } from './standard
 export type { Channel, ChannelEvent, ChannelFormat } from './stream/channel.ts'
 export { type ChannelParser, createChannelParser } from './stream/channel-parser.ts'
 export { type CompositeField, type CompositeReader, type CompositeSettings, createCompositeReader } from './stream/composite.ts'
-export type { JsonEvent, JsonPath, JsonRepair, JsonValue } from './stream/json-event.ts'
-export { type JsonProblem, type ParsedJson, parseModelJson } from './stream/json-parse.ts'
-export { createJsonReader, type JsonReader, type ReaderProblem } from './stream/json-reader.ts'
+export type { JsonEvent, JsonPath, JsonRepair, JsonValue } from './stream/json/event.ts'
+export { type JsonProblem, type ParsedJson, parseModelJson } from './stream/json/parse.ts'
+export { createJsonReader, type JsonReader, type ReaderProblem } from './stream/json/reader.ts'
 export type { CreateReplacer, LaneDelta, LaneEnd, LaneExtra, TextRewriter } from './stream/lane.ts'
 export { createLanes, type DeliveredAnswer, type LaneSettings, type Lanes } from './stream/lanes.ts'
 export { applyChange } from './timeline/apply.ts'
@@ -115,22 +115,18 @@ export type {
   InboxEvent,
   InboxEventKind,
   MessageKind,
-  PromptRecord,
   ReachedLimit,
   ResponseReceived,
-  RetriedAttempt,
-  ShownFingerprints,
   StoredOutcome,
-  SystemFingerprint,
   TurnClosed,
   TurnOpened,
   TurnResumed,
   TurnWaiting,
-  Usage,
   Wait,
   WaitKind,
 } from './timeline/change.ts'
 export { type TimelinePayload, toPayload } from './timeline/payload.ts'
+export type { PromptRecord, RetriedAttempt, ShownFingerprints, SystemFingerprint, Usage } from './timeline/response-record.ts'
 export {
   type BlockBuffer,
   type BlockIndex,

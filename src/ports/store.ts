@@ -5,6 +5,7 @@ import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
 import type { MemoryIndex } from './memory-index.ts'
+import type { DeleteOptions, RetentionPolicy, RetentionReport } from './retention.ts'
 
 /**
  * Stores the journals of conversations. Each conversation has one writer at a time. Every new claim increments the epoch of the
@@ -269,47 +270,11 @@ export interface ConversationPage {
   readonly next?: string
 }
 
-/**
- * Which conversations and entries `retain` removes. The visible blocks and the source pool of a conversation that is not deleted always
- * stay.
- */
-export interface RetentionPolicy {
-  /**
-   * Deletes conversations without activity since this time. A conversation is not deleted if it has an open turn, a waiting followup, an
-   * offer that was not taken, or a lease that has not ended.
-   */
-  readonly conversationsIdleSince?: string
-  /**
-   * Removes entries before this time if all their blocks were compacted, and offers that were taken before this time. Turns that stored a
-   * version of their files stay, because later versions refer to them.
-   */
-  readonly historyBefore?: string
-}
-
-/** Options of the functions that delete conversations. */
-export interface DeleteOptions {
-  /**
-   * Who deletes. While another owner holds the lease of the conversation, `delete` throws `conversation.busy`. Without an owner, the lease
-   * is not checked.
-   */
-  readonly owner?: Owner
-  /**
-   * Removes the data of the conversation that is not in the store, such as its workspace. It may be called several times for one
-   * conversation. If it throws, the deletion stays unfinished.
-   */
-  removeFiles?(conversationId: string): Promise<void>
-}
-
-/** How much `retain` has removed. */
-export interface RetentionReport {
-  readonly conversations: number
-  readonly entries: number
-  readonly blobs: number
-}
-
 /** How often the owner of a lease renews it. */
 export const HEARTBEAT_MS = 10_000
+
 /** How long a lease lives after it was taken or renewed. */
 export const LEASE_MS = 30_000
+
 /** How many offers one `readOffers` returns. */
 export const OFFERS_PER_READ = 100

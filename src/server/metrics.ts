@@ -1,5 +1,5 @@
 import type { AgentParts } from '../agent/agent.ts'
-import type { Usage } from '../core/timeline/change.ts'
+import type { Usage } from '../core/timeline/response-record.ts'
 
 /** Counters, gauges and histograms in the text format of Prometheus. */
 export interface Metrics {

@@ -2,10 +2,8 @@ import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createSystemClock } from '../adapters/clock/system.ts'
 import { createPdfReader } from '../adapters/documents/pdf.ts'
 import { createDocumentRenderer } from '../adapters/documents/renderer.ts'
-import { type ModelChoice, modelFrom, type NamedModelOptions } from '../adapters/model/model-from.ts'
-import { createChargeOf, createPriceOf } from '../adapters/model/prices.ts'
-import { cacheRulesOf } from '../adapters/model/provider-rules.ts'
-import { type Provider, providers } from '../adapters/model/providers.ts'
+import type { ModelChoice } from '../adapters/model/model-from.ts'
+import { createPriceOf } from '../adapters/model/prices.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
@@ -19,13 +17,13 @@ import type { RecordedStore, ReplayParts } from '../agent/replay/setup.ts'
 import type { AgentSettings } from '../agent/settings.ts'
 import type { Settings } from '../config.ts'
 import type { TokenCounter } from '../core/estimate/tokens.ts'
-import { Failure } from '../core/failure.ts'
 import { checkOptions } from '../core/options.ts'
 import { documentEligibleMimes } from '../core/sources/source.ts'
-import type { DocumentReader, DocumentRenderer } from '../ports/documents.ts'
+import type { DocumentRenderer } from '../ports/documents.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import { memoryOption, replayedMemory, startCatchUp } from './memory.ts'
+import { bookkeeping, modelOf, modelsFrom, namedModels, offlineSources } from './models.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
 import { checkNode, memoryFolders, openStorage, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
 import { openWebTools } from './web-tools.ts'
@@ -97,32 +95,6 @@ function closingRenderer(agent: Agent, renderer: DocumentRenderer): Agent {
       await renderer.close()
     },
   })
-}
-
-const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
-
-function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
-  if (typeof choice === 'string' || isOneModel(choice)) return modelFrom(choice as ModelChoice, options)
-  const { decision, gate, compaction } = choice as ModelChoices
-  return {
-    decision: modelFrom(decision, options),
-    ...(gate !== undefined && { gate: modelFrom(gate, options) }),
-    ...(compaction !== undefined && { compaction: modelFrom(compaction, options) }),
-  }
-}
-
-function namedModels(choices: AgentOptions['models'], options: NamedModelOptions): Pick<AgentParts, 'models'> {
-  if (!choices) return {}
-  return { models: Object.fromEntries(Object.entries(choices).map(([name, choice]) => [name, modelFrom(choice, options)])) }
-}
-
-/**
- * Settings for the offline model, undefined for other models. The offline model answers from documents and cites them, so document types
- * must be citable.
- */
-function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
-  const { name } = 'stream' in model ? model : model.decision
-  return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
 }
 
 /** Options of `openAgent` besides the settings. `sandbox` takes the place of the sandbox that the settings ask for. */
@@ -271,14 +243,6 @@ function definitionOf({ agent = {} }: Pick<AgentConfiguration, 'agent'>): AgentD
   return agent as AgentDefinition // checked by `defineAgent`
 }
 
-/** The models that the setting `model` describes: by a name, as an object from a configuration file, or with an object for each role. */
-function modelOf(choice: Settings['model'], reader: DocumentReader): AgentParts['model'] {
-  // the other members are not checked, so a wrong method fails when it is called
-  if (typeof choice === 'string' || isOneModel(choice) || 'decision' in choice)
-    return modelsFrom(choice as AgentOptions['model'], { reader })
-  throw new Failure('model.unavailable', 'the setting model must be a name, a model of the AI SDK, or an object with a stream function')
-}
-
 async function openTokenCounter(): Promise<TokenCounter> {
   // imported on demand, because the module takes 20 MB of memory
   const { loadTokenCounter } = await import('../adapters/model/token-counter.ts')
@@ -290,12 +254,3 @@ async function startOpenTelemetry(): Promise<Telemetry> {
   const { openTelemetry } = await import('../adapters/telemetry/opentelemetry.ts')
   return openTelemetry()
 }
-
-/** Prices and cache rules of the providers. Reports about costs and cache use read them. */
-export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
-
-/** For one provider: the environment variables that may contain its key, and whether it needs a key. */
-export type ModelKey = Provider['key'] & { readonly provider: string }
-
-/** One `ModelKey` for each provider whose models can be chosen by name. */
-export const modelKeys: readonly ModelKey[] = Object.entries(providers).map(([provider, { key }]) => ({ provider, ...key }))

@@ -1,6 +1,7 @@
 import { cacheReport } from '../../core/cache/cache-report.ts'
 import type { Miss } from '../../core/cache/misses.ts'
-import type { ResponseReceived, Usage } from '../../core/timeline/change.ts'
+import type { ResponseReceived } from '../../core/timeline/change.ts'
+import type { Usage } from '../../core/timeline/response-record.ts'
 import type { Entry } from '../../ports/store.ts'
 import type { ObservedAgent } from '../../ports/telemetry.ts'
 

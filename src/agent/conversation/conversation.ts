@@ -1,8 +1,7 @@
 import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import type { Claim, Owner, Saved } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
@@ -11,16 +10,17 @@ import { cancelledResult, type TurnResult } from '../turn/result.ts'
 import type { TurnStart } from '../turn/start.ts'
 import { runTurn, type Turn } from '../turn/turn.ts'
 import { optionsForTurn, reportLostOptions, servicesFor, withOptions } from '../turn/turn-options.ts'
-import { createWorkspaceHandle, type WorkspaceHandle } from '../turn/workspace.ts'
+import { createWorkspaceHandle, type WorkspaceHandle } from '../workspace/workspace.ts'
 import { isLost, releaseClaim, startHeartbeat } from './claim.ts'
 import type { ConversationContext, RunningConversation, StartReason } from './context.ts'
+import { firstTurn, hasNothingToDo, newTurnId } from './first-turn.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
-import { createInbox, type NewEvent } from './inbox.ts'
+import { createInbox } from './inbox.ts'
 import { openLedger } from './ledger.ts'
 import { createPutBlobs, type PutBlobs } from './put-blobs.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
-import { eventFor, inputOf, missingConversation } from './start-reason.ts'
+import { inputOf, missingConversation } from './start-reason.ts'
 import { createOfferTaker } from './take-offers.ts'
 
 /**
@@ -47,22 +47,6 @@ export async function startConversation(
   }
   await releaseClaim(agent, claim)
   return undefined
-}
-
-function hasNothingToDo(reason: StartReason, timeline: Timeline): boolean {
-  if (findUnfinished(timeline)) return false
-  if (reason.kind === 'unfinished') return true
-  const eventId = reason.kind === 'event' ? reason.event.event_id : reason.input.eventId
-  return eventId !== undefined && isKnownEvent(timeline, eventId)
-}
-
-/**
- * Finds work that a dead process left: an open turn, which is resumed, or else the oldest waiting followup, for which a turn is started.
- */
-function findUnfinished(timeline: Timeline): TurnStart | undefined {
-  if (timeline.openTurn) return { kind: 'unfinished' }
-  const [oldest] = waitingFollowups(timeline)
-  return oldest && { kind: 'message', input: inputOf(oldest) }
 }
 
 /**
@@ -157,8 +141,6 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
   return conversation
 }
 
-const newTurnId = (clock: Clock) => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
-
 /** Whether the block is the result of a sub-agent. Its cost belongs to the turn. */
 const isOfChild = ({ meta }: Block): boolean => meta?.child !== undefined
 
@@ -177,25 +159,6 @@ function onEntry(
   } else if (change.type === 'event.folded' && change.turn_id !== null && currentResult) results.assign(change.event_ids, currentResult)
   live.emit(event)
   agent.onEntry?.(conversationId, event)
-}
-
-/**
- * Decides which turn runs first: an unfinished turn or waiting followup, or else a turn for the new message. If there is only an event, no
- * turn runs. The returned `event` must be put into the inbox before the turn starts.
- */
-function firstTurn(timeline: Timeline, reason: StartReason, clock: Clock): { readonly start?: TurnStart; readonly event?: NewEvent } {
-  const unfinished = findUnfinished(timeline)
-  const start = unfinished ? { start: unfinished } : {}
-  switch (reason.kind) {
-    case 'message':
-      return unfinished ? { ...start, event: eventFor(reason, clock) } : { start: reason }
-    case 'event':
-      return { ...start, event: reason.event }
-    case 'unfinished':
-      return start
-    default:
-      return reason satisfies never
-  }
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import { MAX_TIMER_MS } from '../settings.ts'
 import { interruptsTurn, needsAnswer } from '../turn/incoming-events.ts'
-import { canGoOn, openWaits } from '../turn/wait-events.ts'
+import { canGoOn, openWaits } from '../waits/wait-events.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What a steer does with the running turn: `redirect` changes its direction, `wrap_up` ends it soon. */

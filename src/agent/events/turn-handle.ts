@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../core/event.ts'
-import { createOutputReader } from '../../core/stream/partial-json.ts'
+import { createOutputReader } from '../../core/stream/json/partial.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { TurnResult } from '../turn/result.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'

@@ -14,7 +14,7 @@ import type { Progress } from '../turn/round.ts'
 import { type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
-import { type CallDecided, decisionId, openWaits, readDecisionEvent } from '../turn/wait-events.ts'
+import { type CallDecided, decisionId, openWaits, readDecisionEvent } from '../waits/wait-events.ts'
 import { lookUpCall } from './look-up.ts'
 import { editedNotice, endWait } from './waiting-calls.ts'
 

@@ -14,7 +14,7 @@ import {
   readCompletionEvent,
   readDecisionEvent,
   waitOf,
-} from '../turn/wait-events.ts'
+} from '../waits/wait-events.ts'
 
 /** What becomes of a call that waits: it has an outcome now, it goes on waiting, or its tool may run. */
 export type WaitEnd =

@@ -8,7 +8,7 @@ import type { PublishOutcome, Workspace } from '../../ports/workspace.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Inbox } from '../conversation/inbox.ts'
 import { journaledEvents, unknownError } from '../model-call/journaled-response.ts'
-import type { TurnWorkspace } from '../turn/workspace.ts'
+import type { TurnWorkspace } from '../workspace/workspace.ts'
 import type { Arrival, Player } from './player.ts'
 import type { Recording } from './recording.ts'
 

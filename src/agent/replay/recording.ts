@@ -1,5 +1,6 @@
 import { applyChange } from '../../core/timeline/apply.ts'
-import type { Change, ShownFingerprints } from '../../core/timeline/change.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import type { ShownFingerprints } from '../../core/timeline/response-record.ts'
 import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Entry } from '../../ports/store.ts'
 

@@ -7,7 +7,7 @@ import {
 import { errorMessage } from '../../core/failure.ts'
 import { describeIssues } from '../../core/standard-schema.ts'
 import { isRaw } from '../../core/stream/channel-body.ts'
-import { parseModelJson, stripFence } from '../../core/stream/json-parse.ts'
+import { parseModelJson, stripFence } from '../../core/stream/json/parse.ts'
 import { citationFormat } from '../../core/stream/lanes-content.ts'
 import type { ChannelResult, ChannelSpec, Delta, ParsedPayload } from './types.ts'
 

@@ -5,7 +5,7 @@ import { run, sources, texts } from '../../../test/support/streaming.ts'
 import { createCitationReplacer } from '../../core/citations/replace.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import { createCompositeReader } from '../../core/stream/composite.ts'
-import { parseModelJson } from '../../core/stream/json-parse.ts'
+import { parseModelJson } from '../../core/stream/json/parse.ts'
 
 describe('channels, citations and repairs, from the stream to the results', () => {
   const alpha = '[Alpha](https://a.example/1)'

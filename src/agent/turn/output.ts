@@ -6,8 +6,8 @@ import { isObject, type JsonObject, parseJson } from '../../core/json.ts'
 import type { Dialect } from '../../core/model-event.ts'
 import { InvalidOption } from '../../core/options.ts'
 import { describeIssues, jsonSchemaOf, type StandardResult, type StandardSchemaV1 } from '../../core/standard-schema.ts'
-import type { JsonValue } from '../../core/stream/json-event.ts'
-import { type ParsedJson, parseModelJson, stripFence } from '../../core/stream/json-parse.ts'
+import type { JsonValue } from '../../core/stream/json/event.ts'
+import { type ParsedJson, parseModelJson, stripFence } from '../../core/stream/json/parse.ts'
 import type { ExitReason, TurnResult } from './result.ts'
 
 /** The longest JSON Schema of an output, in characters. */

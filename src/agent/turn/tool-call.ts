@@ -34,12 +34,12 @@ import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
-import { enterLateResult } from './approvals.ts'
-import { completionToken } from './completion-token.ts'
+import { enterLateResult } from '../waits/approvals.ts'
+import { completionToken } from '../waits/completion-token.ts'
+import { withContext } from '../workspace/workspace.ts'
 import { emitExecEnd, emitExecStart } from './exec-status.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
-import { withContext } from './workspace.ts'
 
 /** A tool call that has passed all checks. `origin` has the id of this call. */
 export interface CheckedCall {

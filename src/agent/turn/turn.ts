@@ -1,12 +1,12 @@
 import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
+import type { TurnWorkspace } from '../workspace/workspace.ts'
 import { type ForcedEnd, finishTurn, finishWithFallback } from './finish.ts'
 import { openProgress } from './progress.ts'
 import { cancelledResult, type TurnResult, waitingResult } from './result.ts'
 import { type Progress, round } from './round.ts'
 import { startTurn, type TurnStart } from './start.ts'
-import type { TurnWorkspace } from './workspace.ts'
 
 /**
  * Runs a turn from its start to its end:

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Buckets, type CacheReport, type CacheRow, cacheReport } from '../../core/cache/cache-report.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
-import { bookkeeping } from '../../wiring/agent.ts'
+import { bookkeeping } from '../../wiring/models.ts'
 import type { CommandContext } from '../context.ts'
 import { reportJson, withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { type FakeScript, startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
 import { reply } from '../../testing/scripted-model.ts'
-import { modelKeys } from '../../wiring/agent.ts'
+import { modelKeys } from '../../wiring/models.ts'
 import { openStore } from '../../wiring/store.ts'
 
 let line: CommandLine

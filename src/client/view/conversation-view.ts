@@ -2,7 +2,8 @@ import type { Plan } from '../../core/block/index.ts'
 import type { TurnStatus } from '../../core/event.ts'
 import type { ServiceError } from '../../core/model-event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import type { MessageKind, Usage, Wait } from '../../core/timeline/change.ts'
+import type { MessageKind, Wait } from '../../core/timeline/change.ts'
+import type { Usage } from '../../core/timeline/response-record.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 
 export type { FileView }

@@ -1,6 +1,6 @@
 import { createEstimator } from '../estimate/estimate.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
-import type { Usage } from '../timeline/change.ts'
+import type { Usage } from '../timeline/response-record.ts'
 import { type CachedPrompt, createMiss, explainMiss, limitMiss, type Miss, markedTokens } from './misses.ts'
 import { callsIn, createPromptReader, type JournalEntry, type SentPrompt } from './recorded-calls.ts'
 import type { ProviderCacheRules, RulesOf } from './rules.ts'

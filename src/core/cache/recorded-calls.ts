@@ -3,7 +3,8 @@ import type { Estimator } from '../estimate/estimate.ts'
 import { CHARACTERS_PER_TOKEN } from '../estimate/tokens.ts'
 import { createWalk, defaultSettings, type RenderedBlock, type Walk } from '../render/walk.ts'
 import { applyChange } from '../timeline/apply.ts'
-import { blocksOfChange, type Change, type PromptRecord, type ResponseReceived, type ShownFingerprints } from '../timeline/change.ts'
+import { blocksOfChange, type Change, type ResponseReceived } from '../timeline/change.ts'
+import type { PromptRecord, ShownFingerprints } from '../timeline/response-record.ts'
 import { emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 
 /** A change in the journal, with its number. */

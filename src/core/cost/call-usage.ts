@@ -1,6 +1,7 @@
 import { roughTokens } from '../estimate/tokens.ts'
 import type { ModelUsage } from '../model-event.ts'
-import type { ResponseReceived, Usage } from '../timeline/change.ts'
+import type { ResponseReceived } from '../timeline/change.ts'
+import type { Usage } from '../timeline/response-record.ts'
 
 /** True when the provider failed before it sent any output. Providers do not bill such calls. */
 const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>

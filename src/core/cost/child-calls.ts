@@ -1,7 +1,8 @@
 import type { Block } from '../block/block.ts'
 import { isObject } from '../json.ts'
 import type { ModelUsage } from '../model-event.ts'
-import type { BlocksAppended, Change, ResponseReceived, Usage } from '../timeline/change.ts'
+import type { BlocksAppended, Change, ResponseReceived } from '../timeline/change.ts'
+import type { Usage } from '../timeline/response-record.ts'
 import { callUsages, fromUsageRecord } from './call-usage.ts'
 
 /** The conversation of a sub-agent. It is in `meta.child` of the result of the call that opened it. */

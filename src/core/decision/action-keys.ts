@@ -1,4 +1,4 @@
-import { createJsonReader } from '../stream/json-reader.ts'
+import { createJsonReader } from '../stream/json/reader.ts'
 
 /**
  * Information about the keys of an action that is only in its text. The parsed object has each key only once, and it lists keys that are

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../json.ts'
-import { parseModelJson } from '../stream/json-parse.ts'
+import { parseModelJson } from '../stream/json/parse.ts'
 
 /** A call that a model wrote into its text, in place of calling the tool. */
 export interface WrittenCall {

@@ -4,7 +4,7 @@ import type { FinishReason } from '../model-event.ts'
 import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
 import { isEmptyCall, maxCalls } from '../stream/deciding-keys.ts'
-import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
+import { type JsonProblem, parseModelJson } from '../stream/json/parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
 import { keysOfValue, scanActionKeys } from './fast-read.ts'
 

@@ -3,7 +3,7 @@
 
 import type { Notice } from '../block/round.ts'
 import { ellipsize } from '../cut.ts'
-import type { JsonProblem } from '../stream/json-parse.ts'
+import type { JsonProblem } from '../stream/json/parse.ts'
 import type { ParsedResponse } from './decision.ts'
 import { snippet, violation, warning } from './violations.ts'
 

@@ -1,7 +1,7 @@
 import type { Notice } from '../block/round.ts'
 import { isObject, type Json, type JsonObject } from '../json.ts'
 import { conflictingKeys, maxCalls } from '../stream/deciding-keys.ts'
-import { parseModelJson, stripFence } from '../stream/json-parse.ts'
+import { parseModelJson, stripFence } from '../stream/json/parse.ts'
 import { callsInText } from './call-in-text.ts'
 import { type CallDecision, channelText, type NativeCall, type ParsedResponse, type RequestedCall } from './decision.ts'
 import { toolIdOf } from './native-names.ts'

@@ -2,7 +2,7 @@ import type { Notice } from '../block/round.ts'
 import { extractSids, hasReadableText } from '../citations/sids.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { conflictingKeys } from '../stream/deciding-keys.ts'
-import { parseModelJson } from '../stream/json-parse.ts'
+import { parseModelJson } from '../stream/json/parse.ts'
 import type { ActionKeys } from './action-keys.ts'
 import {
   type ActionFields,

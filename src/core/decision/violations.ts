@@ -2,7 +2,7 @@
 
 import type { Notice } from '../block/round.ts'
 import { cutAt, ellipsize } from '../cut.ts'
-import type { JsonProblem } from '../stream/json-parse.ts'
+import type { JsonProblem } from '../stream/json/parse.ts'
 import { channelOf, type ParsedResponse } from './decision.ts'
 
 /** The codes of the rules for a whole response. */

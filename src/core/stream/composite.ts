@@ -1,7 +1,7 @@
 import type { ChannelFormat } from './channel.ts'
-import { createJsonCollector, type JsonCollector } from './json-collector.ts'
-import type { JsonEvent } from './json-event.ts'
-import { createJsonReader, type JsonReader } from './json-reader.ts'
+import { createJsonCollector, type JsonCollector } from './json/collector.ts'
+import type { JsonEvent } from './json/event.ts'
+import { createJsonReader, type JsonReader } from './json/reader.ts'
 import { type CreateReplacer, createDeltaBuffer, createLane, type Lane, type LaneDelta, withoutRewriting } from './lane.ts'
 import { citationFormat } from './lanes-content.ts'
 

@@ -1,8 +1,8 @@
 import { isObject } from '../json.ts'
-import { createJsonCollector } from './json-collector.ts'
-import type { JsonPath } from './json-event.ts'
-import { parseModelJson } from './json-parse.ts'
-import { createJsonReader } from './json-reader.ts'
+import { createJsonCollector } from './json/collector.ts'
+import type { JsonPath } from './json/event.ts'
+import { parseModelJson } from './json/parse.ts'
+import { createJsonReader } from './json/reader.ts'
 
 /**
  * Some keys of an action decide which tool is called or where its content is shown. If `path` leads to such a key, returns its name, for

@@ -1,6 +1,6 @@
 import { artifactIds, hasPublicContract, readContract } from '../contract/contract.ts'
 import type { ChannelFormat } from './channel.ts'
-import type { JsonValue } from './json-event.ts'
+import type { JsonValue } from './json/event.ts'
 import {
   type CreateReplacer,
   createHeldLane,

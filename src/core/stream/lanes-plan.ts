@@ -1,4 +1,4 @@
-import type { JsonValue } from './json-event.ts'
+import type { JsonValue } from './json/event.ts'
 
 /** The title for each mode of a `react.plan` call. */
 const planTitles: Readonly<Record<string, string>> = {

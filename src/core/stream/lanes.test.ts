@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answerLane, type Cut, call, complete, lanesOf, show, showCut, showUntil } from '../../../test/support/show-lanes.ts'
 import { createCitationReplacer } from '../citations/replace.ts'
-import { parseModelJson } from './json-parse.ts'
+import { parseModelJson } from './json/parse.ts'
 
 describe('the answer', () => {
   it('streams from its channel once the action is known to be complete', () => {

@@ -3,7 +3,8 @@ import type { ToolCall } from '../block/round.ts'
 import type { JsonObject } from '../json.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
-import type { InboxEvent, MessageKind, ResponseReceived, Usage, Wait } from '../timeline/change.ts'
+import type { InboxEvent, MessageKind, ResponseReceived, Wait } from '../timeline/change.ts'
+import type { Usage } from '../timeline/response-record.ts'
 
 /**
  * What people see of a journal entry. The terminal, the view of the client and the event formats of the server use these events and read no

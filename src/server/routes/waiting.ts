@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { conversationOfToken } from '../../agent/turn/completion-token.ts'
 import type { Completion, Decision, Waiting } from '../../agent/waiting.ts'
+import { conversationOfToken } from '../../agent/waits/completion-token.ts'
 import { CompletionBody, DecisionBody, RecordedView, WaitList, WaitQuery, type WaitView } from '../../core/api/waiting.ts'
 import { readToolCall } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'

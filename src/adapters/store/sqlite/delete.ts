@@ -1,6 +1,7 @@
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { DeleteOptions, Owner } from '../../../ports/store.ts'
+import type { DeleteOptions } from '../../../ports/retention.ts'
+import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
 import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'

@@ -1,7 +1,7 @@
 import type { BlobRef } from '../../../core/block/index.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/store.ts'
+import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/retention.ts'
 import { isUnfinished } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'

@@ -2,7 +2,7 @@ import type { BlockOrigin } from '../../core/block/index.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { InboxEvent, StoredOutcome, Wait } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
-import { interruptsTurn } from './incoming-events.ts'
+import { interruptsTurn } from '../turn/incoming-events.ts'
 
 /*
  * The events that end a wait: the decision of a person about a call, and the late result of a call. Each has a fixed id, so the first one

@@ -6,7 +6,7 @@ import { blockAt, blocksOfTurn, summarisedTurns, type Timeline } from '../../cor
 import type { PublishedVersion, PublishOutcome } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
 import type { Records } from '../../tools/tool.ts'
-import type { Turn } from './turn.ts'
+import type { Turn } from '../turn/turn.ts'
 
 /** The block that records a publish. If the publish failed, also the error. If the turn had no files to publish, there is no block. */
 interface PublishResult {

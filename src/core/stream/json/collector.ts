@@ -1,4 +1,4 @@
-import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
+import type { JsonEvent, JsonPath, JsonValue } from './event.ts'
 
 /** Builds JSON values from the events of a JSON reader. */
 export interface JsonCollector {

@@ -1,4 +1,4 @@
-import { createClosingQuoteRule, startClosingQuote, stepClosingQuote } from './json-closing-quote.ts'
+import { createClosingQuoteRule, startClosingQuote, stepClosingQuote } from './closing-quote.ts'
 import {
   closeBrace,
   closeBracket,
@@ -15,9 +15,9 @@ import {
   openBracket,
   parseScalar,
   quote,
-} from './json-event.ts'
-import { createRootFinder, isOpening, stepRoot } from './json-root.ts'
-import { createStringDecoder } from './json-string.ts'
+} from './event.ts'
+import { createRootFinder, isOpening, stepRoot } from './root.ts'
+import { createStringDecoder } from './string.ts'
 
 /** Why and where the reader stopped. */
 export interface ReaderProblem {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createJsonCollector } from './json-collector.ts'
-import type { JsonEvent, JsonValue } from './json-event.ts'
-import { createJsonReader } from './json-reader.ts'
+import { createJsonCollector } from './collector.ts'
+import type { JsonEvent, JsonValue } from './event.ts'
+import { createJsonReader } from './reader.ts'
 
 function read(pieces: readonly string[]) {
   const reader = createJsonReader()

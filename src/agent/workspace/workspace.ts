@@ -11,11 +11,11 @@ import { type CallRecord, createCallLog, flushContext, hasContext } from '../../
 import type { Records, Tool } from '../../tools/tool.ts'
 import type { Problem } from '../agent-context.ts'
 import type { Ledger } from '../conversation/ledger.ts'
-import { createAttachmentPlacer } from './attachments.ts'
-import { previousPublish } from './publish-workspace.ts'
-import { isFolderCurrent, removeAbandoned, removeMark, renewMark, restoreWorkspace, writeMark } from './restore-workspace.ts'
-import type { Progress } from './round.ts'
-import type { Turn } from './turn.ts'
+import { createAttachmentPlacer } from '../turn/attachments.ts'
+import type { Progress } from '../turn/round.ts'
+import type { Turn } from '../turn/turn.ts'
+import { previousPublish } from './publish.ts'
+import { isFolderCurrent, removeAbandoned, removeMark, renewMark, restoreWorkspace, writeMark } from './restore.ts'
 
 /**
  * The workspace of a conversation for one turn. It is opened when a tool first uses it, so a turn that uses no files opens no workspace.

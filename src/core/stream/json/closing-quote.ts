@@ -11,7 +11,7 @@ import {
   openBracket,
   parseScalar,
   quote,
-} from './json-event.ts'
+} from './event.ts'
 
 /**
  * Decides whether a quote ends a JSON string, or is part of the string because the model forgot to escape it. The text after the quote

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createJsonCollector } from './json-collector.ts'
-import { parseModelJson } from './json-parse.ts'
-import { createJsonReader } from './json-reader.ts'
+import { createJsonCollector } from './collector.ts'
+import { parseModelJson } from './parse.ts'
+import { createJsonReader } from './reader.ts'
 
 const value = (text: string) => {
   const parsed = parseModelJson(text)

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { Failure } from '../../core/failure.ts'
@@ -6,9 +6,36 @@ import { parseJson } from '../../core/json.ts'
 import { parseBundle } from '../../core/timeline/bundle.ts'
 import type { CommandContext } from '../context.ts'
 import type { ConversationClient } from '../conversation-client.ts'
-import { readFailureText } from '../errors.ts'
+import { readFailureText, writeFailureText } from '../errors.ts'
 import { conversationName, withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'
+
+/* The commands that write a conversation to a file, and read it from one. */
+
+export function exportCommand({ terminal, style, withConversations }: CommandContext): Command {
+  const command = new Command('export')
+    .description('write a whole conversation as one JSON file')
+    .argument('<conversation>')
+    .option('--out <file>', 'the file (default: the standard output)')
+    .action((id: string, options: { out?: string }) =>
+      withConversations(async (client) => {
+        const bundle = await withProgress(terminal, style, `exporting ${id}`, () => client.exportBundle(id))
+        const text = `${JSON.stringify(bundle, null, 1)}\n`
+        if (options.out === undefined) terminal.output.write(text)
+        else await write(resolve(terminal.folder, options.out), options.out, text)
+      }),
+    )
+  return withExamples(command, [
+    ['daybook export costs --out costs.json', ''],
+    ['daybook export costs | gzip > costs.json.gz', ''],
+  ])
+}
+
+async function write(file: string, name: string, text: string): Promise<void> {
+  await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
+    throw new RangeError(`cannot write ${name}: ${writeFailureText(error)}`, { cause: error })
+  })
+}
 
 export function importCommand({ terminal, style, withConversations }: CommandContext): Command {
   const command = new Command('import')

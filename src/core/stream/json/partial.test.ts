@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { LaneEvent } from '../event.ts'
-import { createOutputReader, createPartialJson } from './partial-json.ts'
+import type { LaneEvent } from '../../event.ts'
+import { createOutputReader, createPartialJson } from './partial.ts'
 
 const containers = fc.jsonValue().filter((value) => typeof value === 'object' && value !== null)
 

@@ -1,7 +1,7 @@
-import type { LaneEvent, TurnEvent } from '../event.ts'
-import type { Json } from '../json.ts'
-import type { JsonPath } from './json-event.ts'
-import { createJsonReader } from './json-reader.ts'
+import type { LaneEvent, TurnEvent } from '../../event.ts'
+import type { Json } from '../../json.ts'
+import type { JsonPath } from './event.ts'
+import { createJsonReader } from './reader.ts'
 
 /** Reads JSON while it arrives. */
 export interface PartialJson {

@@ -1,4 +1,4 @@
-import { backtick, closeBrace, closeBracket, isSpace, isTypographicQuote, openBrace, openBracket, quote } from './json-event.ts'
+import { backtick, closeBrace, closeBracket, isSpace, isTypographicQuote, openBrace, openBracket, quote } from './event.ts'
 
 /**
  * Finds the start of the JSON in a response. Models may write a code fence or an introduction before the JSON:

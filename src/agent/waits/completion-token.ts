@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BlockOrigin } from '../../core/block/index.ts'
+import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
-import type { Turn } from './turn.ts'
 
 /**
  * Makes the function with which a tool gets the token of its call. With the token, another system can deliver the result of the call once,

@@ -1,8 +1,8 @@
 import type { InboxEvent, Wait } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { callsWithoutResult, settlePendingCalls } from '../recovery/pending-calls.ts'
-import type { Progress, RoundResult } from './round.ts'
-import type { Turn } from './turn.ts'
+import type { Progress, RoundResult } from '../turn/round.ts'
+import type { Turn } from '../turn/turn.ts'
 import { callOf, canGoOn, openWaits } from './wait-events.ts'
 
 /**

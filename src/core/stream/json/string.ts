@@ -1,4 +1,4 @@
-import { backslash, isTypographicQuote, type JsonRepair, quote } from './json-event.ts'
+import { backslash, isTypographicQuote, type JsonRepair, quote } from './event.ts'
 
 /** The greatest length of one emitted text. Events stay small even if a provider sends large chunks. */
 const maxDeltaLength = 256

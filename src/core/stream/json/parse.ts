@@ -1,7 +1,7 @@
-import { cutAt, cutBetween } from '../cut.ts'
-import { createJsonCollector } from './json-collector.ts'
-import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './json-event.ts'
-import { createJsonReader, type ReaderProblem } from './json-reader.ts'
+import { cutAt, cutBetween } from '../../cut.ts'
+import { createJsonCollector } from './collector.ts'
+import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './event.ts'
+import { createJsonReader, type ReaderProblem } from './reader.ts'
 
 /** Why a text could not be parsed. */
 export interface JsonProblem {

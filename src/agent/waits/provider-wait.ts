@@ -1,8 +1,8 @@
 import type { ServiceError } from '../../core/model-event.ts'
 import type { Change, Wait } from '../../core/timeline/change.ts'
+import type { Progress, RoundResult } from '../turn/round.ts'
+import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
-import type { Progress, RoundResult } from './round.ts'
-import type { Turn } from './turn.ts'
 import { canGoOn, openWaits } from './wait-events.ts'
 
 /**

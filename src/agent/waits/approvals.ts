@@ -4,8 +4,8 @@ import { type Approval, judgeCall } from '../../tools/approval.ts'
 import { failed } from '../../tools/outcome.ts'
 import type { LateResult, Outcome, Tool } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
-import type { CheckedCall } from './tool-call.ts'
-import type { Turn } from './turn.ts'
+import type { CheckedCall } from '../turn/tool-call.ts'
+import type { Turn } from '../turn/turn.ts'
 import { waitOf } from './wait-events.ts'
 
 /** Whether somebody must decide about the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */

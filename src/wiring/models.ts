@@ -1,0 +1,55 @@
+import { type ModelChoice, modelFrom, type NamedModelOptions } from '../adapters/model/model-from.ts'
+import { createChargeOf } from '../adapters/model/prices.ts'
+import { cacheRulesOf } from '../adapters/model/provider-rules.ts'
+import { type Provider, providers } from '../adapters/model/providers.ts'
+import type { AgentParts } from '../agent/agent.ts'
+import type { AgentSettings } from '../agent/settings.ts'
+import type { Settings } from '../config.ts'
+import { Failure } from '../core/failure.ts'
+import { documentEligibleMimes } from '../core/sources/source.ts'
+import type { DocumentReader } from '../ports/documents.ts'
+import type { AgentOptions } from './agent.ts'
+import type { ModelChoices } from './define-agent.ts'
+
+const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
+
+export function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
+  if (typeof choice === 'string' || isOneModel(choice)) return modelFrom(choice as ModelChoice, options)
+  const { decision, gate, compaction } = choice as ModelChoices
+  return {
+    decision: modelFrom(decision, options),
+    ...(gate !== undefined && { gate: modelFrom(gate, options) }),
+    ...(compaction !== undefined && { compaction: modelFrom(compaction, options) }),
+  }
+}
+
+export function namedModels(choices: AgentOptions['models'], options: NamedModelOptions): Pick<AgentParts, 'models'> {
+  if (!choices) return {}
+  return { models: Object.fromEntries(Object.entries(choices).map(([name, choice]) => [name, modelFrom(choice, options)])) }
+}
+
+/**
+ * Settings for the offline model, undefined for other models. The offline model answers from documents and cites them, so document types
+ * must be citable.
+ */
+export function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
+  const { name } = 'stream' in model ? model : model.decision
+  return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
+}
+
+/** The models that the setting `model` describes: by a name, as an object from a configuration file, or with an object for each role. */
+export function modelOf(choice: Settings['model'], reader: DocumentReader): AgentParts['model'] {
+  // the other members are not checked, so a wrong method fails when it is called
+  if (typeof choice === 'string' || isOneModel(choice) || 'decision' in choice)
+    return modelsFrom(choice as AgentOptions['model'], { reader })
+  throw new Failure('model.unavailable', 'the setting model must be a name, a model of the AI SDK, or an object with a stream function')
+}
+
+/** Prices and cache rules of the providers. Reports about costs and cache use read them. */
+export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
+
+/** For one provider: the environment variables that may contain its key, and whether it needs a key. */
+export type ModelKey = Provider['key'] & { readonly provider: string }
+
+/** One `ModelKey` for each provider whose models can be chosen by name. */
+export const modelKeys: readonly ModelKey[] = Object.entries(providers).map(([provider, { key }]) => ({ provider, ...key }))
