@@ -58,7 +58,11 @@ function start(args: readonly string[], prefix: readonly string[] = []): Started
 async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const closed = once(child, 'close')
-  process.kill(-(child.pid as number), 'SIGKILL') // a negative number: all processes of the group
+  try {
+    process.kill(-(child.pid as number), 'SIGKILL') // a negative number means the whole process group
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it has ended, and the event has not arrived yet
+  }
   await closed
 }
 
