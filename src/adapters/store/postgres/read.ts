@@ -1,12 +1,9 @@
 import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
-import { applyChange } from '../../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
-import { timelineFromFrame } from '../../../core/timeline/frame.ts'
-import { emptyTimeline } from '../../../core/timeline/timeline.ts'
 import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { Entry, Saved } from '../../../ports/store.ts'
 import { isMissingBlob, type RowReader, type StoredRow, type TypedRow } from '../shared/rows.ts'
-import { blockLookup, blocksById, changesOf, isFirstVersion, parseFrame, poolAfter } from '../shared/visible.ts'
+import { blocksById, changesOf, isFirstVersion, parseFrame, timelineOfRows } from '../shared/visible.ts'
 import { isStorableId } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 import { hashOf, type NameKind } from './journal.ts'
@@ -22,7 +19,8 @@ interface Place {
 }
 
 /** Reads conversations. `sqlite/read.ts` explains which entries are read to load a timeline. */
-export function createReader(database: Database, { readRows, readVisibleRows }: RowReader) {
+export function createReader(database: Database, rowReader: RowReader) {
+  const { readRows } = rowReader
   /** Runs `work` on one snapshot of a conversation. Returns undefined when the conversation does not exist. */
   async function inConversation<T>(conversationId: string, work: (queries: Queries, place: Place) => Promise<T>): Promise<T | undefined> {
     if (!isStorableId(conversationId)) return undefined
@@ -62,16 +60,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
       const framed = frame ? await entriesOfBlocks(queries, key, frame.value.order.map(blockNumber)) : []
       return { lastSeq, frame, sources, framed, later: await entriesAfter(queries, key, frame?.seq ?? 0) }
     })
-    if (!rows) return undefined
-    const later = await readVisibleRows(conversationId, rows.later)
-    const start = rows.frame
-      ? timelineFromFrame(
-          rows.frame.value,
-          blockLookup(conversationId, rows.frame.seq, await readRows(conversationId, rows.framed)),
-          poolAfter(changesOf(await readRows(conversationId, rows.sources))),
-        )
-      : emptyTimeline()
-    return { timeline: changesOf(later).reduce(applyChange, start), lastSeq: rows.lastSeq }
+    return rows && timelineOfRows(conversationId, rows, rowReader)
   }
 
   /** The blocks with these ids, as they were appended, before later changes such as hiding. Ids that do not exist are left out. */

@@ -3,10 +3,10 @@ import { applyMerge, emptyPool, markUsed, removeSource, type SourcePool } from '
 import type { SourceRow } from '../../../core/sources/source.ts'
 import { applyChange } from '../../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
-import { type Frame, frameOf } from '../../../core/timeline/frame.ts'
-import type { Timeline } from '../../../core/timeline/timeline.ts'
-import type { Entry } from '../../../ports/store.ts'
-import { damagedRow, type StoredRow } from './rows.ts'
+import { type Frame, frameOf, timelineFromFrame } from '../../../core/timeline/frame.ts'
+import { emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
+import type { Entry, Saved } from '../../../ports/store.ts'
+import { damagedRow, type RowReader, type StoredRow, type TypedRow } from './rows.ts'
 import { startsFrame } from './validate.ts'
 
 export const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)
@@ -21,7 +21,7 @@ export function blocksById(entries: readonly Entry[]): ReadonlyMap<string, Block
 export const isFirstVersion = (block: Block, entered: ReadonlySet<number | undefined> | undefined) =>
   entered === undefined || entered.has(blockNumber(block.id))
 
-export function blockLookup(conversationId: string, frameSeq: number, entries: readonly Entry[]): (id: string) => Block {
+function blockLookup(conversationId: string, frameSeq: number, entries: readonly Entry[]): (id: string) => Block {
   const blocks = blocksById(entries)
   return (id) => {
     const block = blocks.get(id)
@@ -41,7 +41,7 @@ export function parseFrame(conversationId: string, stored: StoredRow): Frame {
 /**
  * The pool of sources after these changes. Several merges in a row are applied as one, because each applied merge copies the whole pool.
  */
-export function poolAfter(changes: readonly Change[]): SourcePool {
+function poolAfter(changes: readonly Change[]): SourcePool {
   let pool = emptyPool
   let rows: SourceRow[] = []
   let nextSid = 1
@@ -81,4 +81,30 @@ export interface PlacedFrame {
 export function frameAfter(timeline: Timeline, changes: readonly Change[]): PlacedFrame {
   const index = changes.findLastIndex(startsFrame)
   return { index, value: frameOf(changes.slice(0, index + 1).reduce(applyChange, timeline)) }
+}
+
+/** The rows from which the visible timeline is made: the latest frame, the rows that it needs, and all rows after it. */
+export interface VisibleRows {
+  readonly lastSeq: number
+  readonly frame: { readonly seq: number; readonly value: Frame } | undefined
+  readonly sources: readonly StoredRow[]
+  readonly framed: readonly StoredRow[]
+  readonly later: readonly TypedRow[]
+}
+
+/** Makes the visible timeline of these rows. */
+export async function timelineOfRows(
+  conversationId: string,
+  { lastSeq, frame, sources, framed, later }: VisibleRows,
+  { readRows, readVisibleRows }: RowReader,
+): Promise<Saved> {
+  const laterEntries = await readVisibleRows(conversationId, later)
+  const start = frame
+    ? timelineFromFrame(
+        frame.value,
+        blockLookup(conversationId, frame.seq, await readRows(conversationId, framed)),
+        poolAfter(changesOf(await readRows(conversationId, sources))),
+      )
+    : emptyTimeline()
+  return { timeline: changesOf(laterEntries).reduce(applyChange, start), lastSeq }
 }

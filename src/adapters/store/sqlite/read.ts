@@ -1,12 +1,9 @@
 import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
-import { applyChange } from '../../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
-import { timelineFromFrame } from '../../../core/timeline/frame.ts'
-import { emptyTimeline } from '../../../core/timeline/timeline.ts'
 import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { Entry, Saved } from '../../../ports/store.ts'
 import { isMissingBlob, type RowReader, type StoredRow, type TypedRow } from '../shared/rows.ts'
-import { blockLookup, blocksById, changesOf, isFirstVersion, parseFrame, poolAfter } from '../shared/visible.ts'
+import { blocksById, changesOf, isFirstVersion, parseFrame, timelineOfRows } from '../shared/visible.ts'
 import type { Database, Statement } from './database.ts'
 import { ENTRIES_AFTER, SEQ } from './rows.ts'
 
@@ -26,7 +23,8 @@ const PAGE_SIZE = 32
  * To find blocks by path, turn or call, it reads the rows that the index names, and all rows that are not indexed yet. Some of these rows
  * contain no matching block, so `find` checks each block. (One reason: SQLite stores half a surrogate pair as another character.)
  */
-export function createReader(database: Database, { readRows, readVisibleRows }: RowReader) {
+export function createReader(database: Database, rowReader: RowReader) {
+  const { readRows } = rowReader
   const conversation = database.readStatement<{ key: number; last_seq: number; indexed_seq: number }>(
     'SELECT key, last_seq, indexed_seq FROM conversations WHERE id = ? AND deleted_at IS NULL',
   )
@@ -73,16 +71,7 @@ export function createReader(database: Database, { readRows, readVisibleRows }: 
         later: entriesAfter.all(key, frame?.seq ?? 0, ALL),
       }
     })
-    if (!rows) return undefined
-    const later = await readVisibleRows(conversationId, rows.later)
-    const start = rows.frame
-      ? timelineFromFrame(
-          rows.frame.value,
-          blockLookup(conversationId, rows.frame.seq, await readRows(conversationId, rows.framed)),
-          poolAfter(changesOf(await readRows(conversationId, rows.sources))),
-        )
-      : emptyTimeline()
-    return { timeline: changesOf(later).reduce(applyChange, start), lastSeq: rows.lastSeq }
+    return rows && timelineOfRows(conversationId, rows, rowReader)
   }
 
   /** The blocks with these ids, as they were appended, before later changes such as hiding. Ids that do not exist are left out. */
