@@ -1,7 +1,7 @@
 import type { BlockOrigin } from '../../core/block/index.ts'
 import { execStatusDelta } from '../../core/stream/lanes-exec.ts'
 import type { Outcome } from '../../tools/tool.ts'
-import type { Turn } from './turn.ts'
+import type { Turn } from '../turn/turn.ts'
 
 /** When the program of an exec tool started, and how long the model took to write it. */
 export interface ExecStart {

@@ -113,7 +113,7 @@ async function pendingCall(
 
 const invocationOf = (settled: Outcome | Invocation): Invocation =>
   'outcome' in settled ? settled : { outcome: settled, stopped: false, abandoned: false }
-/** What a person decided about a call before the process died. Undefined when nobody was asked. */
+/** What a person decided about a call before the process died. Undefined when the call needed no approval. */
 function decisionIn(changes: readonly Change[], callId: string): CallDecided | undefined {
   const accepted = changes.find((change) => change.type === 'event.accepted' && change.event.event_id === decisionId(callId))
   return accepted?.type === 'event.accepted' ? readDecisionEvent(accepted.event) : undefined

@@ -8,7 +8,7 @@ import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 import { waitOf } from './wait-events.ts'
 
-/** Whether somebody must decide about the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */
+/** Whether a person must approve the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */
 export const mayNeedApproval = ({ approve }: TurnServices, tool: Tool | undefined): boolean =>
   approve !== undefined || tool?.approval !== undefined
 

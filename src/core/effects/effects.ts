@@ -20,7 +20,7 @@ export interface Effect {
  *
  *   done      the tool has returned a result
  *   failed    the tool has returned an error, or it was not run
- *   unknown   the tool was interrupted. Nobody knows whether it had its effect
+ *   unknown   the tool was interrupted. It may have had its effect or not
  *   waiting   the call waits for something, such as the approval of a person
  *   running   the call has no result yet
  */
