@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { TurnChoices } from '../../src/agent/turn/turn-options.ts'
+import type { ToolsFor, TurnChoices } from '../../src/agent/turn/turn-options.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
 import type { ModelRequest } from '../../src/ports/model.ts'
 import { idealBill, type LayeredCall, sumBills } from '../../src/testing/cache-bills.ts'
@@ -32,6 +32,9 @@ interface Conversation {
   readonly turns: readonly (readonly Reply[])[]
   readonly steer?: true
   readonly options?: (turn: number) => TurnChoices
+  readonly toolsFor?: ToolsFor
+  /** The model `other` speaks the other dialect. */
+  readonly otherDialect?: true
   /** Every call waits for an approval. */
   readonly approvals?: true
 }
@@ -49,34 +52,70 @@ const conversations: Readonly<Record<string, Conversation>> = {
     turns: Array.from({ length: 5 }, () => turn(2_000)),
     options: (index) => ({ instructions: `Look at house ${index} first.`, maxRounds: 8 + index }),
   },
+  'another model in every second turn': {
+    turns: Array.from({ length: 6 }, () => turn(2_000)),
+    options: (index) => (index % 2 === 0 ? {} : { model: 'other' }),
+  },
+  'another model that speaks the other dialect in every second turn': {
+    turns: Array.from({ length: 6 }, () => turn(2_000)),
+    options: (index) => (index % 2 === 0 ? {} : { model: 'other' }),
+    otherDialect: true,
+  },
+  'a subset that the application chooses for every turn': {
+    turns: Array.from({ length: 5 }, () => turn(2_000)),
+    toolsFor: ({ text }) => (text.startsWith('Request 3') ? undefined : ['library.page', 'react.read'].slice(0, 1 + (Number(text[8]) % 2))),
+  },
+  'approvals, chosen tools, other models, instructions and limits together': {
+    turns: Array.from({ length: 6 }, () => turn(2_000)),
+    toolsFor: ({ text }) => (Number(text[8]) % 2 === 1 ? ['library.page'] : undefined),
+    options: (index) => ({
+      ...(index % 3 === 1 && { model: 'other' }),
+      ...(index % 2 === 0 && { instructions: `Look at house ${index} first.`, maxRounds: 8 + index }),
+    }),
+    approvals: true,
+  },
   'a steer in every turn': { turns: Array.from({ length: 5 }, () => turn(2_000)), steer: true },
 }
 
-/** Every prompt of a conversation with a real agent, and what is repeated of it. The last two parts are the tail, which changes always. */
-async function promptsOf(name: string, dialect: 'channels' | 'native'): Promise<readonly LayeredCall[]> {
+/**
+ * Every prompt of a conversation with a real agent, for each model, and what is repeated of it. The last two parts are the tail, which
+ * changes always.
+ */
+async function promptsOf(
+  name: string,
+  dialect: 'channels' | 'native',
+): Promise<Readonly<Record<'usual' | 'other', readonly LayeredCall[]>>> {
   pages = 0
-  const { turns, steer, options, approvals } = conversations[name] as Conversation
+  const { turns, steer, options, approvals, toolsFor, otherDialect } = conversations[name] as Conversation
+  const opposite = dialect === 'native' ? 'channels' : 'native'
   const clock = createFixedClock()
   const replies = turns.flat()
-  const scripted = scriptedModel(dialect === 'native' ? replies.map(toNative) : replies, { dialect, window: 1e9 })
-  const calls: LayeredCall[] = []
-  const model = {
+  const scripted = scriptedModel(
+    replies.map((each) => (request) => (request.tools ? givenBy(toNative(each), request) : givenBy(each, request))),
+    { dialect, window: 1e9 },
+  )
+  const calls = { usual: [] as LayeredCall[], other: [] as LayeredCall[] }
+  const model = (modelName: 'usual' | 'other') => ({
     ...scripted,
+    name: modelName,
+    dialect: modelName === 'other' && otherDialect ? opposite : dialect,
     get left() {
       return scripted.left
     },
     stream(request: ModelRequest, signal: AbortSignal) {
-      if (request.role === 'decision') calls.push(layered(request, Date.parse(clock.now()) / 1000))
+      if (request.role === 'decision') calls[modelName].push(layered(request, Date.parse(clock.now()) / 1000))
       clock.advance(20_000)
       return scripted.stream(request, signal)
     },
-  }
+  })
   const harness = createHarness({
     replies: [],
-    model,
+    model: model('usual'),
+    models: { other: model('other') },
     clock,
     tools: [page],
-    settings: { dialect, contextTokens: 1e9 },
+    settings: { dialect: 'auto', contextTokens: 1e9 },
+    ...(toolsFor && { toolsFor }),
     approve: () => (approvals ? 'ask' : 'allow'),
   })
   let waits = 0
@@ -96,6 +135,8 @@ async function promptsOf(name: string, dialect: 'channels' | 'native'): Promise<
   return calls
 }
 
+const givenBy = (given: Reply, request: ModelRequest) => (typeof given === 'function' ? given(request) : given)
+
 const layered = ({ system, tools, parts }: ModelRequest, at: number): LayeredCall => ({
   system: (tools ? JSON.stringify(tools) : '') + system,
   parts,
@@ -103,13 +144,21 @@ const layered = ({ system, tools, parts }: ModelRequest, at: number): LayeredCal
   at,
 })
 
+/** The cache of a provider holds the prompts of each model by itself, so each model has its own simulator and its own ideal. */
+function costsOf(calls: readonly LayeredCall[]): { readonly ours: number; readonly ideal: number } {
+  const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
+  return { ours: sumBills(calls.map((call) => cache.call(call))).cost, ideal: idealBill(calls, roughTokens).cost }
+}
+
 describe.each(['channels', 'native'] as const)('in the dialect %s', (dialect) => {
   it.each(Object.keys(conversations))('%s cost at most 1.02 × the ideal', async (name) => {
-    const calls = await promptsOf(name, dialect)
-    expect(calls.length).toBeGreaterThan(20)
-    const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
-    const ours = sumBills(calls.map((call) => cache.call(call)))
-    expect(ours.cost / idealBill(calls, roughTokens).cost).toBeLessThanOrEqual(1.02)
-    expect(new Set(calls.map(({ system }) => system)).size).toBe(1)
+    const { usual, other } = await promptsOf(name, dialect)
+    const costs = [usual, other].map(costsOf)
+    const sum = (pick: (cost: (typeof costs)[number]) => number) => costs.reduce((total, cost) => total + pick(cost), 0)
+    expect(usual.length + other.length).toBeGreaterThan(20)
+    expect(other.length > 0).toBe(name.includes('other model'))
+    expect(sum(({ ours }) => ours) / sum(({ ideal }) => ideal)).toBeLessThanOrEqual(1.02)
+    const { otherDialect } = conversations[name] as Conversation
+    expect(new Set([...usual, ...other].map(({ system }) => system)).size).toBe(otherDialect ? 2 : 1)
   })
 })
