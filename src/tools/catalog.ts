@@ -51,17 +51,22 @@ function section(title: string, tools: readonly Tool[]): string {
 }
 
 function toolText(tool: Tool, number: number): string {
-  const namespace = tool.id.slice(0, tool.id.indexOf('.'))
   const parameters = tool.exec ? tool.parameters.filter(({ name }) => name !== 'code') : tool.parameters
   return [
     `🔧 [${number}] ${tool.id}`,
     `purpose: ${tool.description}`,
-    `scope: ${namespace} | ${tool.strategy}`,
+    `scope: ${scopeOf(tool.id)} | ${tool.strategy}`,
     ...(parameters.length > 0 ? ['📥 Parameters', ...parameters.map((parameter, index) => parameterText(parameter, index, tool))] : []),
     ...(tool.returns === undefined ? [] : [`📤 Returns: ${tool.returns}`]),
     `📞 Usage: ${tool.id}(${parameters.map(({ name }) => name).join(', ')})`,
     ...constraintsOf(tool).map((constraint) => `constraint: ${constraint}`),
   ].join('\n')
+}
+
+/** The namespace of a tool. For the tools of MCP servers it names the server: `mcp.github`. */
+function scopeOf(id: string): string {
+  const [namespace = '', server] = id.split('.', 2)
+  return namespace === 'mcp' ? `mcp.${server}` : namespace
 }
 
 function parameterText({ name, type, shape = type, required, description, ...rest }: Parameter, index: number, { order }: Tool): string {

@@ -108,7 +108,7 @@ describe('defineTool', () => {
     expect(() => defineTool({ id: 'map.go', description: '', params: point, run: () => 1 })).toThrow(/parameters/)
   })
 
-  it.each(['go', 'map.', '.go', 'map go', 'map.go.far'])('refuses the id “%s”', (id) => {
+  it.each(['go', 'map.', '.go', 'map go', 'map..far', 'map.go.', 'map.-go'])('refuses the id “%s”', (id) => {
     expect(() => defineTool({ id, description: '', params: z.object({}), run: () => 1 })).toThrow(/namespace\.name/)
   })
 

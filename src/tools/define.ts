@@ -30,7 +30,7 @@ import type { Call, LookUp, Outcome, Parameter, Strategy, Tool } from './tool.ts
 
 /** The argument of `defineTool`. */
 export interface ToolDefinition<Schema extends StandardSchemaV1> {
-  /** The id in the form `namespace.name`. */
+  /** The id in the form `namespace.name`. The name may have further dots, such as `mcp.github.create-issue`. */
   readonly id: string
   readonly description: string
   /** Any Standard Schema. The model must write the parameters in the order of the fields of this schema. */
@@ -146,7 +146,12 @@ function approvalOf<Schema extends StandardSchemaV1>(
 /** The rule for the option `parameters`. */
 export const parameterList = listOf('parameters', group('a parameter', { name: filledText, type: text }, 'other names allowed'))
 
-const isToolId = (id: unknown): boolean => typeof id === 'string' && /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)
+/** A longer id would fill the lists of tools in prompts and logs. */
+const MAX_ID_CHARS = 200
+
+/** Whether a value can be the id of a tool: a namespace and at least one more word, with dots between them. */
+export const isToolId = (id: unknown): id is string =>
+  typeof id === 'string' && id.length <= MAX_ID_CHARS && /^[a-z][a-z0-9_]*(\.[a-z0-9_][a-z0-9_-]*)+$/i.test(id)
 
 /** `setTimeout` accepts at most 2^31 - 1 milliseconds (24 days). It would fire at once for a longer time. */
 const isTimerDuration = (ms: unknown): boolean => typeof ms === 'number' && ms > 0 && ms < 2 ** 31

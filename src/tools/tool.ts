@@ -20,7 +20,7 @@ import type { CallToApprove } from './approval.ts'
  * An action that the agent can take. `defineTool` makes a tool and validates its parameters, so this interface does not know their types.
  */
 export interface Tool {
-  /** The id in the form `namespace.name`. */
+  /** The id in the form `namespace.name`. The name may have further dots, such as `mcp.github.create-issue`. */
   readonly id: string
   readonly description: string
   /** The parameters in the order in which the model must write them. */

@@ -33,7 +33,7 @@ export function toolIdOf(name: string, ids: readonly string[]): string {
   const written = name.trim()
   if (ids.includes(written)) return written
   const known = namesOf(ids).get(written)
-  return known ?? written.replace('__', '.')
+  return known ?? (written.startsWith('mcp__') ? written.replace('__', '.').replace('__', '.') : written.replace('__', '.'))
 }
 
 let latest: { readonly ids: readonly string[]; readonly byName: ReadonlyMap<string, string> } = { ids: [], byName: new Map() }
