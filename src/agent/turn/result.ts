@@ -3,7 +3,7 @@ import type { FinalDecision } from '../../core/decision/decision.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { StoredTurnOptions, Wait } from '../../core/timeline/change.ts'
-import { blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 import { citablePhrases, citedSources, withExistingCitations } from './closing.ts'
@@ -92,7 +92,7 @@ export function turnResult(
     ...endFields(exitReason, decision.truncated),
     ...answerFields(decision, timeline),
     ...(agent.options?.output && outputFields(decision, exitReason)),
-    files: filesOfTurn(blocksOfTurn(timeline, turnId), turnId),
+    files: filesOfTurn(blocksOf(timeline), turnId),
     ...(decision.stopped && { stopped: true }),
     usage: conversation.spending.of(turnId).usage,
     cost: conversation.spending.cost(turnId),
@@ -149,7 +149,7 @@ export function cancelledResult({ turnId, agent, conversation: { ledger, spendin
     turnId,
     ...endFields('cancelled' as const, false),
     ...answerFields({ answer: '', followups: [] }, timeline),
-    files: filesOfTurn(blocksOfTurn(timeline, turnId), turnId),
+    files: filesOfTurn(blocksOf(timeline), turnId),
     usage: spending.of(turnId).usage,
     cost: spending.cost(turnId),
     rounds: 0,

@@ -1,15 +1,20 @@
-import { type Block, readDigest } from '../block/index.ts'
+import { type Block, isResultMetadata, readDigest } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
 import { artifactFromBlocks } from '../timeline/artifacts.ts'
 import type { FileView } from './visible-event.ts'
 
 /**
- * The files that a turn made for users, the newest version of each. `blocks` are the blocks of the turn, oldest first. A file has an `rn`
- * if it was hosted.
+ * The files that a turn made for users, the newest version of each. `blocks` are blocks of the conversation, oldest first. Only those of the
+ * turn count. A file has an `rn` if it was hosted.
  */
 export function filesOfTurn(blocks: readonly Block[], turnId: string): readonly FileView[] {
-  const paths = new Set(blocks.flatMap((block) => readDigest(block)?.artifact_path ?? []))
-  return [...paths].filter((path) => isMadeBy(turnId, path)).flatMap((path) => fileAt(blocks, path))
+  const ofTurn = blocks.filter((block) => block.turn_id === turnId)
+  const paths = new Set<string>()
+  for (const block of ofTurn) {
+    const digest = isResultMetadata(block) ? undefined : readDigest(block) // every call has such a block, so it is not parsed
+    if (digest) paths.add(digest.artifact_path)
+  }
+  return [...paths].filter((path) => isMadeBy(turnId, path)).flatMap((path) => fileAt(ofTurn, path))
 }
 
 /** Whether the turn made the file. A block may also be about a file that a user attached or that another turn made. */
