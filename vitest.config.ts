@@ -4,7 +4,8 @@ import { slowestFiles } from './test/support/slowest-files.ts'
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}'],
+    globalSetup: ['test/support/page/build.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**'],
     // Generous: a correct suite must not fail because the machine is busy.
     testTimeout: 180_000,

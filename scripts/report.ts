@@ -15,11 +15,14 @@ interface LongFunction {
   readonly lines: number
 }
 
-const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
-  .map((path): SourceFile => ({ path, lines: readFileSync(join('src', path), 'utf8').split('\n').length - 1 }))
+const files = ['src', 'ui/src'].flatMap((root) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
+    .map((name) => join(root, name))
+    .map((path): SourceFile => ({ path, lines: readFileSync(path, 'utf8').split('\n').length - 1 })),
+)
 
-const sources = files.filter(({ path }) => !path.endsWith('.test.ts')).sort((a, b) => b.lines - a.lines)
+const sources = files.filter(({ path }) => !/\.test\.tsx?$/.test(path)).sort((a, b) => b.lines - a.lines)
 const folders = [...Map.groupBy(sources, ({ path }) => dirname(path))].sort(([, a], [, b]) => b.length - a.length)
 const functions = sources.flatMap(({ path }) => functionsOf(path)).sort((a, b) => b.lines - a.lines)
 
@@ -56,7 +59,7 @@ function print<T>(heading: string, items: readonly T[], row: (item: T) => readon
 
 /** The functions with more than 60 lines. A function ends at the first closing brace with the indentation of its first line. */
 function functionsOf(path: string): readonly LongFunction[] {
-  const lines = readFileSync(join('src', path), 'utf8').split('\n')
+  const lines = readFileSync(path, 'utf8').split('\n')
   return lines.flatMap((line, start) => {
     const opening = /^( *)(?:export )?(?:async )?(?:function\*? (\w+)|const (\w+) = (?:async )?\(.*=> \{$)/.exec(line)
     if (!opening) return []

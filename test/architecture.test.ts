@@ -131,6 +131,48 @@ it('no value imports form a cycle', () => {
   expect(valueCycles(sources)).toEqual([])
 })
 
+/**
+ * The folders of the page that each of its folders may import. `primitives` and `model` know nothing else, `data` has the state, features
+ * show it, and only the app puts features together.
+ */
+const pageMayImport = (part: string): readonly string[] => {
+  if (part === 'primitives' || part === 'model') return []
+  if (part === 'data') return ['model']
+  if (part.includes('.')) return [...pageParts, 'theme.css'] // main.tsx and app.tsx
+  return ['primitives', 'model', 'data', 'routes.ts']
+}
+const pageSources = sourcesUnder('ui/src').filter(({ path }) => !path.endsWith('.test.tsx'))
+const pageParts = [...new Set(pageSources.map(({ path }) => partOf(path)))]
+
+function forbiddenPageImports(given: readonly Source[]): readonly string[] {
+  return given.flatMap((source) => {
+    const part = partOf(source.path)
+    const allowed = part === 'routes.ts' ? [] : pageMayImport(part)
+    const wrong = importsOf(source).filter(({ to }) => partOf(to) !== part && !allowed.includes(partOf(to)))
+    const packages = [...withoutComments(source.text).matchAll(/\bfrom\s*['"](daybook[^'"]*)['"]/g)].filter(
+      ([, name]) => name !== 'daybook/client',
+    )
+    return [...wrong.map(({ to }) => `${source.path} -> ${to}`), ...packages.map(([, name]) => `${source.path} -> ${name}`)]
+  })
+}
+
+it('no feature of the page imports another feature, and its model imports nothing', () => {
+  expect(forbiddenPageImports(pageSources)).toEqual([])
+  expect(valueCycles(pageSources)).toEqual([])
+})
+
+it('the check of the page finds imports that break its rules', () => {
+  const text = (path: string) => `import { x } from '${path}'`
+  const broken = [
+    { path: 'model/a.ts', text: text('../data/b.ts') },
+    { path: 'data/b.ts', text: text('../chat/c.tsx') },
+    { path: 'chat/c.tsx', text: text('../settings/d.tsx') },
+    { path: 'settings/d.tsx', text: text('../../../src/core/json.ts') },
+    { path: 'primitives/e.tsx', text: text('daybook/core') },
+  ]
+  expect(forbiddenPageImports(broken)).toHaveLength(broken.length)
+})
+
 it('these checks find every violation in test/fixtures/broken-layout, which breaks each rule', () => {
   const broken = sourcesUnder('test/fixtures/broken-layout')
   expect(forbiddenImports(broken)).toEqual([

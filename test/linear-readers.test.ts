@@ -1,5 +1,5 @@
 import { Tokenizer } from 'htmlparser2'
-import { beforeAll, expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { readPage } from '../src/adapters/documents/page/read-page.ts'
 import { redact as redactProviderText } from '../src/adapters/model/redact.ts'
 import { isAllowedByRobots, parseRobots } from '../src/adapters/web/robots.ts'
@@ -38,6 +38,8 @@ import { checkPdf } from '../src/tools/attachments/pdf.ts'
 import { defaultAttachmentLimits } from '../src/tools/attachments/upload.ts'
 import { mentionedPaths } from '../src/tools/exec/prepare.ts'
 import { renumberText } from '../src/tools/source-numbers.ts'
+import { parseMarkdown } from '../ui/src/model/markdown.ts'
+import { chunksOf, settleMarkdown } from '../ui/src/model/settled-markdown.ts'
 import type { Shape } from './support/regular-expressions/shapes.ts'
 import { findSlow, showTiming } from './support/regular-expressions/time.ts'
 
@@ -53,12 +55,6 @@ const shapesIn = (texts: string): readonly Shape[] =>
     const [first = '', pump, suffix = ''] = text.split('→')
     return pump === undefined ? { prefix: '', pump: first, suffix } : { prefix: first, pump, suffix }
   })
-
-let markdown: (text: string) => unknown
-beforeAll(async () => {
-  vi.stubGlobal('document', { createElement: () => ({ append() {} }) })
-  markdown = (await import(new URL('../src/server/page/markdown.js', import.meta.url).href)).markdown
-})
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 const oneByOne = (push: (piece: string) => unknown, text: string) => {
@@ -219,7 +215,7 @@ const readers: readonly (readonly [name: string, read: (text: string) => unknown
   ['passages of documents', passagesOf, 'a¦A. ¦A. b ¦# ¦#¦- a\n¦| ¦ ¦\n¦`¦<!--¦." ¦。¦Dr. A. ¦1. ¦# →#→x¦a\n¦|-¦-'],
   [
     'the page’s markdown',
-    (text) => markdown(text),
+    (text) => chunksOf(settleMarkdown(text)).map(parseMarkdown),
     '*¦**¦**a¦*a¦`¦`a¦[¦[](http://¦[a](https://a ¦>¦> ¦> \n¦- ¦- a\n¦1. ¦#¦# ¦|¦|-|\n¦ ¦\n¦```\n¦[a](https://a "¦**a\n',
   ],
   [

@@ -12,7 +12,7 @@ import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from '
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { eventRoutes } from './routes/events.ts'
-import { pageRoutes } from './routes/page.ts'
+import { isPagePath, pageRoutes } from './routes/page.ts'
 import { recordRoutes } from './routes/records.ts'
 import { reportRoutes } from './routes/reports.ts'
 import { resourceRoutes } from './routes/resources.ts'
@@ -130,7 +130,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
 }
 
 /** Whether a path is served without a token. These paths contain no data of users. */
-const isPublicPath = (path: string) => path === '/health' || path === '/ready' || path === '/' || path.startsWith('/page/')
+const isPublicPath = (path: string) => path === '/health' || path === '/ready' || isPagePath(path)
 
 const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})
 

@@ -1,0 +1,106 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import type { ConversationView, TurnView } from 'daybook/client'
+import { ArrowDown } from 'lucide-react'
+import { useLayoutEffect, useRef, useState } from 'react'
+import { readPlace, writePlace } from '../data/places.ts'
+import { Turn } from './turn.tsx'
+import { useFollowing } from './use-following.ts'
+
+interface ThreadProps {
+  readonly id: string
+  readonly view: ConversationView
+}
+
+/** A reader this close to the end still sees the newest text. */
+const pillDistance = 80
+
+/**
+ * The turns of a conversation. Only the turns near the screen are in the document. At the end of the thread, the text that arrives is
+ * followed. Elsewhere nothing that a reader sees moves.
+ */
+export function Thread({ id, view }: ThreadProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const { turns, live } = view
+  const [opened] = useState(() => ({ turns: turns.length, isLive: turns.at(-1)?.endedAt === undefined }))
+  const following = useFollowing(scroller)
+  const virtual = useVirtualizer({
+    count: turns.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: (index) => turns[index]?.id ?? index,
+    estimateSize: (index) => estimateHeight(turns[index]),
+    overscan: 3,
+    anchorTo: following.active ? 'end' : 'start',
+    followOnAppend: following.active,
+    scrollEndThreshold: 2,
+    paddingStart: 24,
+    useAnimationFrameWithResizeObserver: false,
+  })
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the place is restored only when the conversation is opened
+  useLayoutEffect(() => {
+    const place = opened.isLive ? undefined : readPlace(id)
+    const index = place ? turns.findIndex((turn) => turn.id === place.turn) : -1
+    if (!place || index < 0) virtual.scrollToEnd()
+    else virtual.scrollToOffset((virtual.getOffsetForIndex(index, 'start')?.[0] ?? 0) + place.offset)
+  }, [])
+
+  function rememberPlace() {
+    const element = scroller.current
+    const first = element && virtual.getVirtualItems().find(({ end }) => end > element.scrollTop)
+    const turn = first && turns[first.index]
+    if (!turn || following.isAtEnd()) writePlace(id, undefined)
+    else writePlace(id, { turn: turn.id, offset: element.scrollTop - first.start })
+  }
+
+  const last = turns.length - 1
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        className="h-full overflow-x-hidden overflow-y-auto overscroll-contain [container-type:size] [overflow-anchor:none]"
+        onScroll={rememberPlace}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        tabIndex={0}
+        data-following={following.active}
+      >
+        <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, key, start }) => {
+            const turn = turns[index]
+            if (!turn) return null
+            // A turn that began while the page was open fills the screen, so that its question is at the top and the answer grows below it.
+            const fills = index === last && index >= opened.turns
+            return (
+              <div
+                key={key}
+                ref={virtual.measureElement}
+                data-index={index}
+                data-turn={turn.id}
+                className={`absolute inset-x-0 top-0 ${fills ? 'min-h-[calc(100cqh-24px)]' : ''}`}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Turn turn={turn} live={live?.turnId === turn.id ? live : undefined} />
+              </div>
+            )
+          })}
+        </div>
+      </div>
+      {following.distance > pillDistance && (
+        <button
+          type="button"
+          onClick={() => following.resume(() => virtual.scrollToEnd())}
+          className="absolute bottom-3 left-1/2 flex -translate-x-1/2 items-center gap-1.5 rounded-full border border-line bg-page px-3 py-1 text-sm shadow-sm hover:bg-hover"
+        >
+          <ArrowDown size={14} aria-hidden /> To the end
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** A first guess of the height of a turn, which is replaced when the turn is on the screen. */
+function estimateHeight(turn: TurnView | undefined): number {
+  const characters = (turn?.prompt?.length ?? 0) + (turn?.answers.reduce((sum, { text }) => sum + text.length, 0) ?? 0)
+  return 120 + (turn?.steps.length ?? 0) * 36 + characters / 3
+}

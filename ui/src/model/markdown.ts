@@ -1,0 +1,33 @@
+import createParser, { type Token } from 'markdown-it'
+
+/** A node of a parsed markdown text. */
+export interface MarkdownNode {
+  readonly type: string
+  readonly tag: string
+  readonly token: Token
+  readonly children: readonly MarkdownNode[]
+}
+
+// Raw HTML is off: tags in an answer are shown as text. Addresses are checked again when a link is rendered.
+const parser = createParser({ html: false, linkify: true, typographer: false, breaks: false })
+
+/** Parses markdown into a tree. */
+export function parseMarkdown(text: string): readonly MarkdownNode[] {
+  return nest(parser.parse(text, {}))
+}
+
+/** Makes a tree of the flat list of tokens, in which an element has an opening and a closing token. */
+function nest(tokens: readonly Token[]): readonly MarkdownNode[] {
+  const root: MarkdownNode[] = []
+  const open: MarkdownNode[][] = [root]
+  for (const token of tokens) {
+    if (token.nesting < 0) {
+      if (open.length > 1) open.pop()
+      continue
+    }
+    const children: MarkdownNode[] = token.children ? [...nest(token.children)] : []
+    open.at(-1)?.push({ type: token.type, tag: token.tag, token, children })
+    if (token.nesting > 0) open.push(children)
+  }
+  return root
+}

@@ -1,0 +1,99 @@
+import type { AnswerView, ConversationView, LiveLane, LiveRound, StepView, ToolStep, TurnView } from 'daybook/client'
+
+/**
+ * What a turn shows below its question, in order. The key of an item stays the same when live text becomes an entry of the journal, so that
+ * its elements on the page stay the same, too.
+ */
+export type TurnItem =
+  | { readonly kind: 'thinking' | 'notes'; readonly key: string; readonly text: string; readonly live: boolean }
+  | { readonly kind: 'tool'; readonly key: string; readonly step: ToolStep; readonly running: boolean }
+  | { readonly kind: 'program'; readonly key: string; readonly text: string; readonly name: string }
+  | {
+      readonly kind: 'canvas'
+      readonly key: string
+      readonly text: string
+      readonly name: string
+      readonly format: string
+      readonly live: boolean
+    }
+  | { readonly kind: 'notice'; readonly key: string; readonly code: string; readonly message: string }
+  | { readonly kind: 'message'; readonly key: string; readonly from: 'followup' | 'steer' | 'external'; readonly text: string }
+  | { readonly kind: 'summary'; readonly key: string; readonly text: string }
+  | AnswerItem
+
+export interface AnswerItem {
+  readonly kind: 'answer'
+  readonly key: string
+  readonly text: string
+  readonly live: boolean
+  /** A followup came after this answer, and a later answer replaced it. */
+  readonly replaced: boolean
+  readonly truncated: boolean
+  readonly stopped: boolean
+}
+
+/** The items of a turn. `live` is the running round, if it belongs to this turn. */
+export function turnItems(turn: TurnView, live: LiveRound | undefined): readonly TurnItem[] {
+  const running = new Set(live?.running.map(({ callId }) => callId))
+  const steps = turn.steps.map((step, index) => itemOfStep(step, index, running))
+  const liveItems = live ? live.lanes.flatMap((lane) => itemOfLane(lane, live, turn.answers.length)) : []
+  const isAnswering = liveItems.some(({ kind }) => kind === 'answer')
+  const answers = turn.answers.map((answer, index) => itemOfAnswer(answer, index, isAnswering || index < turn.answers.length - 1))
+  return [...steps, ...answers, ...liveItems]
+}
+
+function itemOfStep(step: StepView, index: number, running: ReadonlySet<string>): TurnItem {
+  switch (step.kind) {
+    case 'thinking':
+    case 'notes':
+      return { kind: step.kind, key: `${step.kind}-${step.iteration}`, text: step.text, live: false }
+    case 'tool':
+      return { kind: 'tool', key: `call-${step.callId}`, step, running: running.has(step.callId) }
+    case 'notice':
+      return { ...step, key: `notice-${index}` }
+    case 'message':
+      return { ...step, key: `message-${index}` }
+    case 'summary':
+      return { ...step, key: `summary-${index}` }
+    default:
+      return step satisfies never
+  }
+}
+
+function itemOfLane(
+  { marker, artifactName = '', text, format, completed }: LiveLane,
+  { iteration }: LiveRound,
+  answers: number,
+): readonly TurnItem[] {
+  if (text === '') return []
+  switch (marker) {
+    case 'thinking':
+      return [{ kind: 'thinking', key: `thinking-${iteration}`, text, live: !completed }]
+    case 'timeline_text':
+      return [{ kind: 'notes', key: `notes-${iteration}`, text, live: true }]
+    case 'answer':
+      return [{ kind: 'answer', key: `answer-${answers}`, text, live: true, replaced: false, truncated: false, stopped: false }]
+    case 'canvas':
+      return [{ kind: 'canvas', key: `canvas-${artifactName}`, text, name: artifactName, format, live: !completed }]
+    case 'subsystem':
+      return format === 'json' ? [] : [{ kind: 'program', key: `program-${artifactName}`, text, name: artifactName }]
+    default:
+      return [] // a later release of the server may send other markers
+  }
+}
+
+const itemOfAnswer = ({ text, truncated, stopped }: AnswerView, index: number, replaced: boolean): AnswerItem => ({
+  kind: 'answer',
+  key: `answer-${index}`,
+  text,
+  live: false,
+  replaced,
+  truncated,
+  stopped,
+})
+
+/** The turn that runs now. A turn that only waits, for example for an approval, does not run. */
+export const runningTurn = ({ turns }: Pick<ConversationView, 'turns'>): TurnView | undefined => {
+  const last = turns.at(-1)
+  return last && last.endedAt === undefined && !last.parked ? last : undefined
+}
