@@ -3,11 +3,15 @@ import { type ChildCall, recordedCalls } from '../core/cost/child-calls.ts'
 import { InvalidOption } from '../core/options.ts'
 import { childKey, depthOf } from '../core/scope.ts'
 import type { OutputOf, StandardSchemaV1 } from '../core/standard-schema.ts'
+import type { Change } from '../core/timeline/change.ts'
+import { pausesTurn } from '../core/timeline/waits.ts'
+import type { ConversationInfo } from '../ports/store.ts'
 import { defineTool, type ToolDefinition } from '../tools/define.ts'
-import { failed, succeeded } from '../tools/outcome.ts'
-import type { Call, LookUp, Outcome, Tool } from '../tools/tool.ts'
+import { childWaits, failed, succeeded } from '../tools/outcome.ts'
+import type { Call, LateResult, LookUp, Outcome, Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import { isMissing } from './deletion.ts'
+import { isParked } from './waits/child-waits.ts'
 
 /** The second argument of `agentTool`. */
 export interface AgentToolOptions<Schema extends StandardSchemaV1>
@@ -36,7 +40,7 @@ export function agentTool<Schema extends StandardSchemaV1>(agent: Agent, options
   if (typeof agent?.send !== 'function' || typeof agent.follow !== 'function')
     throw new InvalidOption('agentTool', 'agent', 'an agent of createAgent is expected')
   const { id = 'agents.ask', prompt = promptOf, parallel = true, ...definition } = options
-  return defineTool({
+  const tool = defineTool({
     ...definition,
     id,
     parallel,
@@ -52,6 +56,7 @@ export function agentTool<Schema extends StandardSchemaV1>(agent: Agent, options
       return turnId === undefined ? 'unknown' : resultOf(agent, child, turnId)
     },
   })
+  return { ...tool, withdraw: (idempotencyKey, signal) => stopChild(agent, childConversationId(idempotencyKey), signal) }
 }
 
 /** The id of the conversation that a call opens for its sub-agent. `idempotencyKey` is that of the call: `<conversation>/<turn>/<call>`. */
@@ -70,30 +75,70 @@ function promptOf(params: unknown): string {
 }
 
 /**
- * Sends the message to the sub-agent, unless it has it already, and waits for the end of its turn. When the call is stopped, the turn of the
- * sub-agent is stopped, too. When the calling agent is closed, the turn stays open, and the repeated call continues it.
+ * Sends the message to the sub-agent, unless it has it already, and waits for the end of its turn. If the sub-agent waits, the call waits too,
+ * and is run again later. When the call is stopped, the turn of the sub-agent is stopped, too. When the calling agent is closed, the turn
+ * stays open, and the repeated call continues it.
  */
-async function runChild(agent: Agent, child: string, text: string, { signal, onProblem }: Call): Promise<Outcome> {
+async function runChild(agent: Agent, child: string, text: string, { signal, clock, onProblem }: Call): Promise<Outcome> {
   const ask = () => agent.send(child, text, { eventId: messageId })
   const report = (error: unknown) => onProblem?.({ where: `sub-agent ${child}`, error })
   const ended = new AbortController()
+  let parked: ConversationInfo | undefined
   const stop = () => {
     if (isClosing(signal.reason)) ended.abort()
     else agent.stop(child).catch(report)
   }
+  const endIfParked = async () => {
+    const head = await agent.archive.head(child)
+    if (!isParked(head, clock.now())) return
+    parked = head
+    ended.abort()
+  }
   await ask()
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop, { once: true })
-  const timer = setInterval(() => ask().catch(report), RETRY_MS)
+  const timer = setInterval(() => ask().then(endIfParked).catch(report), RETRY_MS)
   try {
     for await (const event of agent.follow(child, { signal: ended.signal })) {
-      if (event.type === 'entry' && event.change.type === 'turn.closed') return await resultOf(agent, child, event.change.turn_id)
+      if (event.type !== 'entry') continue
+      if (event.change.type === 'turn.closed') return await resultOf(agent, child, event.change.turn_id)
+      if (mayPark(event.change)) await endIfParked()
     }
-    return failed('child_interrupted', 'The sub-agent was interrupted before it finished.')
+    return parked ? childWaits(child, waitFor(parked)) : failed('child_interrupted', 'The sub-agent was interrupted before it finished.')
   } finally {
     clearInterval(timer)
     signal.removeEventListener('abort', stop)
   }
+}
+
+/** Whether the turn of the sub-agent may only wait after this change. An event that arrives while it waits may leave it waiting. */
+const mayPark = (change: Change): boolean =>
+  change.type === 'event.accepted' || change.type === 'event.folded' || (change.type === 'turn.waiting' && pausesTurn(change))
+
+/** What the sub-agent waits for, as the wait of its caller. */
+function waitFor({ waits, dueAt }: ConversationInfo): LateResult {
+  const question = waits.find((wait) => wait.question !== undefined)?.question
+  const note = question?.startsWith(WAITS) ? question : question === undefined ? undefined : `${WAITS}${question}`
+  return { ...(note !== undefined && { note }), ...(dueAt !== null && { expiresAt: dueAt }) }
+}
+
+const WAITS = 'A sub-agent waits: '
+
+/** Stops the turn of a sub-agent, whose result is not awaited any more. Returns its result. Undefined when it has no turn. */
+async function stopChild(agent: Agent, child: string, signal: AbortSignal): Promise<Outcome | undefined> {
+  const head = await headIfAny(agent, child)
+  if (!head || head.lastSeq === 0) return undefined
+  if (head.openTurn !== null) {
+    await agent.stop(child)
+    await agent.send(child, 'Stop.', { eventId: messageId }) // this event id is known, so it only continues the turn, which reads the stop
+    await untilClosed(agent, child, signal)
+  }
+  const turnId = await closedTurnOf(agent, child)
+  return turnId === undefined ? undefined : resultOf(agent, child, turnId)
+}
+
+async function untilClosed(agent: Agent, child: string, signal: AbortSignal): Promise<void> {
+  for await (const event of agent.follow(child, { signal })) if (event.type === 'entry' && event.change.type === 'turn.closed') return
 }
 
 /** Whether the calling agent was closed. Otherwise the user has steered, or a time limit was reached. */
@@ -101,10 +146,14 @@ const isClosing = (reason: unknown): boolean => reason instanceof Error && reaso
 
 /** The first turn of the sub-agent, if it has ended. */
 async function closedTurnOf(agent: Agent, child: string): Promise<string | undefined> {
+  const head = await headIfAny(agent, child)
+  if (!head || head.openTurn !== null || head.lastSeq === 0) return undefined
+  return (await agent.archive.timeline(child)).blocks.find(({ type }) => type === 'turn.header')?.turn_id
+}
+
+async function headIfAny(agent: Agent, child: string): Promise<ConversationInfo | undefined> {
   try {
-    const { openTurn, lastSeq } = await agent.archive.head(child)
-    if (openTurn !== null || lastSeq === 0) return undefined
-    return (await agent.archive.timeline(child)).blocks.find(({ type }) => type === 'turn.header')?.turn_id
+    return await agent.archive.head(child)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -106,7 +106,13 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     exclude: conversations.exclude,
     announceDeleted: (conversationId) => hub.announceDeleted(conversationId),
   })
-  const { deliverSteer, ...waitingTurns } = createWaitingTurns({ store, clock, conversations, onProblem })
+  const { deliverSteer, ...waitingTurns } = createWaitingTurns({
+    store,
+    clock,
+    conversations,
+    hasTool: (toolId) => current().context.toolbox.has(toolId),
+    onProblem,
+  })
   const closed = new AbortController()
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: EventOptions = {}) {

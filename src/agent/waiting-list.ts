@@ -23,7 +23,7 @@ export interface WaitingPage {
 
 /** Which waits `Agent.waiting` returns. */
 export interface WaitingQuery {
-  /** Only the waits of this conversation. */
+  /** Only the waits of this conversation and of its sub-agents. */
   readonly conversationId?: string
   /** Only conversations whose id begins with this text. */
   readonly prefix?: string
@@ -51,8 +51,16 @@ export function waitingList(store: Pick<ConversationStore, 'head' | 'list' | 'fi
     return { ...(block && { call: block }), ...(call && { toolId: call.tool_id, params: call.params as JsonObject }) } // a block has JSON
   }
 
+  /** The waits of a conversation and of its sub-agents. Only a conversation that waits for sub-agents is searched for theirs. */
+  async function ofConversation(conversationId: string): Promise<readonly Waiting[]> {
+    const own = await describe(await headOf(store, conversationId))
+    const children = own.flatMap(({ child_id }) => child_id ?? [])
+    const found = await Promise.all(children.map(async (child) => ((await store.head(child)) ? ofConversation(child) : [])))
+    return [...own, ...found.flat()]
+  }
+
   return async ({ conversationId, limit = 50, ...query }) => {
-    if (conversationId !== undefined) return { waits: await describe(await headOf(store, conversationId)) }
+    if (conversationId !== undefined) return { waits: await ofConversation(conversationId) }
     const page = await store.list({ waits: true, limit, ...query })
     const waits = (await Promise.all(page.conversations.map(describe))).flat()
     return { waits, ...(page.next !== undefined && { next: page.next }) }

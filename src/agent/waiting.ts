@@ -1,7 +1,8 @@
-import type { Block } from '../core/block/index.ts'
+import { type Block, readToolCall } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { isObject, type JsonObject, parseJson } from '../core/json.ts'
 import { expects, filledText, flag, group, numberFrom, optional, text } from '../core/options.ts'
+import { isChildKey } from '../core/scope.ts'
 import type { StoredOutcome, Wait } from '../core/timeline/change.ts'
 import { isKnownEvent } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -12,6 +13,7 @@ import { isBusy, isLost } from './conversation/claim.ts'
 import type { RunningConversations } from './conversation/running.ts'
 import { check } from './message.ts'
 import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
+import { wakeCallers } from './waits/child-waits.ts'
 import { hashToken } from './waits/completion-token.ts'
 import { completionId, decisionId, isExpired } from './waits/wait-events.ts'
 
@@ -64,22 +66,39 @@ interface WaitingParts {
   readonly store: ConversationStore
   readonly clock: Pick<Clock, 'now'>
   readonly conversations: Pick<RunningConversations, 'deliver' | 'start'>
+  /** Whether the agent has this tool. */
+  hasTool(toolId: string): boolean
   onProblem(problem: Problem): void
 }
 
-export function createWaitingTurns({ store, clock, conversations, onProblem }: WaitingParts) {
-  /** Offers the event to the owner of the conversation. If no process runs the conversation, this process resumes the turn. */
+export function createWaitingTurns({ store, clock, conversations, hasTool, onProblem }: WaitingParts) {
+  /**
+   * Offers the event to the owner of the conversation. If no process runs the conversation, this process resumes the turn. For a sub-agent it
+   * resumes the turn of the conversation at the top, which knows the sub-agent.
+   */
   async function record(conversationId: string, event: OfferedEvent): Promise<Recorded> {
     const answer = await store.offer(conversationId, event)
-    resume(conversationId).catch((error: unknown) => {
-      if (!isBusy(error) && !isLost(error)) onProblem({ where: 'turn', error })
-    })
+    const top = isChildKey(conversationId) ? await wakeCallers(store, conversationId, clock.now()) : conversationId
+    if (top === conversationId ? !isChildKey(top) : await knowsSubAgents(top)) {
+      resume(top).catch((error: unknown) => {
+        if (!isBusy(error) && !isLost(error)) onProblem({ where: 'turn', error })
+      })
+    }
     return answer === 'known' ? 'known' : 'recorded'
   }
 
   async function resume(conversationId: string): Promise<void> {
     const running = await conversations.start(conversationId, { kind: 'unfinished' })
     await running?.firstResult
+  }
+
+  /** Whether this agent has the tools whose calls wait for sub-agents. If not, the conversation belongs to another agent. */
+  async function knowsSubAgents(conversationId: string): Promise<boolean> {
+    const { waits } = await headOf(store, conversationId)
+    const calls = waits.flatMap(({ kind, call_id }) => (kind === 'child' && call_id !== undefined ? [call_id] : []))
+    const blocks = (await Promise.all(calls.map((callId) => store.findByCall(conversationId, callId)))).flat()
+    const called = blocks.flatMap((block) => (block.type === 'react.tool.call' ? [readToolCall(block)?.tool_id ?? ''] : []))
+    return called.length > 0 && called.every(hasTool)
   }
 
   /** Whether an event with this id was recorded before. */

@@ -48,10 +48,10 @@ interface ConversationSession {
   /** Stops the running turn. Resolves to false when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  /** Approves or refuses a call that waits. */
-  decide(callId: string, decision: DecisionBody): Promise<RecordedView['status']>
+  /** Approves or refuses a call that waits. `of` is the conversation of the call, if it is one of a sub-agent. */
+  decide(callId: string, decision: DecisionBody, of?: string): Promise<RecordedView['status']>
   /** Delivers the late result of a call. */
-  complete(callId: string, completion: CompletionBody): Promise<RecordedView['status']>
+  complete(callId: string, completion: CompletionBody, of?: string): Promise<RecordedView['status']>
   /** Rejects when a turn of the local agent fails with an error that no event reports. In all other cases it never settles. */
   readonly broken: Promise<never>
 }
@@ -126,8 +126,8 @@ function localConversation(agent: Agent, id: string, broken: Promise<never>): Co
     steer: async (text) => (await agent.steer(id, text)) !== false,
     stop: () => agent.stop(id),
     follow: (after, signal) => agent.follow(id, { after, signal }),
-    decide: (callId, decision) => agent.decide(id, callId, decision as Decision), // the types of the API have the same fields
-    complete: (callId, completion) => agent.complete(id, callId, completion as Completion),
+    decide: (callId, decision, of = id) => agent.decide(of, callId, decision as Decision), // the types of the API have the same fields
+    complete: (callId, completion, of = id) => agent.complete(of, callId, completion as Completion),
     broken,
   }
 }
@@ -145,8 +145,8 @@ async function remoteConversation(client: Client, wanted: string | undefined): P
     steer: async (text) => (await client.send(id, text, { mode: 'steer' })).status === 'steer_accepted',
     stop: async () => (await client.stop(id)).stopped,
     follow: (after, signal) => client.follow(id, { after, signal }),
-    decide: async (callId, decision) => (await client.decide(id, callId, decision)).status,
-    complete: async (callId, completion) => (await client.complete(id, callId, completion)).status,
+    decide: async (callId, decision, of = id) => (await client.decide(of, callId, decision)).status,
+    complete: async (callId, completion, of = id) => (await client.complete(of, callId, completion)).status,
     broken: new Promise(() => {}),
   }
 }

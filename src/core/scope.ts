@@ -71,5 +71,11 @@ export const childPrefix = (parent: string): string => childKey(parent, '')
 /** Whether a call of another conversation has opened this one. */
 export const isChildKey = (key: string): boolean => key.includes(childMark)
 
+/** The conversation whose call has opened this one. Undefined when no call has. */
+export function callerKey(key: string): string | undefined {
+  const end = key.lastIndexOf(childMark)
+  return end === -1 ? undefined : key.slice(0, end)
+}
+
 /** How many conversations are above this one: 0 if no call has opened it. */
 export const depthOf = (key: string): number => key.split(childMark).length - 1

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { Agent } from '../agent/agent.ts'
 import { ConversationId } from '../core/api/conversation.ts'
 import { Failure } from '../core/failure.ts'
-import { conversationKey } from '../core/scope.ts'
+import { childMark, conversationKey } from '../core/scope.ts'
 import type { Caller } from './auth/authenticate.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -44,5 +44,14 @@ export const createRoutes = (): App =>
 export function conversationKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
   if (!ConversationId.safeParse(name).success) throw new Failure('conversation.missing', 'there is no such conversation')
+  return conversationKey(c.get('caller').scope, name)
+}
+
+/** As `conversationKeyOf`, and also for the conversations of sub-agents. No message can be sent to them, but people decide about their calls. */
+export function conversationOrChildKeyOf(c: Context<Env>): string {
+  const name = c.req.param('id') ?? ''
+  const parts = name.split(childMark)
+  if (!parts.every((part) => ConversationId.safeParse(part).success))
+    throw new Failure('conversation.missing', 'there is no such conversation')
   return conversationKey(c.get('caller').scope, name)
 }

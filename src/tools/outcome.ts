@@ -11,6 +11,7 @@ import {
   resultMetadataBlock,
   toolResultBlock,
 } from '../core/block/index.ts'
+import type { ChildRecord } from '../core/cost/child-calls.ts'
 import { cutAt } from '../core/cut.ts'
 import { isObject, type Json, maximumJsonDepth } from '../core/json.ts'
 import { sourcesPath as sourcesPathOf } from '../core/path/build.ts'
@@ -18,7 +19,7 @@ import { rowSids } from '../core/render/blocks/tool-result.ts'
 import { scrubBase64 } from '../core/render/text.ts'
 import { redact } from '../core/secrets.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
-import type { ExecReport, Outcome, ToolError } from './tool.ts'
+import type { ExecReport, LateResult, Outcome, ToolError } from './tool.ts'
 
 /**
  * What the function `run` of a tool may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any value that can be written as
@@ -73,6 +74,16 @@ export function failed(code: string, message: string, more: OutcomeParts & Pick<
   const { details, ...rest } = more
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
+
+/** The outcome with the record of a sub-agent that did the work of the call. */
+export const withRecord = (outcome: Outcome, child: ChildRecord): Outcome => createOutcome({ ...outcome, child })
+
+/** The outcome of a call that waits for a sub-agent. The call is run again at `expiresAt`, or when something has arrived for the sub-agent. */
+export const childWaits = (child: string, { note, expiresAt }: LateResult): Outcome =>
+  createOutcome({
+    ok: true,
+    later: { child, ...(note !== undefined && { note: cutAt(note, MAX_NOTE_CHARS) }), ...(expiresAt !== undefined && { expiresAt }) },
+  })
 
 /** The outcome with these notices before its own. */
 export const withNotices = (outcome: Outcome, notices: readonly Notice[]): Outcome =>

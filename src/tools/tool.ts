@@ -68,6 +68,11 @@ export interface Tool {
    * `idempotencyKey` is the one that `run` got. See `LookUp`.
    */
   lookUp?(idempotencyKey: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): LookUp | Promise<LookUp>
+  /**
+   * Ends the work of a call whose result is not awaited any more, because the user has sent new instructions. Returns the outcome of the
+   * call, if there is one. May be called again for the same call.
+   */
+  withdraw?(idempotencyKey: string, signal: AbortSignal): Promise<Outcome | undefined>
   /** Runs the tool. A tool that need not wait can return the outcome without a promise. */
   run(params: Readonly<Record<string, unknown>>, call: Call): Outcome | Promise<Outcome>
 }
@@ -189,6 +194,8 @@ export interface LateResult {
   readonly note?: string
   /** The time after which the result is not awaited any more. The call then fails. */
   readonly expiresAt?: string
+  /** The conversation of a sub-agent that waits. The call is run again when something has arrived for it, and at `expiresAt`. */
+  readonly child?: string
 }
 
 /** What an exec tool reports about the run of a program. */

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../core/failure.ts'
+import { isChildKey } from '../../core/scope.ts'
 import { isKnownEvent } from '../../core/timeline/timeline.ts'
 import type { ConversationInfo, OfferOutcome, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing } from '../deletion.ts'
 import { MAX_TIMER_MS } from '../settings.ts'
+import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
 import { isBusy, isLost } from './claim.ts'
 import type { RunningConversation } from './context.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
@@ -56,9 +58,12 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     }
   }
 
-  /** Resumes a turn that waits for a model provider, if this process still runs at that time. Other waits end when something arrives. */
+  /**
+   * Resumes a turn that waits for a model provider, if this process still runs at that time. So it does for a turn that waits for a sub-agent,
+   * because the sub-agent may wait for a provider. Other waits end when something arrives.
+   */
   function resumeWhenDue({ conversationId, waits, dueAt }: ConversationInfo): void {
-    if (dueAt === null || !waits.some(({ kind }) => kind === 'provider')) return
+    if (dueAt === null || !waits.some(({ kind }) => kind === 'provider' || kind === 'child')) return
     const due = Math.max(0, Date.parse(dueAt) - Date.parse(agent.clock.now()))
     const resume = async () => {
       await sleep(Math.min(due, MAX_TIMER_MS), undefined, { ref: false, signal: closed.signal })
@@ -67,6 +72,16 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     resume().catch((error: unknown) => {
       if (!closed.signal.aborted) onProblem({ where: 'recover', error })
     })
+  }
+
+  async function resumeReleased(conversationId: string): Promise<void> {
+    const head = await store.head(conversationId)
+    if (!head) return
+    if (head.offers > 0) void takeOverWhenFree(conversationId)
+    else resumeWhenDue(head)
+    const { openTurn } = head
+    if (openTurn === null && isChildKey(conversationId) && (await isAwaited(store, conversationId)))
+      await wakeCallers(store, conversationId, agent.clock.now())
   }
 
   async function tryToStart(conversationId: string): Promise<void> {
@@ -124,19 +139,13 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
 
     /**
      * Called when this process has released the claim of a conversation. Continues the conversation if an offer came too late for it, and
-     * later if its turn waits for a model provider.
+     * later if its turn waits for a model provider. If the turn of a sub-agent has ended although its caller waits, the caller is woken.
      */
     resumeIfOffered(conversationId: string): void {
       if (closed.signal.aborted) return
-      store.head(conversationId).then(
-        (head) => {
-          if (head && head.offers > 0) void takeOverWhenFree(conversationId)
-          else if (head) resumeWhenDue(head)
-        },
-        (error: unknown) => {
-          if (!closed.signal.aborted && !isClosedStore(error)) onProblem({ where: 'offers', error })
-        },
-      )
+      resumeReleased(conversationId).catch((error: unknown) => {
+        if (!closed.signal.aborted && !isClosedStore(error)) onProblem({ where: 'offers', error })
+      })
     },
 
     /** Continues a conversation that has offers, unless another process runs it. */

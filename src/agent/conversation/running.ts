@@ -1,5 +1,6 @@
 import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
+import { isChildKey } from '../../core/scope.ts'
 import type { Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isLost, runsElsewhere } from './claim.ts'
@@ -107,7 +108,9 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
 
   function onOffered(conversationId: string): void {
     const starting = active.get(conversationId)
-    if (!starting && continuesOffered && !excluded.has(conversationId)) elsewhere.continueIfFree(conversationId)
+    // a sub-agent is continued by the call that has asked it, and this call was offered an event, too
+    if (!starting && continuesOffered && !isChildKey(conversationId) && !excluded.has(conversationId))
+      elsewhere.continueIfFree(conversationId)
     starting?.then((running) => running && takeOffers(running)).catch(() => {}) // the caller that started the conversation gets the error
   }
 

@@ -2,7 +2,7 @@ import type { Timeline } from '../../core/timeline/timeline.ts'
 import { type Invocation, invoke } from '../../tools/invoke.ts'
 import { succeeded } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
-import type { LookUp, Tool } from '../../tools/tool.ts'
+import type { LookUp, Outcome, Tool } from '../../tools/tool.ts'
 import type { Progress } from '../turn/round.ts'
 import { type CheckedCall, callOf } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -12,8 +12,33 @@ import type { Turn } from '../turn/turn.ts'
  * meanwhile, the invocation is returned, which says that it was stopped.
  */
 export async function lookUpCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<LookUp | Invocation> {
+  const { tool } = call
+  return ask(turn, progress, call, seen, 'lookUp', (key, params, signal) => tool.lookUp?.(key, params, signal))
+}
+
+/**
+ * Ends the work of a call whose result is not awaited any more. Returns what the tool says about the call. Undefined when the tool can not
+ * end its work, or says nothing.
+ */
+export async function withdrawCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Outcome | undefined> {
+  const { tool } = call
+  if (!tool.withdraw) return undefined
+  const found = await ask(turn, progress, call, seen, 'withdraw', (key, _params, signal) => tool.withdraw?.(key, signal))
+  return typeof found === 'object' && 'ok' in found ? found : undefined
+}
+
+type Question = (key: string, params: Parameters<Tool['run']>[0], signal: AbortSignal) => Promise<LookUp | undefined> | LookUp | undefined
+
+/** Calls a function of the tool, with a limit of time. */
+async function ask(
+  turn: Turn,
+  progress: Progress,
+  { tool, params, ...call }: CheckedCall,
+  seen: Timeline,
+  name: 'lookUp' | 'withdraw',
+  question: Question,
+): Promise<LookUp | Invocation> {
   const { agent, conversation } = turn
-  const { tool, params } = call
   let found: LookUp | undefined
   const asking: Tool = {
     ...tool,
@@ -21,16 +46,16 @@ export async function lookUpCall(turn: Turn, progress: Progress, call: CheckedCa
     timeoutMs: agent.settings.lookUpTimeoutMs,
     async run(given, { idempotencyKey, signal }) {
       try {
-        found = await tool.lookUp?.(idempotencyKey, given, signal)
+        found = await question(idempotencyKey, given, signal)
       } catch (error) {
-        agent.onProblem({ where: `lookUp of ${tool.id}`, error })
+        agent.onProblem({ where: `${name} of ${tool.id}`, error })
       }
       return typeof found === 'object' ? found : succeeded({})
     },
   }
   const prepared = hasReference(params) ? withBoundReferences(asking) : asking
   // A steer does not stop the question, because the model needs the answer before it goes on.
-  const context = callOf(turn, progress, call, seen, conversation.signal)
+  const context = callOf(turn, progress, { tool, params, ...call }, seen, conversation.signal)
   const invocation = await invoke(prepared, params, context, agent.settings)
   if (invocation.stopped) return invocation
   if (invocation.abandoned || found === undefined) return 'unknown'

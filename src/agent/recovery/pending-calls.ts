@@ -15,7 +15,7 @@ import { type PendingCall, runnableCall, settleCalls } from '../turn/several-cal
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type CallDecided, decisionId, openWaits, readDecisionEvent } from '../waits/wait-events.ts'
-import { lookUpCall } from './look-up.ts'
+import { lookUpCall, withdrawCall } from './look-up.ts'
 import { editedNotice, endWait } from './waiting-calls.ts'
 
 /** The calls of the last round that have no result, in order. */
@@ -70,7 +70,9 @@ async function pendingCall(
   const origin: BlockOrigin = { turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const written = parseRecordedCall(agent, changes, origin)
   const finished = changes.find((change): change is CallFinished => change.type === 'call.finished' && change.call_id === origin.callId)
-  const end = finished ? undefined : await endWait(turn, { origin, toolId, runnable: written !== undefined })
+  const seen = timelineAtDecision(conversation.ledger.timeline, origin)
+  const withdraw = async () => (written ? withdrawCall(turn, progress, written, seen) : undefined)
+  const end = finished ? undefined : await endWait(turn, { origin, toolId, runnable: written !== undefined, withdraw })
   const decision = end?.kind === 'approved' ? end.decision : decisionIn(changes, origin.callId)
   const checked = written && decision?.params ? { ...written, params: decision.params } : written
   const notices = decision?.params ? [editedNotice(toolId, decision)] : []
@@ -86,9 +88,8 @@ async function pendingCall(
   if (end?.kind === 'outcome') return known(end.outcome)
   if (end?.kind === 'waits') return { origin, toolId, parallel: true, settle: () => 'waits' }
   if (!checked) return known(started ? unknownOutcome(toolId) : notStarted(toolId))
-  const seen = timelineAtDecision(conversation.ledger.timeline, origin)
   const runnable = runnableCall(turn, checked, seen, notices)
-  if (!started || end?.kind === 'approved') return runnable
+  if (!started || end?.kind === 'approved' || end?.kind === 'again') return runnable
   const attempts = 1 + changes.filter((change) => change.type === 'call.repeated' && change.call_id === origin.callId).length
 
   const noted = (invocation: Invocation): Invocation => ({ ...invocation, outcome: withNotices(invocation.outcome, notices) })
@@ -106,7 +107,7 @@ async function pendingCall(
     // A steer or the time limit would abort the tool before it starts. The result would then not tell the model that the tool may have run
     // before.
     const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
-    return mayRepeat ? run(before, entered) : noted(invocationOf(unknownOutcome(toolId)))
+    return mayRepeat ? run(before, entered) : noted(invocationOf((await withdraw()) ?? unknownOutcome(toolId)))
   }
   return { ...runnable, settle }
 }

@@ -1,10 +1,12 @@
 import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
+import { isChildKey } from '../../core/scope.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type ConversationStore, LEASE_MS, type Owner } from '../../ports/store.ts'
 import { isBusy, isSuperseded } from '../conversation/claim.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/result.ts'
+import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
 
 /** The result of `recover`. */
 export interface Recovery {
@@ -47,7 +49,7 @@ export async function recoverAll(
   await finishDeletions().catch((error: unknown) => failures.push(error))
   const unfinished: string[] = []
   // All conversations are listed before the first is resumed, because a resumed conversation moves to the start of the list.
-  for await (const conversationId of listUnfinished(store)) unfinished.push(conversationId)
+  for await (const conversationId of listUnfinished(store, clock)) unfinished.push(conversationId)
   const results: TurnResult[] = []
   const skipped: SkippedConversation[] = []
   const resumeNext = async (): Promise<void> => {
@@ -84,13 +86,19 @@ function skippedConversation(conversationId: string, error: unknown, clock: Cloc
 
 /**
  * Yields the conversations with an open turn or a waiting followup, including those that are running now. The conversation of a sub-agent is
- * left out: the call that opened it is repeated, and its own agent resumes it then.
+ * left out: the call that opened it is repeated, and its own agent resumes it then. If the call waits, its conversation is woken: the process
+ * that stored something for the sub-agent may have died before it did so.
  */
-async function* listUnfinished(store: ConversationStore): AsyncGenerator<string> {
+async function* listUnfinished(store: ConversationStore, clock: Clock): AsyncGenerator<string> {
+  const found = new Set<string>()
   let cursor: string | undefined
   do {
-    const page = await store.list({ open: true, top: true, limit: 100, ...(cursor !== undefined && { cursor }) })
-    for (const { conversationId } of page.conversations) yield conversationId
+    const page = await store.list({ open: true, limit: 100, ...(cursor !== undefined && { cursor }) })
+    for (const { conversationId } of page.conversations) {
+      if (!isChildKey(conversationId)) found.add(conversationId)
+      else if (await isAwaited(store, conversationId)) found.add(await wakeCallers(store, conversationId, clock.now()))
+    }
     cursor = page.next
   } while (cursor !== undefined)
+  yield* found
 }

@@ -1,10 +1,11 @@
 import type { BlockOrigin, Notice } from '../../core/block/index.ts'
 import type { Change, InboxEvent, Wait } from '../../core/timeline/change.ts'
-import { failed, succeeded } from '../../tools/outcome.ts'
+import { failed, succeeded, withRecord } from '../../tools/outcome.ts'
 import { restoreOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
 import { finishedChange } from '../turn/several-calls.ts'
 import type { Turn } from '../turn/turn.ts'
+import { wakes } from '../waits/child-waits.ts'
 import {
   type CallDecided,
   completionId,
@@ -21,12 +22,17 @@ export type WaitEnd =
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
   | { readonly kind: 'waits' }
   | { readonly kind: 'approved'; readonly decision: CallDecided }
+  /** Something has happened to the sub-agent for which the call waits. The tool runs again, and asks it. */
+  | { readonly kind: 'again' }
 
-/** A call that waits. `runnable` is false when its tool or its parameters are not known any more. */
+/** A call that waits. */
 interface WaitingCall {
   readonly origin: BlockOrigin
   readonly toolId: string
+  /** False when its tool or its parameters are not known any more. */
   readonly runnable: boolean
+  /** Ends the work of the tool, and returns what it has done. */
+  withdraw(): Promise<Outcome | undefined>
 }
 
 /**
@@ -34,8 +40,9 @@ interface WaitingCall {
  *
  *   a late result          is the outcome of the call, also if its wait is not in the journal
  *   a steer or a stop      withdraws the call
- *   the time is over       the call fails
+ *   the time is over       the call fails. A call that waits for a sub-agent is run again
  *   a decision in time     refuses the call, or lets its tool run
+ *   a sub-agent goes on    the call that has asked it is run again
  *   a followup             a call that waits for a late result gets an interim result, so that the turn can answer
  *
  * The end is committed before a tool runs, together with the outcome if there is one. So a crash can neither repeat nor lose a decision.
@@ -49,14 +56,19 @@ export async function endWait(turn: Turn, call: WaitingCall): Promise<WaitEnd | 
 
   const completed = find(completionId(callId))
   const late = readCompletionEvent(completed)
-  if (late) return finish(turn, call, wait, await lateOutcome(turn, late), completed)
+  if (late) {
+    const done = wait?.kind === 'child' ? await call.withdraw() : undefined
+    return finish(turn, call, wait, withChild(await lateOutcome(turn, late), done), completed)
+  }
   if (!wait || wait.running) return undefined
-  if (conversation.inbox.hasSteer) return finish(turn, call, wait, withdrawn(call.toolId, wait))
+  if (conversation.inbox.hasSteer)
+    return finish(turn, call, wait, withChild(withdrawn(call.toolId, wait), wait.kind === 'child' ? await call.withdraw() : undefined))
+  if (wait.kind === 'child') return endChildWait(turn, call, wait)
   const decided = wait.kind === 'approval' ? find(decisionId(callId)) : undefined
   const decision = readDecisionEvent(decided)
   if (decision && !isExpired(wait, decision.ts)) {
     if (!decision.approved) return finish(turn, call, wait, refused(call.toolId, decision), decided)
-    if (!call.runnable) return finish(turn, call, wait, unavailable(call.toolId), decided)
+    if (!call.runnable) return finish(turn, call, wait, unavailable(call.toolId, wait), decided)
     await conversation.ledger.commit(endChanges(turn, wait, decided))
     return { kind: 'approved', decision }
   }
@@ -66,17 +78,37 @@ export async function endWait(turn: Turn, call: WaitingCall): Promise<WaitEnd | 
   return isAsked ? finish(turn, call, wait, interim(wait)) : { kind: 'waits' }
 }
 
+/** Ends the wait of a call for a sub-agent, if something has arrived for the sub-agent or if its own wait ends now. */
+async function endChildWait(turn: Turn, call: WaitingCall, wait: Wait): Promise<WaitEnd> {
+  const { agent, conversation } = turn
+  const woken = conversation.ledger.timeline.inbox.filter((event) => wakes(event, wait))
+  if (woken.length === 0 && !isExpired(wait, agent.clock.now())) return { kind: 'waits' }
+  if (!call.runnable) return finish(turn, call, wait, unavailable(call.toolId, wait), ...woken)
+  await conversation.ledger.commit(endChanges(turn, wait, ...woken))
+  return { kind: 'again' }
+}
+
+/** The outcome with the record of the sub-agent in another outcome. So what the sub-agent has cost is billed. */
+const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome => (done?.child ? withRecord(outcome, done.child) : outcome)
+
 /** Commits the outcome of a call together with the end of its wait. The blocks of the result follow in the order of the calls. */
-async function finish(turn: Turn, { origin }: WaitingCall, wait: Wait | undefined, outcome: Outcome, event?: InboxEvent): Promise<WaitEnd> {
+async function finish(
+  turn: Turn,
+  { origin }: WaitingCall,
+  wait: Wait | undefined,
+  outcome: Outcome,
+  ...events: readonly (InboxEvent | undefined)[]
+): Promise<WaitEnd> {
   const finished = await finishedChange(turn, origin, outcome)
-  await turn.conversation.ledger.commit([...endChanges(turn, wait, event), finished])
+  await turn.conversation.ledger.commit([...endChanges(turn, wait, ...events), finished])
   return { kind: 'outcome', outcome }
 }
 
-function endChanges({ turnId, agent }: Turn, wait: Wait | undefined, event: InboxEvent | undefined): readonly Change[] {
+function endChanges({ turnId, agent }: Turn, wait: Wait | undefined, ...events: readonly (InboxEvent | undefined)[]): readonly Change[] {
   const ts = agent.clock.now()
+  const ids = events.flatMap((event) => event?.event_id ?? [])
   return [
-    ...(event ? [{ type: 'event.folded' as const, ts, event_ids: [event.event_id], turn_id: turnId }] : []),
+    ...(ids.length > 0 ? [{ type: 'event.folded' as const, ts, event_ids: ids, turn_id: turnId }] : []),
     ...(wait ? [{ type: 'turn.resumed' as const, turn_id: turnId, ts, wait_ids: [wait.wait_id] }] : []),
   ]
 }
@@ -101,18 +133,19 @@ const expired = (toolId: string, { kind, expires_at }: Wait): Outcome =>
     ? failed('approval_expired', `Nobody approved this call of ${toolId} until ${expires_at}. It was not run.`)
     : failed('result_expired', `The result of ${toolId} did not arrive until ${expires_at}. Whether the call had its effect is not known.`)
 
-const withdrawn = (toolId: string, { kind }: Wait): Outcome =>
-  kind === 'approval'
-    ? failed('call_withdrawn', `The user sent new instructions before the call of ${toolId} was approved. It was not run.`)
-    : failed(
-        'call_withdrawn',
-        `The user sent new instructions, so the result of ${toolId} is no longer awaited. It may still arrive as an event.`,
-      )
+function withdrawn(toolId: string, { kind }: Wait): Outcome {
+  const why = {
+    approval: `The user sent new instructions before the call of ${toolId} was approved. It was not run.`,
+    child: `The user sent new instructions, so the sub-agent of ${toolId} was stopped. What it did before stays done.`,
+    later: `The user sent new instructions, so the result of ${toolId} is no longer awaited. It may still arrive as an event.`,
+  }
+  return failed('call_withdrawn', kind === 'approval' || kind === 'child' ? why[kind] : why.later)
+}
 
-const unavailable = (toolId: string): Outcome =>
+const unavailable = (toolId: string, { kind }: Wait): Outcome =>
   failed(
     'tool_unavailable',
-    `The call of ${toolId} was approved, but the tool does not exist any more or does not accept the parameters. It was not run.`,
+    `The call of ${toolId} ${kind === 'child' ? 'could go on' : 'was approved'}, but the tool does not exist any more or does not accept the parameters. It was not run.`,
   )
 
 const interim = ({ question }: Wait): Outcome =>

@@ -50,17 +50,18 @@ export const deniedOutcome = (toolId: string): Outcome =>
     `The rules of this agent do not allow this call of ${toolId}. It was not run. Do not try it again; find another way.`,
   )
 
-/** The wait of a call whose tool has returned `later(…)`. The result arrives by `agent.complete`. */
+/** The wait of a call whose tool has returned `later(…)`. The result arrives by `agent.complete`, or from the sub-agent that the call asked. */
 export async function enterLateResult(
   turn: Turn,
   { callId }: BlockOrigin,
-  { note, expiresAt }: LateResult,
+  { note, expiresAt, child }: LateResult,
   active: boolean,
 ): Promise<void> {
   const { token_sha256: token } = waitOf(turn.conversation.ledger.timeline, { callId }) ?? {}
   const wait: Wait = {
-    wait_id: `complete-${callId}`,
-    kind: 'later',
+    ...(child === undefined
+      ? { wait_id: `complete-${callId}`, kind: 'later' as const }
+      : { wait_id: `child-${callId}`, kind: 'child' as const, child_id: child }),
     call_id: callId,
     ...(note !== undefined && { question: note }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),

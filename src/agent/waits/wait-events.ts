@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../core/json.ts'
 import type { InboxEvent, StoredOutcome, Wait } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { interruptsTurn } from '../turn/incoming-events.ts'
+import { wakes } from './child-waits.ts'
 
 /*
  * The events that end a wait: the decision of a person about a call, and the late result of a call. Each has a fixed id, so the first one
@@ -58,6 +59,7 @@ export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: str
   const calls = new Set(waits.map(({ call_id }) => call_id))
   return inbox.some((event) => {
     if (event.kind === 'followup') return waits.every(({ kind }) => kind === 'later')
+    if (event.kind === 'decision' && waits.some((wait) => wakes(event, wait))) return true
     if (event.kind === 'decision' || event.kind === 'completion') return calls.has(callOf(event))
     return interruptsTurn(event, turnId)
   })

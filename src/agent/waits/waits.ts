@@ -3,6 +3,7 @@ import type { Timeline } from '../../core/timeline/timeline.ts'
 import { callsWithoutResult, settlePendingCalls } from '../recovery/pending-calls.ts'
 import type { Progress, RoundResult } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
+import { wakes } from './child-waits.ts'
 import { callOf, canGoOn, openWaits } from './wait-events.ts'
 
 /**
@@ -44,4 +45,4 @@ async function park({ turnId, agent, conversation }: Turn): Promise<boolean> {
 
 /** Decisions about calls that do not wait for one. They are removed from the inbox, because they can have no effect. */
 const unusableEvents = ({ inbox }: Timeline, waits: readonly Wait[]): readonly InboxEvent[] =>
-  inbox.filter((event) => event.kind === 'decision' && !waits.some(({ call_id }) => call_id === callOf(event)))
+  inbox.filter((event) => event.kind === 'decision' && !waits.some((wait) => wait.call_id === callOf(event) || wakes(event, wait)))

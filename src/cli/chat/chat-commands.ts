@@ -103,11 +103,16 @@ export async function interrupt(chat: Chat): Promise<void> {
   chat.screen.printLine(chat.style.dim(stopping ? 'stopping the turn; press Ctrl-C again to leave' : 'press Ctrl-C again to leave'))
 }
 
-/** Decides about the oldest call that waits for an approval. */
+/** Decides about the oldest call that waits for an approval. It may be a call of a sub-agent. */
 async function decide({ session, screen, waits }: Chat, decision: DecisionBody): Promise<void> {
-  const callId = waits.find(({ kind }) => kind === 'approval')?.call_id
+  const { id } = session.conversation
+  const isForPerson = ({ kind }: { readonly kind: string }) => kind === 'approval'
+  const own = waits.find(isForPerson)
+  const ofChild = own || waits.length === 0 ? undefined : (await session.conversations.waiting(id)).find(isForPerson)
+  const callId = own?.call_id ?? ofChild?.call_id
   if (callId === undefined) return screen.printLine('no call waits for you')
-  if ((await session.conversation.decide(callId, decision)) === 'known') screen.printLine('somebody has decided about this call already')
+  if ((await session.conversation.decide(callId, decision, ofChild?.conversation_id)) === 'known')
+    screen.printLine('somebody has decided about this call already')
 }
 
 async function submitMessage(chat: Chat, text: string): Promise<void> {

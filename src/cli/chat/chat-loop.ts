@@ -87,7 +87,7 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
     if (change.type === 'turn.resumed') chat.waits = waitsAfter(chat.waits, change)
     if (change.type === 'turn.closed') chat.waits = []
     if (!pausesTurn(change)) continue
-    if (chat.waits.some(({ kind }) => kind === 'approval'))
+    if (chat.waits.some(({ kind }) => kind === 'approval' || kind === 'child'))
       chat.screen.printLine(chat.style.dim('/approve lets it run, /refuse <reason> does not'))
     Object.assign(chat, { running: false, interrupted: false })
     onIdle()

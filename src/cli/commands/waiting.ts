@@ -47,7 +47,7 @@ export function approveCommand(context: CommandContext, exit: (code: number) => 
         ...(options.note !== undefined && { note: options.note }),
         ...editedParams(command, options.params),
       }
-      exit(await settle(context, conversation, call, (session, id) => session.conversation.decide(id, decision)))
+      exit(await settle(context, conversation, call, (session, id, of) => session.conversation.decide(id, decision, of)))
     })
   return withExamples(command, [
     ['daybook approve c_1a2b3c', ''],
@@ -71,7 +71,7 @@ export function refuseCommand(context: CommandContext, exit: (code: number) => v
     .option('--note <text>', 'the reason; the model reads it')
     .action(async (conversation: string, call: string | undefined, { note }: { note?: string }) => {
       const decision = { approved: false, ...(note !== undefined && { note }) }
-      exit(await settle(context, conversation, call, (session, id) => session.conversation.decide(id, decision)))
+      exit(await settle(context, conversation, call, (session, id, of) => session.conversation.decide(id, decision, of)))
     })
   return withExamples(command, [['daybook refuse c_1a2b3c --note "Ask me on Monday."', '']])
 }
@@ -88,7 +88,7 @@ export function completeCommand(context: CommandContext, exit: (code: number) =>
       const output = (parseJson(result) ?? result) as Extract<CompletionBody, { ok: true }>['output'] // a text, or it was parsed from JSON
       const completion: CompletionBody =
         failed === undefined ? { ok: true, output } : { ok: false, error: { code: failed, message: result } }
-      exit(await settle(context, conversation, call, (session, id) => session.conversation.complete(id, completion)))
+      exit(await settle(context, conversation, call, (session, id, of) => session.conversation.complete(id, completion, of)))
     })
   return withExamples(command, [[`daybook complete c_1a2b3c '{"pages":12}'`, '']])
 }
@@ -98,16 +98,18 @@ async function settle(
   context: CommandContext,
   conversation: string,
   given: string | undefined,
-  act: (session: Session, callId: string) => Promise<RecordedView['status']>,
+  act: (session: Session, callId: string, of: string | undefined) => Promise<RecordedView['status']>,
 ): Promise<number> {
   const { terminal } = context
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
   const session = await openSession(await context.settingsWithAgent(), { conversation, onProblem })
   const abort = new AbortController()
   try {
-    const callId = given ?? onlyCall(await session.conversations.waiting(conversation))
+    const waits = await session.conversations.waiting(conversation)
+    const callId = given ?? onlyCall(waits)
+    const of = waits.find(({ call_id }) => call_id === callId)?.conversation_id // a call of a sub-agent is in its own conversation
     const events = session.conversation.follow(await session.conversation.lastSeq(), abort.signal)
-    const status = await act(session, callId)
+    const status = await act(session, callId, of)
     if (status === 'known') {
       printLine(terminal, `call ${callId} was settled before: nothing has changed`)
       return 0
@@ -133,7 +135,7 @@ async function settle(
 export const WAITING_EXIT_CODE = 3
 
 function onlyCall(waits: readonly WaitView[]): string {
-  const calls = waits.flatMap(({ call_id }) => call_id ?? [])
+  const calls = waits.flatMap(({ kind, call_id }) => (kind === 'child' ? [] : (call_id ?? []))) // for a child, its own call waits
   const [only] = calls
   if (only === undefined) throw new RangeError('no call waits in this conversation; daybook waiting lists all calls that wait')
   if (calls.length > 1) throw new RangeError(`several calls wait: name one of ${calls.join(', ')}`)

@@ -12,6 +12,8 @@ export const WaitView = z.object({
   question: z.string().optional(),
   expires_at: z.string().optional(),
   approver: z.literal('operator').optional(),
+  /** The conversation of the sub-agent that waits, for the kind `child`. */
+  child_id: z.string().optional(),
 })
 export type WaitView = z.infer<typeof WaitView>
 

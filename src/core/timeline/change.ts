@@ -110,6 +110,8 @@ export interface Wait {
   readonly expires_at?: string
   /** Set when only an operator may decide. */
   readonly approver?: 'operator'
+  /** The conversation of the sub-agent that waits. Set for the kind `child`. */
+  readonly child_id?: string
   /** The SHA-256 of the token with which the result of the call may be delivered once. The token itself is not stored. */
   readonly token_sha256?: string
   /** Set while the tool of the call is still running. If the process dies, the call does not wait, and its outcome is unknown. */

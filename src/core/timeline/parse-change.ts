@@ -91,6 +91,7 @@ const wait = object({
   question: optional(text),
   expires_at: optional(text),
   approver: optional(only('operator')),
+  child_id: optional(text),
   token_sha256: optional(text),
   running: optional(only(true)),
 })

@@ -1,5 +1,6 @@
 import type { EntryEvent, TurnEvent } from '../event.ts'
 import type { ServiceError } from '../model-event.ts'
+import { parseConversationKey } from '../scope.ts'
 import { type Change, isMessage, type ResponseReceived, type Wait } from '../timeline/change.ts'
 import { blocksForUser, type UserView } from './user-blocks.ts'
 
@@ -76,7 +77,7 @@ export function changeForUser(change: Change, view: UserView): Change {
 }
 
 /** A wait without the hash of its token. */
-function waitForUser({ wait_id, kind, call_id, question, expires_at, approver }: Wait): Wait {
+function waitForUser({ wait_id, kind, call_id, question, expires_at, approver, child_id }: Wait): Wait {
   return {
     wait_id,
     kind,
@@ -84,6 +85,7 @@ function waitForUser({ wait_id, kind, call_id, question, expires_at, approver }:
     ...(question !== undefined && { question }),
     ...(expires_at !== undefined && { expires_at }),
     ...(approver !== undefined && { approver }),
+    ...(child_id !== undefined && { child_id: parseConversationKey(child_id).name }),
   }
 }
 

@@ -3,8 +3,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { bearer, tokenOf } from '../../../test/support/hostile/fixture.ts'
 import { answered, closeServers, openServer, viewWhen } from '../../../test/support/server-fixture.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createSystemClock } from '../../adapters/clock/system.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { createAgentFrom } from '../../agent/agent.ts'
+import { agentTool } from '../../agent/agent-tool.ts'
 import { createClient } from '../../client/client.ts'
-import { reply } from '../../testing/scripted-model.ts'
+import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { defineTool } from '../../tools/define.ts'
 import { later } from '../../tools/outcome.ts'
 import type { Tool } from '../../tools/tool.ts'
@@ -57,6 +62,32 @@ describe('the routes for turns that wait', () => {
     expect(await client.complete('c1', callId, { ok: true, output: { pages: 12 } })).toEqual({ status: 'recorded' })
     expect((await viewWhen(client, 'c1', answered)).turns).toMatchObject([{ answers: [{ text: 'Printed.' }] }])
     await expect(client.complete('c1', callId, { ok: true })).resolves.toEqual({ status: 'known' })
+  })
+
+  it('list the waits of sub-agents, and a user decides about them', async () => {
+    const clock = createSystemClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const helper = createAgentFrom({ model: scriptedModel([send, reply.answer('Sent.')]), store, clock, tools: [mail()] })
+    const tools = [agentTool(helper, { description: 'Writes mails.', params: z.object({ task: z.string() }) })]
+    const replies = [reply.call('agents.ask', { task: 'Write to Ann.' }), reply.answer('Ann knows.')]
+    const { server } = await openServer({ replies, tools, store, clock, server: { auth: bearer } })
+    const client = createClient({ baseUrl: server.url, token: tokenOf({ sub: 'ann', tenant: 't', project: 'p' }) })
+    await client.conversations.create({ id: 'c1' })
+    await client.send('c1', 'Write to Ann.')
+    const childId = (await viewWhen(client, 'c1', parked)).turns[0]?.waits[0]?.child_id ?? ''
+    expect(childId).toMatch(/^c1~call_/)
+    const { waits } = await client.waiting({ conversationId: 'c1' })
+    expect(waits).toMatchObject([
+      { conversation_id: 'c1', kind: 'child', tool_id: 'agents.ask', child_id: childId },
+      { conversation_id: childId, kind: 'approval', tool_id: 'mail.send' },
+    ])
+    expect((await client.waiting()).waits).toHaveLength(2)
+    const stranger = createClient({ baseUrl: server.url, token: tokenOf({ sub: 'zoe', tenant: 't', project: 'p' }) })
+    const callId = waits[1]?.call_id ?? ''
+    await expect(stranger.decide(childId, callId, { approved: true })).rejects.toMatchObject({ status: 404 })
+    expect(await client.decide(childId, callId, { approved: true })).toEqual({ status: 'recorded' })
+    expect((await viewWhen(client, 'c1', answered)).turns).toMatchObject([{ answers: [{ text: 'Ann knows.' }], waits: [] }])
+    await helper.close()
   })
 
   it('answer with a clear problem for unknown conversations and calls, settled calls, and bodies of the wrong form', async () => {

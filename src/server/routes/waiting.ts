@@ -8,7 +8,7 @@ import { Failure } from '../../core/failure.ts'
 import { conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
 import { completionTokenHeader } from '../auth/completion-token.ts'
 import { blocksFor, requireOperator } from '../auth/viewer.ts'
-import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
+import { type App, conversationOrChildKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import { json, problems, withBody } from './openapi.ts'
 
 const params = z.object({ id: z.string() })
@@ -32,6 +32,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
       ...(wait.question !== undefined && { question: wait.question }),
       ...(wait.expires_at !== undefined && { expires_at: wait.expires_at }),
       ...(wait.approver && { approver: wait.approver }),
+      ...(wait.child_id !== undefined && { child_id: parseConversationKey(wait.child_id).name }),
     }
   }
 
@@ -66,7 +67,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
         responses: { 200: json(WaitList, 'the waits'), ...problems(401, 404) },
       }),
       async (c) => {
-        const { waits } = await agent.waiting({ conversationId: conversationKeyOf(c) })
+        const { waits } = await agent.waiting({ conversationId: conversationOrChildKeyOf(c) })
         return c.json({ waits: waits.map((wait) => viewOf(c, wait)) }, 200)
       },
     )
@@ -79,7 +80,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
         responses: { 202: json(RecordedView, 'the decision is stored'), ...problems(400, 401, 403, 404, 409, 410) },
       }),
       async (c) => {
-        const key = conversationKeyOf(c)
+        const key = conversationOrChildKeyOf(c)
         const { call } = c.req.valid('param')
         await checkApprover(c, key, call)
         const decision = { ...c.req.valid('json'), by: c.get('caller').scope.user } as Decision // the schema has the same fields
@@ -100,7 +101,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
         const token = c.req.header(completionTokenHeader)
         if (token === undefined) {
           requireOperator(c)
-          return c.json({ status: await agent.complete(conversationKeyOf(c), call, completion) }, 202)
+          return c.json({ status: await agent.complete(conversationOrChildKeyOf(c), call, completion) }, 202)
         }
         const key = conversationOfToken(token)
         if (key === undefined || parseConversationKey(key).name !== id) throw new Failure('call.refused', 'the token is for another call')

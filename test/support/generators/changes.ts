@@ -50,7 +50,14 @@ const row = fc.record(
 
 const waitId = fc.constantFrom('w1', 'w2', 'w3')
 const wait = fc.record(
-  { wait_id: waitId, kind: fc.constantFrom(...waitKinds), call_id: fc.constantFrom('c1', 'c2'), question: text, expires_at: at },
+  {
+    wait_id: waitId,
+    kind: fc.constantFrom(...waitKinds),
+    call_id: fc.constantFrom('c1', 'c2'),
+    question: text,
+    expires_at: at,
+    child_id: fc.constantFrom('c1~call_0', 'c1~call_1'),
+  },
   { requiredKeys: ['wait_id', 'kind'] },
 )
 
