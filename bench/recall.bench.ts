@@ -130,6 +130,10 @@ function plainBm25({ sessions }: RecallSample) {
       .sort((a, b) => b.score - a.score)
 }
 
+/** A word of letters for each number. */
+const wordOf = (number: number): string =>
+  [...number.toString(13)].map((digit) => 'ba ce di fo gu ha je ki lo mu na pe ri'.split(' ')[Number.parseInt(digit, 13)]).join('')
+
 /** Words whose frequencies fall as in natural texts. */
 function createVocabulary() {
   const cumulated: number[] = []
@@ -151,7 +155,7 @@ function createVocabulary() {
       if ((cumulated[middle] as number) < wanted) low = middle + 1
       else high = middle
     }
-    return `w${((low * 7_919) % 1_000_003).toString(36)}x`
+    return wordOf((low * 7_919) % 1_000_003)
   }
 }
 
@@ -177,6 +181,7 @@ async function benchSpeed(folder: string): Promise<void> {
     await store.release(claim)
   }
   const memory = memoryOf(store)
+  await memory.catchUp()
   for (const words of [4, 8]) {
     const times: number[] = []
     for (let n = 0; n < 200; n++) {
@@ -226,5 +231,19 @@ async function benchAppends(folder: string): Promise<void> {
     }
   }
   report('the commits of a turn of two rounds, with indexing', median(times.indexed) / median(times.plain), 1.1, 'without')
+  const started = performance.now()
+  const turns = 100
+  const claim = await store.claim('c3', me)
+  for (let n = 0; n < turns; n++)
+    await store.append(claim, [
+      opened(`t${n}`),
+      appended([completionBlock(`t${n}`, dateOf(n), { text: text(150) })], n + 1),
+      closed(`t${n}`),
+    ])
+  const appendedAt = performance.now()
+  await memoryOf(store).catchUp()
+  console.log(
+    `  indexing after the commits: ${((performance.now() - appendedAt) / turns).toFixed(2)} ms per turn, a commit takes ${((appendedAt - started) / turns).toFixed(2)} ms`,
+  )
   await store.close()
 }

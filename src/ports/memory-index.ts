@@ -2,8 +2,9 @@ import type { MemoryTarget } from '../core/recall/snippets.ts'
 import type { Scope } from '../core/scope.ts'
 
 /**
- * The index of everything that users and agents have said. A store that has one keeps it in step with its journals: a snippet can be found
- * as soon as its append has resolved, and never after its conversation was deleted.
+ * The index of everything that users and agents have said. It is computed from the journals, and may be behind them: a search first indexes
+ * the entries of its scope that are not in the index. So a snippet can be found as soon as its append has resolved, and never after its
+ * conversation was deleted.
  */
 export interface MemoryIndex {
   /** The snippets that match the question best, one per turn, best first. A question without terms finds nothing. */
@@ -11,8 +12,8 @@ export interface MemoryIndex {
   /** The first snippets of the turns that the filter selects, in the order of time. */
   list(filter: MemoryFilter & { readonly ordinal?: number; readonly order?: 'oldest' | 'newest' }): Promise<readonly MemoryMatch[]>
   /**
-   * Indexes entries that are not in the index, for example because an older version of Daybook wrote them. With `within`, only those of the
-   * conversations in it. Returns how many conversations it has indexed.
+   * Indexes the entries that are not in the index. With `within`, only those of the conversations in it. Returns how many conversations it
+   * has indexed.
    */
   catchUp(options?: { readonly within?: MemoryScope; readonly signal?: AbortSignal }): Promise<number>
 }
@@ -35,6 +36,8 @@ export interface MemoryFilter {
   /** The time of the search. Newer snippets count a little more. */
   readonly now: string
   readonly limit: number
+  /** Ends the indexing before the search. Then only what is in the index is searched. */
+  readonly signal?: AbortSignal
   /** The most matches of one conversation. */
   readonly perConversation?: number
 }

@@ -31,7 +31,7 @@ function contentOf(file: string): object {
       snippets: all(`SELECT id, block, part, seq, turn, role, ts, path, body FROM memory_snippets
                      JOIN conversations ON conversation = key ORDER BY id, block, part`),
       turns: all('SELECT id, turn, seq, uses FROM memory_turns JOIN conversations ON conversation = key ORDER BY id, turn'),
-      owners: all('SELECT folder, next, snippets, terms, conversations FROM memory_owners ORDER BY folder'),
+      owners: all('SELECT folder, snippets FROM memory_owners ORDER BY folder'),
       postings: all(`SELECT folder, term, sum(length(body)) AS bytes FROM memory_postings JOIN memory_owners ON owner = key
                      GROUP BY folder, term ORDER BY folder, term`),
       documents: all(
@@ -43,7 +43,7 @@ function contentOf(file: string): object {
   }
 }
 
-const tables = ['owners', 'conversations', 'snippets', 'documents', 'postings', 'turns']
+const tables = ['owners', 'snippets', 'documents', 'postings', 'turns']
 
 /** Empties the index, as if an older version of Daybook had written the conversations. */
 function emptyIndex(file: string): void {

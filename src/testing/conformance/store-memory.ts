@@ -190,6 +190,22 @@ export function describeMemory({ describe, it, expect }: TestRunner, create: Cre
       expect((await memory.search('granite', inConversation('acme/web/ann/c1', { limit: 5 }))).length).toBe(5)
     })
 
+    it('does not find what sub-agents said, except in their own conversations', async () => {
+      const { store } = await create()
+      const memory = memoryOf(store)
+      const ann = { tenant: 'acme', project: 'web', user: 'ann' }
+      const [parent, child] = ['acme/web/ann/c1', 'acme/web/ann/c1~call_0123456789ab']
+      await writeConversation(store, parent, turnsOf([['basalt of the user', 'ok']]))
+      const claim = await writeConversation(store, child, turnsOf([['basalt of the sub-agent', 'ok']]))
+      const found = async (within: MemoryFilter['within']) =>
+        (await memory.search('basalt', inConversation('', { within }))).map(({ text }) => text)
+      expect(await found({ user: ann })).toEqual(['basalt of the user'])
+      expect(await found({ conversationId: child })).toEqual(['basalt of the sub-agent'])
+      await store.release(claim)
+      await store.delete(child)
+      expect(await found({ conversationId: child })).toEqual([])
+    })
+
     it('accepts texts and ids of any kind', async () => {
       const { store } = await create()
       const memory = memoryOf(store)

@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3_600_000
 const [SHOWN, BEFORE] = [480, 120]
 /** In a search over all conversations of a user, one conversation has at most this many hits. */
 const HITS_PER_CONVERSATION = 2
-/** How long a search waits until older conversations are indexed. */
+/** How long a search waits until all conversations are indexed. */
 const CATCH_UP_MS = 2_000
 
 /** Searches the memory index of a store. Only conversations of the same tenant, project and user are searched. */
@@ -20,7 +20,6 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
     async search(query, { conversationId, scope, origin, signal }): Promise<MemoryFindings> {
       const within = query.scope === 'user' ? { user: scope } : { conversationId }
       const limit = AbortSignal.timeout(CATCH_UP_MS)
-      await index.catchUp({ within, signal: AbortSignal.any([signal, limit]) })
       const filter: MemoryFilter = {
         within,
         targets: query.targets,
@@ -30,6 +29,7 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
         except: { conversationId, turnId: origin.turnId },
         withLookups: query.withLookups === true,
         limit: query.topK,
+        signal: AbortSignal.any([signal, limit]),
         ...(query.scope === 'user' && { perConversation: HITS_PER_CONVERSATION }),
       }
       const matches = await findMatches(index, query, filter)

@@ -1,4 +1,4 @@
-import type { IndexedConversation, IndexReader, IndexWriter, Owner, PostingKey, StoredSnippet } from '../shared/recall/tables.ts'
+import { CHUNK, type IndexReader, type IndexWriter, type Owner, type PostingKey, type StoredSnippet } from '../shared/recall/tables.ts'
 
 interface TurnState {
   readonly turnId: string
@@ -9,9 +9,12 @@ interface TurnState {
 type Tables = IndexWriter & Omit<IndexReader, 'conversationKey' | 'conversationId'>
 
 /** The tables of the memory index, in maps. */
-export function createMemoryTables(): Tables & { snippetsOf(conversation: number): readonly StoredSnippet[] } {
+export function createMemoryTables(): Tables & {
+  snippetsOf(conversation: number): readonly StoredSnippet[]
+  /** Removes what is left of a conversation whose snippets were removed. */
+  forgetConversation(conversation: number): void
+} {
   const owners = new Map<string, Owner>()
-  const conversations = new Map<number, IndexedConversation>()
   /** By owner and number. */
   const snippets = new Map<string, StoredSnippet>()
   /** The snippets of each conversation by block and part, in the order in which they were added. */
@@ -26,7 +29,7 @@ export function createMemoryTables(): Tables & { snippetsOf(conversation: number
   return {
     findOwner: (folder) => owners.get(folder),
     createOwner(folder) {
-      const owner = { key: nextKey++, folder, next: 0, snippets: 0, terms: 0, conversations: 0 }
+      const owner = { key: nextKey++, folder, next: 0, snippets: 0 }
       owners.set(folder, owner)
       return owner
     },
@@ -34,13 +37,6 @@ export function createMemoryTables(): Tables & { snippetsOf(conversation: number
     removeOwner(key) {
       for (const place of documents.keys()) if (place.startsWith(`${key} `)) documents.delete(place)
       for (const [folder, owner] of owners) if (owner.key === key) owners.delete(folder)
-    },
-    conversation: (key) => conversations.get(key),
-    saveConversation: (state) => void conversations.set(state.conversation, state),
-    removeConversation(key) {
-      conversations.delete(key)
-      ofConversation.delete(key)
-      turns.delete(key)
     },
     insertSnippet(snippet) {
       const known = ofConversation.get(snippet.conversation) ?? new Map<string, StoredSnippet>()
@@ -54,10 +50,10 @@ export function createMemoryTables(): Tables & { snippetsOf(conversation: number
       snippets.delete(`${owner} ${number}`)
       ofConversation.get(conversation)?.delete(`${block} ${part}`)
     },
-    appendPosting: (key, posting) => append(postings, placeOf(key), posting),
+    appendPostings: (key, added) => append(postings, placeOf(key), added),
     readPostings: (key) => postings.get(placeOf(key)),
     writePostings: (key, body) => replace(postings, placeOf(key), body),
-    appendDocument: (owner, group, document) => append(documents, `${owner} ${group}`, document),
+    appendDocuments: (owner, group, added) => append(documents, `${owner} ${group}`, added),
     readDocuments: (owner, group) => documents.get(`${owner} ${group}`),
     writeDocuments: (owner, group, body) => replace(documents, `${owner} ${group}`, body),
     noteTurn(conversation, _seq, { turnId, searched, worked }) {
@@ -67,14 +63,22 @@ export function createMemoryTables(): Tables & { snippetsOf(conversation: number
       known.set(turnId, { turnId, searched: state.searched || searched, worked: state.worked || worked })
     },
 
-    postings: (key) => postings.get(placeOf(key)),
-    documents: (owner, group) => documents.get(`${owner} ${group}`),
-    snippet: (owner, number) => snippets.get(`${owner} ${number}`),
-    neighbours(snippet) {
-      const list = listOf(snippet.conversation)
-      const at = list.findIndex(({ number }) => number === snippet.number)
-      return [list[at - 1], list[at + 1]].filter((neighbour) => neighbour !== undefined)
+    postings({ key: owner, next }, term) {
+      const chunks = Array.from({ length: Math.ceil(next / CHUNK) }, (_, chunk) => chunk)
+      return chunks.flatMap((chunk) => {
+        const body = postings.get(placeOf({ owner, term, chunk }))
+        return body ? [{ chunk, body }] : []
+      })
     },
+    documents(owner, from) {
+      const rows = []
+      for (let group = from; ; group++) {
+        const body = documents.get(`${owner} ${group}`)
+        if (!body) return rows
+        rows.push({ group, body })
+      }
+    },
+    snippet: (owner, number) => snippets.get(`${owner} ${number}`),
     isLookup(conversation, turnId) {
       const state = turns.get(conversation)?.get(turnId)
       return state?.searched === true && !state.worked
@@ -84,12 +88,16 @@ export function createMemoryTables(): Tables & { snippetsOf(conversation: number
       return listOf(conversation).filter(({ turnId }) => turnId === turn)
     },
     snippetsOf: listOf,
+    forgetConversation(conversation) {
+      ofConversation.delete(conversation)
+      turns.delete(conversation)
+    },
   }
 }
 
 const inOrder = (a: StoredSnippet, b: StoredSnippet): number => a.block - b.block || a.part - b.part
 
-const placeOf = ({ owner, chunk, term }: PostingKey): string => `${owner} ${chunk} ${term}`
+const placeOf = ({ owner, term, chunk }: PostingKey): string => `${owner} ${term} ${chunk}`
 
 function append(table: Map<string, Uint8Array>, place: string, added: Uint8Array): void {
   const before = table.get(place) ?? new Uint8Array()

@@ -1,7 +1,7 @@
 import type { MemoryIndex } from '../../../ports/memory-index.ts'
 import { createMemoryIndex } from '../shared/recall/memory-index.ts'
 import { folderOf } from '../shared/recall/tables.ts'
-import { analyseEntry, indexEntry, removeSnippets } from '../shared/recall/write.ts'
+import { analyseEntry, indexEntries, removeSnippets } from '../shared/recall/write.ts'
 import { type MemoryConversation, positionAfter } from './conversation.ts'
 import { createMemoryTables } from './memory-tables.ts'
 
@@ -27,7 +27,7 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
     const known = indexed.get(conversation)
     if (!known) return
     removeSnippets(tables, folderOf(known.id), tables.snippetsOf(known.key))
-    tables.removeConversation(known.key)
+    tables.forgetConversation(known.key)
     indexed.delete(conversation)
     byKey.delete(known.key)
   }
@@ -42,10 +42,10 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
       const known = indexed.get(conversation) ?? { key: nextKey++, id, seq: 0 }
       indexed.set(conversation, known)
       byKey.set(known.key, known)
-      for (const { seq, change } of conversation.entries.slice(positionAfter(conversation.entries, known.seq))) {
-        indexEntry(tables, { folder: folderOf(id), conversation: known.key, seq }, analyseEntry(change))
-        known.seq = seq
-      }
+      const entries = conversation.entries.slice(positionAfter(conversation.entries, known.seq))
+      const analysed = entries.map(({ seq, change }) => analyseEntry(seq, change))
+      indexEntries(tables, { folder: folderOf(id), conversation: known.key }, analysed)
+      known.seq = entries.at(-1)?.seq ?? known.seq
     }
   }
 

@@ -22,8 +22,6 @@ export interface ConversationRow {
   readonly last_seq: number
   /** The `seq` of the last entry that the index contains. Later entries are not indexed yet. */
   readonly indexed_seq: number
-  /** The `seq` of the last entry that the memory index contains. Only the SQLite store has this column. */
-  readonly memory_seq?: number
   /** The lowest block number that was never used. Smaller numbers must not be used again. */
   readonly next_block: number
   readonly epoch: number

@@ -3,7 +3,6 @@ import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import { encodeRow } from './large-text.ts'
-import { analyseEntry, type IndexedEntry } from './recall/write.ts'
 import { hasInlineBytes, referencedBlobs, storeInlineBytes } from './validate.ts'
 
 /** The changes of an append, their rows, and the blobs that must exist when the rows are written. */
@@ -18,8 +17,6 @@ interface PreparedRow {
   readonly change: Change
   readonly body: string
   readonly blobs: readonly string[]
-  /** What the memory index stores of the change. */
-  readonly indexed: IndexedEntry
 }
 
 /**
@@ -35,7 +32,7 @@ export async function prepareAppend(given: readonly Change[], blobs: BlobStore, 
     const row = encodeRow(change, sha256Of)
     for (const [sha256, text] of row.texts) texts.set(sha256, text)
     const blobs = [...new Set([...referencedBlobs(change), ...row.texts.keys()])]
-    return { change, body: row.body, blobs, indexed: analyseEntry(change) }
+    return { change, body: row.body, blobs }
   })
   if (texts.size > 0) await checkClaim()
   for (const text of texts.values()) await blobs.put(text)

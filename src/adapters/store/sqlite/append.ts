@@ -17,7 +17,6 @@ import type { Database } from './database.ts'
 import { INDEX_BATCH, type Indexer } from './index-entries.ts'
 import type { Offers } from './offers.ts'
 import type { Reader } from './read.ts'
-import type { Recall } from './recall.ts'
 import type { JournalWriter } from './rows.ts'
 
 interface AppenderParts {
@@ -25,12 +24,11 @@ interface AppenderParts {
   readonly conversations: Conversations
   readonly journal: JournalWriter
   readonly indexer: Indexer
-  readonly recall: Pick<Recall, 'indexEntries'>
   readonly reader: Reader
   readonly offers: Pick<Offers, 'take'>
   readonly blobs: BlobStore
   readonly clock: Clock
-  onAppended(conversationId: string, lastSeq: number): void
+  onAppended(conversationId: string, lastSeq: number, changes: readonly Change[]): void
 }
 
 const MAX_CACHED_ROWS = 256
@@ -40,7 +38,7 @@ const MAX_CACHED_ROWS = 256
  * a transaction. The transaction then checks that no other append has changed the conversation since.
  */
 export function createAppender(parts: AppenderParts) {
-  const { database, conversations, journal, indexer, recall, reader, offers, blobs, clock, onAppended } = parts
+  const { database, conversations, journal, indexer, reader, offers, blobs, clock, onAppended } = parts
   /**
    * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. If a cached row is
    * outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
@@ -62,7 +60,7 @@ export function createAppender(parts: AppenderParts) {
         context && row.last_seq !== context.lastSeq ? undefined : writeEntries(row, prepared, numbers, context?.frame)
       const write = () => {
         const cached = cachedRows.get(conversationId)
-        const isUsable = cached?.epoch === epoch && cached.owner_id === ownerId && isInMemory(cached)
+        const isUsable = cached?.epoch === epoch && cached.owner_id === ownerId
         const fromCache = isUsable ? attempt(cached) : undefined
         const written = fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
         if (written && takes.length > 0) offers.take(written.row.key, takes, clock.now())
@@ -77,7 +75,7 @@ export function createAppender(parts: AppenderParts) {
       if (!result) continue // another append came between, so the frame is outdated: compute it again
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)
-      onAppended(conversationId, result.row.last_seq)
+      onAppended(conversationId, result.row.last_seq, prepared.changes)
       return result.entries
     }
   }
@@ -95,10 +93,8 @@ export function createAppender(parts: AppenderParts) {
     const { key, last_seq: last, indexed_seq: indexed } = row
     const info = infoAfter(infoOf(row), prepared.changes)
     const indexNow = frame !== undefined || info.lastSeq - indexed >= INDEX_BATCH
-    const rememberNow = isInMemory(row)
     const next = {
       ...withInfo(row, info),
-      ...(rememberNow && { memory_seq: info.lastSeq }),
       indexed_seq: indexNow ? info.lastSeq : indexed,
       next_block: Math.max(numbers.next, row.next_block),
     }
@@ -108,10 +104,6 @@ export function createAppender(parts: AppenderParts) {
     journal.write(key, rows, row.last_activity_at)
     if (frame) journal.putFrame(key, last + 1 + frame.index, frame.value)
     if (indexNow) indexer.indexAfter(row.id, key, indexed)
-    if (rememberNow) {
-      const entries = prepared.rows.map((each) => each.indexed)
-      recall.indexEntries(row, last + 1, entries)
-    }
     return { row: next, entries: rows.map(({ seq, change }) => ({ seq, change })) }
   }
 
@@ -159,6 +151,3 @@ export function createAppender(parts: AppenderParts) {
 
   return { append, importBundle }
 }
-
-/** Whether the memory index has all entries of the conversation. If not, it first has to catch up. */
-const isInMemory = ({ memory_seq, last_seq }: ConversationRow): boolean => memory_seq === last_seq

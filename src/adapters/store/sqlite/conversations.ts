@@ -19,7 +19,7 @@ export function createConversations(database: Database) {
   )
   const setInfo = database.writeStatement(
     `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, waits = ?, due_at = ?,
-     last_seq = ?, indexed_seq = ?, memory_seq = max(memory_seq, ?), next_block = ?
+     last_seq = ?, indexed_seq = ?, next_block = ?
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
 
@@ -100,19 +100,7 @@ export function createConversations(database: Database) {
      */
     replaceIfUnchanged(row: ConversationRow, next: ConversationRow): boolean {
       const { title, started_at, last_activity_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq } = next
-      const values = [
-        title,
-        started_at,
-        last_activity_at,
-        open_turn,
-        waiting,
-        waits,
-        due_at,
-        last_seq,
-        indexed_seq,
-        next.memory_seq ?? 0,
-        next.next_block,
-      ]
+      const values = [title, started_at, last_activity_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next.next_block]
       return setInfo.run(...values, row.key, row.epoch, row.owner_id, row.last_seq) === 1
     },
 

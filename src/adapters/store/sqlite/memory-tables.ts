@@ -1,5 +1,5 @@
 import type { MemoryTarget } from '../../../core/recall/snippets.ts'
-import type { IndexedConversation, IndexReader, IndexWriter, Owner, StoredSnippet } from '../shared/recall/tables.ts'
+import type { ChunkPostings, IndexReader, IndexWriter, Owner, StoredSnippet } from '../shared/recall/tables.ts'
 import type { Database, Statement } from './database.ts'
 
 interface SnippetRow {
@@ -24,8 +24,7 @@ interface BodyRow {
 const SNIPPET = `SELECT snippet >> 32 AS owner, snippet & 4294967295 AS number, conversation, block, part, seq, turn, role, ts, path, body
   FROM memory_snippets`
 const SNIPPET_KEY = '(?1 << 32 | ?2)'
-const OWNER = 'SELECT key, folder, next, snippets, terms, conversations FROM memory_owners WHERE folder = ?'
-const CONVERSATION = 'SELECT conversation, owner, snippets, terms FROM memory_conversations WHERE conversation = ?'
+const OWNER = 'SELECT key, folder, next, snippets FROM memory_owners WHERE folder = ?'
 
 /** The bits of `memory_turns.uses`. */
 const [SEARCHED, WORKED] = [1, 2]
@@ -34,21 +33,16 @@ function snippetOf({ turn, body, ...row }: SnippetRow): StoredSnippet {
   return { ...row, turnId: turn, text: body }
 }
 
-const firstSnippet = (row: SnippetRow | undefined) => row && snippetOf(row)
-
 /** Reads the tables of the memory index. Call its functions inside `database.read`. */
 export function createIndexReader(database: Database): IndexReader {
   const owner = database.readStatement<Owner>(OWNER)
-  const conversation = database.readStatement<IndexedConversation>(CONVERSATION)
-  const postings = database.readStatement<BodyRow>('SELECT body FROM memory_postings WHERE owner = ? AND chunk = ? AND term = ?')
-  const documents = database.readStatement<BodyRow>('SELECT body FROM memory_documents WHERE owner = ? AND snippets = ?')
+  const postings = database.readStatement<ChunkPostings>(
+    'SELECT chunk, body FROM memory_postings WHERE owner = ? AND term = ? ORDER BY chunk',
+  )
+  const documents = database.readStatement<{ group: number; body: Uint8Array }>(
+    'SELECT "group", body FROM memory_documents WHERE owner = ? AND "group" >= ? ORDER BY "group"',
+  )
   const snippet = database.readStatement<SnippetRow>(`${SNIPPET} WHERE snippet = ${SNIPPET_KEY}`)
-  const before = database.readStatement<SnippetRow>(
-    `${SNIPPET} WHERE conversation = ?1 AND (block, part) < (?2, ?3) ORDER BY block DESC, part DESC LIMIT 1`,
-  )
-  const after = database.readStatement<SnippetRow>(
-    `${SNIPPET} WHERE conversation = ?1 AND (block, part) > (?2, ?3) ORDER BY block, part LIMIT 1`,
-  )
   const turn = database.readStatement<{ uses: number }>('SELECT uses FROM memory_turns WHERE conversation = ? AND turn = ?')
   const nthTurn = database.readStatement<{ turn: string }>(
     'SELECT turn FROM memory_turns WHERE conversation = ? ORDER BY seq, turn LIMIT 1 OFFSET ?',
@@ -59,12 +53,12 @@ export function createIndexReader(database: Database): IndexReader {
 
   return {
     findOwner: (folder) => owner.get(folder),
-    postings: ({ owner: key, chunk, term }) => postings.get(key, chunk, term)?.body,
-    documents: (key, group) => documents.get(key, group)?.body,
-    snippet: (key, number) => firstSnippet(snippet.get(key, number)),
-    neighbours: ({ conversation: key, block, part }) =>
-      [before, after].map((statement) => firstSnippet(statement.get(key, block, part))).filter((found) => found !== undefined),
-    conversation: (key) => conversation.get(key),
+    postings: ({ key }, term) => postings.all(key, term),
+    documents: (key, from) => documents.all(key, from),
+    snippet(key, number) {
+      const row = snippet.get(key, number)
+      return row && snippetOf(row)
+    },
     isLookup: (key, turnId) => turn.get(key, turnId)?.uses === SEARCHED,
     snippetsOfTurn(key, ordinal) {
       const found = nthTurn.get(key, ordinal - 1)
@@ -78,21 +72,16 @@ export function createIndexReader(database: Database): IndexReader {
 /** Writes the tables of the memory index. Call its functions inside `database.write`. */
 export function createIndexWriter(database: Database): IndexWriter {
   const owner = database.writeStatement<Owner>(OWNER)
-  const createOwner = database.writeStatement(
-    'INSERT INTO memory_owners (folder, next, snippets, terms, conversations) VALUES (?, 0, 0, 0, 0)',
-  )
-  const saveOwner = database.writeStatement('UPDATE memory_owners SET next = ?, snippets = ?, terms = ?, conversations = ? WHERE key = ?')
+  const createOwner = database.writeStatement('INSERT INTO memory_owners (folder, next, snippets) VALUES (?, 0, 0)')
+  const saveOwner = database.writeStatement('UPDATE memory_owners SET next = ?, snippets = ? WHERE key = ?')
   const removeOwner = database.writeStatement('DELETE FROM memory_owners WHERE key = ?')
   const removeAllDocuments = database.writeStatement('DELETE FROM memory_documents WHERE owner = ?')
-  const conversation = database.writeStatement<IndexedConversation>(CONVERSATION)
-  const saveConversation = database.writeStatement('INSERT OR REPLACE INTO memory_conversations VALUES (?, ?, ?, ?)')
-  const removeConversation = database.writeStatement('DELETE FROM memory_conversations WHERE conversation = ?')
   const insertSnippet = database.writeStatement(
     `INSERT INTO memory_snippets VALUES (${SNIPPET_KEY}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (conversation, block, part) DO NOTHING`,
   )
   const removeSnippet = database.writeStatement(`DELETE FROM memory_snippets WHERE snippet = ${SNIPPET_KEY}`)
-  const postings = createBodyStatements(database, 'memory_postings', ['owner', 'chunk', 'term'])
-  const documents = createBodyStatements(database, 'memory_documents', ['owner', 'snippets'])
+  const postings = createBodyStatements(database, 'memory_postings', ['owner', 'term', 'chunk'])
+  const documents = createBodyStatements(database, 'memory_documents', ['owner', '"group"'])
   const noteTurn = database.writeStatement(
     `INSERT INTO memory_turns (conversation, turn, seq, uses) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET uses = uses | excluded.uses WHERE uses & excluded.uses <> excluded.uses`,
@@ -104,22 +93,18 @@ export function createIndexWriter(database: Database): IndexWriter {
       createOwner.run(folder)
       return owner.get(folder) as Owner // the row was just inserted
     },
-    saveOwner: ({ key, next, snippets, terms, conversations }) => void saveOwner.run(next, snippets, terms, conversations, key),
+    saveOwner: ({ key, next, snippets }) => void saveOwner.run(next, snippets, key),
     removeOwner(key) {
       removeAllDocuments.run(key)
       removeOwner.run(key)
     },
-    conversation: (key) => conversation.get(key),
-    saveConversation: ({ conversation: key, owner: ownerKey, snippets, terms }) =>
-      void saveConversation.run(key, ownerKey, snippets, terms),
-    removeConversation: (key) => void removeConversation.run(key),
     insertSnippet: ({ owner: key, number, conversation: conversationKey, block, part, seq, turnId, role, ts, path, text }) =>
       insertSnippet.run(key, number, conversationKey, block, part, seq, turnId, role, ts, path, text) === 1,
     removeSnippet: ({ owner: key, number }) => void removeSnippet.run(key, number),
-    appendPosting: ({ owner: key, chunk, term }, posting) => postings.append([key, chunk, term], posting),
-    readPostings: ({ owner: key, chunk, term }) => postings.read([key, chunk, term]),
-    writePostings: ({ owner: key, chunk, term }, body) => postings.write([key, chunk, term], body),
-    appendDocument: (key, group, document) => documents.append([key, group], document),
+    appendPostings: ({ owner: key, term, chunk }, added) => postings.append([key, term, chunk], added),
+    readPostings: ({ owner: key, term, chunk }) => postings.read([key, term, chunk]),
+    writePostings: ({ owner: key, term, chunk }, body) => postings.write([key, term, chunk], body),
+    appendDocuments: (key, group, added) => documents.append([key, group], added),
     readDocuments: (key, group) => documents.read([key, group]),
     writeDocuments: (key, group, body) => documents.write([key, group], body),
     noteTurn: (key, seq, { turnId, searched, worked }) =>

@@ -1,79 +1,91 @@
 import { setImmediate as pause } from 'node:timers/promises'
+import type { Change } from '../../../core/timeline/change.ts'
 import type { MemoryIndex, MemoryScope } from '../../../ports/memory-index.ts'
 import type { ConversationRow } from '../shared/conversation-row.ts'
 import { createMemoryIndex, folderOfScope } from '../shared/recall/memory-index.ts'
 import { folderOf } from '../shared/recall/tables.ts'
-import { analyseEntry, type IndexedEntry, indexEntry, removeSnippets } from '../shared/recall/write.ts'
+import { analyseEntry, type IndexedEntry, indexEntries, removeSnippets } from '../shared/recall/write.ts'
 import type { Database } from './database.ts'
 import { createIndexReader, createIndexWriter, createSnippetFinder } from './memory-tables.ts'
 import type { Reader } from './read.ts'
 
-/** How many entries are indexed in one transaction when the index catches up, and how many snippets one step of a deletion removes. */
-const ENTRIES_PER_STEP = 64
+/** How many entries are indexed in one transaction, and how many snippets one step of a deletion removes. Other writers wait meanwhile. */
+const ENTRIES_PER_STEP = 128
 const SNIPPETS_PER_STEP = 64
+/** How long after the end of a turn its texts are indexed. The turns that end meanwhile are indexed too. */
+const DELAY_MS = 1_000
 
 type Place = Pick<ConversationRow, 'id' | 'key'>
 
-/** The memory index in the SQLite file. An append indexes its entries in its own transaction. */
+/**
+ * The memory index in the SQLite file. The journal is the truth, and `memory_seq` says how much of it is indexed. Appends index nothing, so
+ * they take no longer because of the index. The entries are indexed after their turn has ended, and before a search that covers them.
+ */
 export function createSqliteRecall(database: Database, reader: Reader) {
   const tables = createIndexWriter(database)
   const snippets = createSnippetFinder(database)
-  const behind = database.readStatement<{ id: string }>(
-    'SELECT id FROM conversations WHERE deleted_at IS NULL AND memory_seq < last_seq ORDER BY folder, id',
-  )
-  const behindInFolder = database.readStatement<{ id: string }>(
-    'SELECT id FROM conversations WHERE deleted_at IS NULL AND memory_seq < last_seq AND folder = ?',
-  )
+  const BEHIND = 'SELECT id FROM conversations WHERE deleted_at IS NULL AND memory_seq < last_seq'
+  const behind = database.readStatement<{ id: string }>(`${BEHIND} ORDER BY folder, id`)
+  const behindInFolder = database.readStatement<{ id: string }>(`${BEHIND} AND folder = ?`)
+  const oneBehind = database.readStatement<{ id: string }>(`${BEHIND} AND id = ?`)
   const position = database.writeStatement<{ key: number; memory_seq: number; last_seq: number }>(
     'SELECT key, memory_seq, last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL',
   )
+  const committedPosition = database.readStatement<{ key: number; memory_seq: number; last_seq: number }>(
+    'SELECT key, memory_seq, last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL',
+  )
   const setPosition = database.writeStatement('UPDATE conversations SET memory_seq = ? WHERE key = ?')
-
-  /** Indexes the entries from `seq` on. Call it inside `database.write`. */
-  function indexEntries({ id, key }: Place, seq: number, entries: readonly IndexedEntry[]): void {
-    const folder = folderOf(id)
-    for (const [index, entry] of entries.entries()) indexEntry(tables, { folder, conversation: key, seq: seq + index }, entry)
-  }
 
   /**
    * Indexes some entries of a conversation that is behind. Returns false when none is left. The entries are read before the transaction,
    * because large texts are in blobs. If another process has indexed meanwhile, nothing is written.
    */
   async function indexSome(id: string): Promise<boolean> {
-    const start = await database.write(() => position.get(id))
+    const start = database.read(() => committedPosition.get(id))
     if (!start || start.memory_seq >= start.last_seq) return false
-    const analysed: { readonly seq: number; readonly entry: IndexedEntry }[] = []
-    for await (const { seq, change } of reader.journal(id, start.memory_seq, ENTRIES_PER_STEP))
-      analysed.push({ seq, entry: analyseEntry(change) })
-    const last = analysed.at(-1)?.seq ?? start.last_seq // retention may have removed the last entries
+    const analysed: IndexedEntry[] = []
+    for await (const { seq, change } of reader.journal(id, start.memory_seq, ENTRIES_PER_STEP)) analysed.push(analyseEntry(seq, change))
+    const isComplete = analysed.length < ENTRIES_PER_STEP
+    const last = isComplete ? Math.max(start.last_seq, analysed.at(-1)?.seq ?? 0) : (analysed.at(-1) as IndexedEntry).seq
     await database.write(() => {
       const now = position.get(id)
       if (now?.key !== start.key || now.memory_seq !== start.memory_seq) return
-      for (const { seq, entry } of analysed) indexEntries({ id, key: start.key }, seq, [entry])
+      indexEntries(tables, { folder: folderOf(id), conversation: start.key }, analysed)
       setPosition.run(last, start.key)
     })
     return true
   }
 
-  const idsBehind = (within: MemoryScope | undefined): readonly string[] => {
-    const rows = database.read(() => (within === undefined ? behind.all() : behindInFolder.all(folderOfScope(within))))
-    const ids = rows.map(({ id }) => id)
-    return within && 'conversationId' in within ? ids.filter((id) => id === within.conversationId) : ids
+  const idsBehind = (within: MemoryScope | undefined): readonly string[] =>
+    database
+      .read(() => {
+        if (within === undefined) return behind.all()
+        if (!('conversationId' in within)) return behindInFolder.all(folderOfScope(within))
+        return within.conversationId.isWellFormed() ? oneBehind.all(within.conversationId) : []
+      })
+      .map(({ id }) => id)
+
+  async function catchUp({ within, signal }: { readonly within?: MemoryScope; readonly signal?: AbortSignal } = {}): Promise<number> {
+    const ids = idsBehind(within)
+    for (const id of ids) while (!signal?.aborted && (await indexSome(id))) await pause()
+    return ids.length
   }
 
-  const indexReader = createIndexReader(database)
-  const index: MemoryIndex = createMemoryIndex({
-    read: (work) => database.read(() => work(indexReader)),
-    async catchUp({ within, signal } = {}) {
-      const ids = idsBehind(within)
-      for (const id of ids) while (!signal?.aborted && (await indexSome(id))) await pause()
-      return ids.length
-    },
+  const background = createBackground(async (ids, signal) => {
+    for (const id of ids) while (!signal.aborted && (await indexSome(id))) await pause()
   })
+
+  const indexReader = createIndexReader(database)
+  const index: MemoryIndex = createMemoryIndex({ read: (work) => database.read(() => work(indexReader)), catchUp })
 
   return {
     index,
-    indexEntries,
+    /** Indexes the entries of a conversation soon, if one of the changes ends a turn. */
+    noteAppended(conversationId: string, changes: readonly Change[]): void {
+      if (changes.some(({ type }) => type === 'turn.closed')) background.add(conversationId)
+    },
+    /** Waits for running work, and starts no more. */
+    close: background.close,
     /** Removes some snippets of a conversation. Returns false when none is left. Call it inside `database.write`. */
     removeSome({ id, key }: Place): boolean {
       const some = snippets.some.all(key, SNIPPETS_PER_STEP).map(snippets.parse)
@@ -83,6 +95,42 @@ export function createSqliteRecall(database: Database, reader: Reader) {
     /** Removes the snippets whose entries were removed from the journal. Call it inside `database.write`. */
     removeWithoutEntry({ id, key }: Place): void {
       removeSnippets(tables, folderOf(id), snippets.withoutEntry.all(key).map(snippets.parse))
+    },
+  }
+}
+
+/** Runs `work` for the conversations that were added, some time after the first of them. */
+function createBackground(work: (ids: readonly string[], signal: AbortSignal) => Promise<void>) {
+  const ending = new AbortController()
+  let waiting = new Set<string>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let running: Promise<void> = Promise.resolve()
+
+  async function run(): Promise<void> {
+    const ids = [...waiting]
+    waiting = new Set()
+    // an error is not reported here: the next search indexes the same entries, and reports it
+    await work(ids, ending.signal).catch(() => undefined)
+    timer = undefined
+    if (waiting.size > 0) start()
+  }
+
+  function start(): void {
+    if (timer !== undefined || ending.signal.aborted) return
+    timer = setTimeout(() => {
+      running = run()
+    }, DELAY_MS).unref() // the index alone does not keep the process running
+  }
+
+  return {
+    add(id: string): void {
+      waiting.add(id)
+      start()
+    },
+    close(): Promise<void> {
+      ending.abort()
+      clearTimeout(timer)
+      return running
     },
   }
 }

@@ -61,6 +61,7 @@ it('released steps are never changed: files of users depend on them', () => {
     '1e6fed8a7504050e',
     'aedfed39fa59cb3b',
     '642bd64ecf844348',
+    '5efe493e74e624bc',
   ])
 })
 

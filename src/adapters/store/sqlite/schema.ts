@@ -205,6 +205,35 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX memory_turns_in_order ON memory_turns (conversation, seq);
   `,
+  // The memory index is built again from the journals, with other tables. Entries are indexed after they were committed.
+  `
+  DROP TABLE memory_owners;
+  DROP TABLE memory_conversations;
+  DROP TABLE memory_documents;
+  DROP TABLE memory_postings;
+  DELETE FROM memory_snippets;
+  DELETE FROM memory_turns;
+  CREATE TABLE memory_owners (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    folder TEXT NOT NULL UNIQUE,
+    next INTEGER NOT NULL,
+    snippets INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE memory_documents (
+    owner INTEGER NOT NULL,
+    "group" INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (owner, "group")
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE memory_postings (
+    owner INTEGER NOT NULL,
+    term INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (owner, term, chunk)
+  ) STRICT, WITHOUT ROWID;
+  UPDATE conversations SET memory_seq = 0;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

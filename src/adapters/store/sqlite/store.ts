@@ -45,8 +45,11 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const offers = createOffers({ database, conversations, rows, blobs, onOffered: noteOffer })
   const remover = createRemover({ database, conversations, recall, blobs, deleter, offers })
   const appender = createAppender({
-    ...{ database, conversations, journal, indexer: createIndexer(database), recall, reader, offers, blobs, clock },
-    onAppended: note,
+    ...{ database, conversations, journal, indexer: createIndexer(database), reader, offers, blobs, clock },
+    onAppended(conversationId, lastSeq, changes) {
+      note(conversationId, lastSeq)
+      recall.noteAppended(conversationId, changes)
+    },
   })
 
   return {
@@ -100,9 +103,10 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
       await database.write(() => void touch.run())
       await blobs.check?.()
     },
-    close() {
+    async close() {
       closeWatch()
-      return database.close()
+      await recall.close()
+      await database.close()
     },
   }
 }

@@ -1,8 +1,8 @@
 import { conversationKeyFilter } from '../../../../core/scope.ts'
 import type { MemoryFilter, MemoryIndex, MemoryMatch, MemoryScope } from '../../../../ports/memory-index.ts'
-import type { DocumentFilter } from './score.ts'
-import { searchIndex } from './search.ts'
-import { DOCUMENT_BYTES, folderOf, GROUP, type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
+import { createDocumentCache, type Documents } from './documents.ts'
+import { type DocumentFilter, searchIndex } from './search.ts'
+import { folderOf, type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
 import { secondsOf } from './write.ts'
 
 interface IndexParts {
@@ -13,12 +13,14 @@ interface IndexParts {
 
 /** The memory index of a store. Both stores use this code, with tables of their own. */
 export function createMemoryIndex({ read, catchUp }: IndexParts): MemoryIndex {
+  const documentsOf = createDocumentCache()
   return {
-    search: async (question, filter) =>
-      read((tables) => {
+    async search(question, filter) {
+      await catchUp(filter)
+      return read((tables) => {
         const within = resolveScope(tables, filter.within)
         if (!within) return []
-        const found = searchIndex(tables, within.owner, {
+        const found = searchIndex(tables, within.owner, documentsOf(tables, within.owner), {
           question,
           filter: { ...documentFilter(filter), ...(within.conversation !== undefined && { conversation: within.conversation }) },
           now: secondsOf(filter.now),
@@ -27,19 +29,22 @@ export function createMemoryIndex({ read, catchUp }: IndexParts): MemoryIndex {
           skips: skippedBy(tables, filter),
         })
         return found.flatMap(({ snippet, score }) => matchOf(tables, snippet, score))
-      }),
+      })
+    },
 
-    list: async (filter) =>
-      read((tables) => {
+    async list(filter) {
+      await catchUp(filter)
+      return read((tables) => {
         const within = resolveScope(tables, filter.within)
         if (!within) return []
         const skips = skippedBy(tables, filter)
         const listed =
           filter.ordinal !== undefined && within.conversation !== undefined
             ? tables.snippetsOfTurn(within.conversation, filter.ordinal).filter(isListed(filter))
-            : snippetsInPeriod(tables, within, filter, skips)
+            : snippetsInPeriod(tables, within, documentsOf(tables, within.owner), filter, skips)
         return listed.filter((snippet) => !skips(snippet)).flatMap((snippet) => matchOf(tables, snippet, 1))
-      }),
+      })
+    },
 
     catchUp,
   }
@@ -98,20 +103,16 @@ function matchOf(tables: IndexReader, snippet: StoredSnippet, score: number): re
 function snippetsInPeriod(
   tables: IndexReader,
   { owner, conversation }: ResolvedScope,
+  documents: Documents,
   filter: MemoryFilter & { readonly order?: 'oldest' | 'newest' },
   skips: (snippet: StoredSnippet) => boolean,
 ): readonly StoredSnippet[] {
   const { roles, from, to } = documentFilter(filter)
+  const only = documents.conversations.findIndex(({ key }) => key === conversation)
   const found: { readonly number: number; readonly seconds: number }[] = []
-  for (let group = 0; group * GROUP < owner.next; group++) {
-    const body = tables.documents(owner.key, group) ?? new Uint8Array()
-    const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
-    for (let at = 0; at < body.length; at += DOCUMENT_BYTES) {
-      const seconds = view.getUint32(at + 4)
-      const isWanted = (roles & (1 << view.getUint8(at + 10))) !== 0 && seconds >= from && seconds < to
-      if (isWanted && (conversation === undefined || view.getUint32(at) === conversation))
-        found.push({ number: group * GROUP + at / DOCUMENT_BYTES, seconds })
-    }
+  for (const [number, seconds] of documents.seconds.entries()) {
+    const isWanted = (roles & (1 << (documents.role[number] as number))) !== 0 && seconds >= from && seconds < to
+    if (isWanted && (conversation === undefined || documents.conversation[number] === only)) found.push({ number, seconds })
   }
   const sign = filter.order === 'newest' ? -1 : 1
   found.sort((a, b) => sign * (a.seconds - b.seconds) || sign * (a.number - b.number))

@@ -1,8 +1,19 @@
 import { entityTermsOf } from '../../../../core/recall/entities.ts'
 import { termsOf } from '../../../../core/recall/terms.ts'
-import { createOwnerReader, type DocumentFilter, type ScoredDocument, type Scores, scoreDocuments, type WeightedTerm } from './score.ts'
-import { type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
-import { secondsOf } from './write.ts'
+import type { Documents } from './documents.ts'
+import { createScorer, type Scorer, type WeightedTerm } from './score.ts'
+import type { IndexReader, Owner, StoredSnippet } from './tables.ts'
+
+/** Which snippets may be found. */
+export interface DocumentFilter {
+  /** Only this conversation. */
+  readonly conversation?: number
+  /** The ids of the accepted roles, as bits: role 2 is the bit 4. */
+  readonly roles: number
+  /** In seconds since 1970. `to` is exclusive. */
+  readonly from: number
+  readonly to: number
+}
 
 /** What to search for. `skips` returns true for snippets that may not be found. */
 export interface IndexSearch {
@@ -29,129 +40,149 @@ const [HOP_SNIPPETS, HOP_TERMS] = [8, 8]
 const HOP_WEIGHT = 0.6
 /** How much of its score a snippet gives to the snippets before and after it. */
 const NEIGHBOUR_SHARE = 0.3
-/** How many of the best snippets give a share to their neighbours. */
-const SHARING_SNIPPETS = 48
 /** How much the score of the whole conversation counts beside the score of the snippet. */
 const CONVERSATION_SHARE = 0.5
 /** A snippet of this moment counts this much more than an old one. The share halves with every week. */
 const RECENCY_SHARE = 0.1
-const WEEK = 7 * 24 * 3_600
+const DAY = 24 * 3_600
+/** What the score is multiplied by, for an age in days. */
+const recencyByDay = Float32Array.from({ length: 100 }, (_, age) => 1 + RECENCY_SHARE * 0.5 ** (age / 7))
 
 /**
  * Searches in these steps:
  *
  *   1. Score all snippets and conversations with the terms of the question.
- *   2. Take the names in the best snippets, and score again with these names as weak terms. A question that needs two places often names
- *      only one of them; the other place shares a person, a file or a thing with the first.
+ *   2. Take the names in the best snippets, and add these names as weak terms. A question that needs two places often names only one of
+ *      them; the other place shares a person, a file or a thing with the first.
  *   3. Give a share of the score of a snippet to its neighbours, because an answer often has none of the words of its question.
  *   4. Add the score of the conversation, and a little for recent snippets.
  *   5. Keep one snippet per turn. Only now cut the list.
  */
-export function searchIndex(tables: IndexReader, owner: Owner, search: IndexSearch): readonly FoundSnippet[] {
+export function searchIndex(tables: IndexReader, owner: Owner, documents: Documents, search: IndexSearch): readonly FoundSnippet[] {
   const asked: readonly WeightedTerm[] = [...new Set(termsOf(search.question))].slice(0, MAX_TERMS).map((term) => ({ term, weight: 1 }))
   if (asked.length === 0) return []
-  const snippets = createSnippetCache(tables, owner, search)
-  const reader = createOwnerReader(tables, owner)
-  const first = scoreDocuments(reader, asked, search.filter)
-  const hop = hopTerms(first, asked, snippets.find)
-  const scores = hop.length === 0 ? first : scoreDocuments(reader, [...asked, ...hop], search.filter)
-  const shared = withNeighbours(tables, scores.documents, snippets, search)
-  return cut(rank(shared, scores, search.now, snippets.find), search)
+  const find = createFinder(tables, owner, search)
+  const scorer = createScorer(tables, owner, documents)
+  scorer.add(asked)
+  scorer.add(hopTerms(bestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS), asked, find, scorer))
+  const final = finalScores(scorer, documents, search.now)
+  return cut(bestFirst(final, documents, search.filter, 4 * search.limit + 64), final, search, find, documents)
 }
 
 type FindSnippet = (number: number) => StoredSnippet | undefined
 
 /** Reads each snippet once. Snippets that may not be found are left out. */
-function createSnippetCache(tables: IndexReader, owner: Owner, search: Pick<IndexSearch, 'skips'>) {
+function createFinder(tables: IndexReader, owner: Owner, search: Pick<IndexSearch, 'skips'>): FindSnippet {
   const known = new Map<number, StoredSnippet | undefined>()
-  const allowed = (snippet: StoredSnippet | undefined) => (snippet && search.skips(snippet) ? undefined : snippet)
-  return {
-    find(number: number): StoredSnippet | undefined {
-      if (!known.has(number)) known.set(number, allowed(tables.snippet(owner.key, number)))
-      return known.get(number)
-    },
-    add(snippet: StoredSnippet): void {
-      if (!known.has(snippet.number)) known.set(snippet.number, allowed(snippet))
-    },
+  return (number) => {
+    if (known.has(number)) return known.get(number)
+    const snippet = tables.snippet(owner.key, number)
+    const allowed = snippet && search.skips(snippet) ? undefined : snippet
+    known.set(number, allowed)
+    return allowed
   }
 }
 
-/** The names in the best snippets that the question does not have. A name counts more if it is rare and stands in several snippets. */
-function hopTerms(scores: Scores, asked: readonly WeightedTerm[], find: FindSnippet): readonly WeightedTerm[] {
-  const [top] = scores.documents
-  if (!top) return []
+/** The names in the best snippets that the question does not have. A name counts more if it stands in several snippets. */
+function hopTerms(
+  best: readonly number[],
+  asked: readonly WeightedTerm[],
+  find: FindSnippet,
+  { snippets }: Scorer,
+): readonly WeightedTerm[] {
   const known = new Set(asked.map(({ term }) => term))
   const weights = new Map<string, number>()
-  for (const { number, score } of scores.documents.slice(0, HOP_SNIPPETS)) {
-    for (const term of entityTermsOf(find(number)?.text ?? '')) {
-      if (!known.has(term)) weights.set(term, (weights.get(term) ?? 0) + score / top.score)
-    }
+  for (const number of best) {
+    for (const term of entityTermsOf(find(number)?.text ?? ''))
+      if (!known.has(term)) weights.set(term, (weights.get(term) ?? 0) + (snippets[number] as number))
   }
-  const best = [...weights].sort(([, a], [, b]) => b - a).slice(0, HOP_TERMS)
-  const most = best[0]?.[1] ?? 1
-  return best.map(([term, weight]) => ({ term, weight: (HOP_WEIGHT * weight) / most }))
+  const chosen = [...weights].sort(([, a], [, b]) => b - a).slice(0, HOP_TERMS)
+  const most = chosen[0]?.[1] ?? 1
+  return chosen.map(([term, weight]) => ({ term, weight: (HOP_WEIGHT * weight) / most }))
 }
 
-/** The documents, with a share of the scores of their neighbours. Neighbours that have no term of the question are added. */
-function withNeighbours(
-  tables: IndexReader,
-  documents: readonly ScoredDocument[],
-  snippets: ReturnType<typeof createSnippetCache>,
-  { filter }: IndexSearch,
-): ReadonlyMap<number, ScoredDocument> {
-  const shared = new Map(documents.map((document) => [document.number, document]))
-  for (const { number, score } of documents.slice(0, SHARING_SNIPPETS)) {
-    const snippet = snippets.find(number)
-    if (!snippet) continue
-    for (const neighbour of tables.neighbours(snippet)) {
-      if ((filter.roles & roleBit(neighbour)) === 0 || !inPeriod(neighbour, filter)) continue
-      snippets.add(neighbour)
-      const known = shared.get(neighbour.number) ?? { number: neighbour.number, conversation: neighbour.conversation, score: 0 }
-      shared.set(neighbour.number, { ...known, score: known.score + NEIGHBOUR_SHARE * score })
-    }
+/** The score of each snippet, with the shares of its neighbours and of its conversation. */
+function finalScores({ snippets, conversations }: Scorer, documents: Documents, now: number): Float32Array {
+  const { before, after, conversation, seconds, next } = documents
+  const shared = new Float32Array(next)
+  let highest = Number.MIN_VALUE
+  for (let number = 0; number < next; number++) {
+    const [previous, following] = [before[number] as number, after[number] as number]
+    const neighbours = (previous < 0 ? 0 : (snippets[previous] as number)) + (following < 0 ? 0 : (snippets[following] as number))
+    const score = (snippets[number] as number) + NEIGHBOUR_SHARE * neighbours
+    shared[number] = score
+    if (score > highest) highest = score
+  }
+  const highestConversation = conversations.reduce((most, score) => Math.max(most, score), Number.MIN_VALUE)
+  for (let number = 0; number < next; number++) {
+    const own = shared[number] as number
+    if (own === 0) continue
+    const whole = (conversations[conversation[number] as number] as number) / highestConversation
+    const age = Math.floor(Math.max(0, now - (seconds[number] as number)) / DAY)
+    const recency = age < recencyByDay.length ? (recencyByDay[age] as number) : 1
+    shared[number] = ((own / highest + CONVERSATION_SHARE * whole) / (1 + CONVERSATION_SHARE)) * recency
   }
   return shared
 }
 
-const roleBit = ({ role }: StoredSnippet): number => 1 << roleIds[role]
-
-function inPeriod({ ts }: StoredSnippet, { from, to }: DocumentFilter): boolean {
-  const seconds = secondsOf(ts)
-  return seconds >= from && seconds < to
+/** The numbers of the `size` best snippets that the filter accepts, best first. Of equal scores, the newer snippet comes first. */
+function bestOf(scores: Float32Array, documents: Documents, filter: DocumentFilter, size: number): readonly number[] {
+  const accepts = acceptedBy(documents, filter)
+  const order = byScore(scores)
+  let best: number[] = []
+  let lowest = 0 // a snippet with this score or a lower one is not among the best
+  for (let number = scores.length - 1; number >= 0; number--) {
+    if ((scores[number] as number) <= lowest || !accepts(number)) continue
+    best.push(number)
+    if (best.length < 4 * size) continue
+    best = best.sort(order).slice(0, size)
+    lowest = scores[best[size - 1] as number] as number
+  }
+  return best.sort(order).slice(0, size)
 }
 
-function rank(
-  documents: ReadonlyMap<number, ScoredDocument>,
-  { conversations }: Scores,
-  now: number,
+const byScore = (scores: Float32Array) => (a: number, b: number) => (scores[b] as number) - (scores[a] as number) || b - a
+
+/** All accepted numbers, best first. Only the best `size` are sorted, unless the caller takes more. */
+function* bestFirst(scores: Float32Array, documents: Documents, filter: DocumentFilter, size: number): Generator<number> {
+  const best = bestOf(scores, documents, filter, size)
+  yield* best
+  if (best.length < size) return
+  const taken = new Set(best)
+  yield* bestOf(scores, documents, filter, scores.length).filter((number) => !taken.has(number))
+}
+
+function acceptedBy({ role, conversation, conversations, seconds }: Documents, filter: DocumentFilter): (number: number) => boolean {
+  const { roles, from, to } = filter
+  const isOne = filter.conversation !== undefined
+  const only = conversations.findIndex(({ key }) => key === filter.conversation)
+  return (number) => {
+    const time = seconds[number] as number
+    const isIn = !isOne || conversation[number] === only
+    return isIn && (roles & (1 << (role[number] as number))) !== 0 && time >= from && time < to
+  }
+}
+
+/** The best snippets, one per turn, and not too many of a conversation. */
+function cut(
+  numbers: Iterable<number>,
+  scores: Float32Array,
+  { limit, perConversation }: IndexSearch,
   find: FindSnippet,
+  { conversation }: Documents,
 ): readonly FoundSnippet[] {
-  const highest = Math.max(...[...documents.values()].map(({ score }) => score), Number.MIN_VALUE)
-  const highestConversation = Math.max(...conversations.values(), Number.MIN_VALUE)
-  return [...documents.values()]
-    .flatMap(({ number, conversation, score }): readonly FoundSnippet[] => {
-      const snippet = find(number)
-      if (!snippet) return []
-      const whole = (conversations.get(conversation) ?? 0) / highestConversation
-      const age = Math.max(0, now - Date.parse(snippet.ts) / 1_000)
-      const recency = 1 + RECENCY_SHARE * 0.5 ** (age / WEEK)
-      return [{ snippet, score: ((score / highest + CONVERSATION_SHARE * whole) / (1 + CONVERSATION_SHARE)) * recency }]
-    })
-    .sort((a, b) => b.score - a.score || b.snippet.number - a.snippet.number)
-}
-
-function cut(found: readonly FoundSnippet[], { limit, perConversation }: IndexSearch): readonly FoundSnippet[] {
   const turns = new Set<string>()
   const counts = new Map<number, number>()
   const kept: FoundSnippet[] = []
-  for (const each of found) {
-    const { conversation, turnId } = each.snippet
-    const turn = `${conversation} ${turnId}`
-    const count = counts.get(conversation) ?? 0
-    if (turns.has(turn) || count >= perConversation) continue
+  for (const number of numbers) {
+    const position = conversation[number] as number
+    const count = counts.get(position) ?? 0
+    const snippet = count < perConversation ? find(number) : undefined
+    const turn = `${position} ${snippet?.turnId}`
+    if (!snippet || turns.has(turn)) continue
     turns.add(turn)
-    counts.set(conversation, count + 1)
-    kept.push(each)
+    counts.set(position, count + 1)
+    kept.push({ snippet, score: scores[number] as number })
     if (kept.length === limit) break
   }
   return kept

@@ -1,41 +1,33 @@
 import type { MemoryTarget, Snippet, TurnFact } from '../../../../core/recall/snippets.ts'
+import { isChildKey } from '../../../../core/scope.ts'
 
 /*
- * The tables of the memory index. Each owner numbers its snippets from 0. 1024 consecutive snippets are a chunk:
+ * The tables of the memory index. Each owner numbers its snippets from 0. 4096 consecutive snippets are a chunk:
  *
  *   snippets    owner, number         the text, and where it comes from
  *   documents   owner, group          12 bytes per snippet: conversation, time, length and role. A row has 128 snippets
- *   postings    owner, chunk, term    3 bytes per snippet that has the term: its place in the chunk, and how often it has the term
+ *   postings    owner, term, chunk    3 bytes per snippet that has the term: its place in the chunk, and how often it has the term
  *
- * A search reads the postings of its terms and the documents of their chunks, and texts only of the best snippets. New postings are all in
- * the last chunk of their owner, so an append changes few pages of the database. All keys begin with the owner, so a search can not reach
- * the texts of another owner.
+ * A search reads the postings of its terms, and texts only of the best snippets. The documents of an owner are kept in memory
+ * (`documents.ts`). All keys begin with the owner, so a search can not reach the texts of another owner.
  */
 
-export const CHUNK = 1_024
-/** How many snippets a row of `documents` has. An append writes this row again, so it is short. */
+export const CHUNK = 4_096
+/** How many snippets a row of `documents` has. Adding a snippet writes this row again, so it is short. */
 export const GROUP = 128
 export const DOCUMENT_BYTES = 12
 export const POSTING_BYTES = 3
 
-/** A user with snippets. The folder is the beginning of the ids of the user's conversations. */
+/** A user with snippets. */
 export interface Owner {
+  /** Keys are never used again. */
   readonly key: number
+  /** The beginning of the ids of the user's conversations. */
   readonly folder: string
-  /** The number of the next snippet. */
+  /** The number of the next snippet. It never decreases. */
   readonly next: number
-  /** How many snippets, terms and conversations there are. */
+  /** How many snippets there are. Numbers of removed snippets are not used again. */
   readonly snippets: number
-  readonly terms: number
-  readonly conversations: number
-}
-
-/** What the index knows about a conversation. */
-export interface IndexedConversation {
-  readonly conversation: number
-  readonly owner: number
-  readonly snippets: number
-  readonly terms: number
 }
 
 /** A snippet as it is stored. `conversation` is the key of the conversation, and `seq` the entry that contains the block. */
@@ -49,19 +41,24 @@ export interface StoredSnippet extends Snippet {
 /** A list of postings: which snippets of a chunk have a term. */
 export interface PostingKey {
   readonly owner: number
-  readonly chunk: number
   readonly term: number
+  readonly chunk: number
+}
+
+/** The postings of a term in one chunk. */
+export interface ChunkPostings {
+  readonly chunk: number
+  readonly body: Uint8Array
 }
 
 /** Reads the tables, in one snapshot. */
 export interface IndexReader {
   findOwner(folder: string): Owner | undefined
-  postings(key: PostingKey): Uint8Array | undefined
-  documents(owner: number, group: number): Uint8Array | undefined
+  /** All postings of a term, in the order of the chunks. */
+  postings(owner: Owner, term: number): readonly ChunkPostings[]
+  /** The rows from a group on. */
+  documents(owner: number, from: number): readonly { readonly group: number; readonly body: Uint8Array }[]
   snippet(owner: number, number: number): StoredSnippet | undefined
-  /** The snippets directly before and after a snippet, in its conversation. */
-  neighbours(snippet: StoredSnippet): readonly StoredSnippet[]
-  conversation(key: number): IndexedConversation | undefined
   /** Whether the turn searched the memory and did nothing but look things up. */
   isLookup(conversation: number, turnId: string): boolean
   /** The snippets of the turn with this number, from 1, in the order of the conversation. */
@@ -76,18 +73,16 @@ export interface IndexWriter {
   findOwner(folder: string): Owner | undefined
   createOwner(folder: string): Owner
   saveOwner(owner: Owner): void
+  /** Removes an owner without snippets, and its documents. */
   removeOwner(key: number): void
-  conversation(key: number): IndexedConversation | undefined
-  saveConversation(conversation: IndexedConversation): void
-  removeConversation(key: number): void
   /** Returns false when the block and part are already stored. */
   insertSnippet(snippet: StoredSnippet): boolean
   removeSnippet(snippet: StoredSnippet): void
-  appendPosting(key: PostingKey, posting: Uint8Array): void
+  appendPostings(key: PostingKey, postings: Uint8Array): void
   readPostings(key: PostingKey): Uint8Array | undefined
   /** An empty body removes the row. */
   writePostings(key: PostingKey, body: Uint8Array): void
-  appendDocument(owner: number, group: number, document: Uint8Array): void
+  appendDocuments(owner: number, group: number, documents: Uint8Array): void
   readDocuments(owner: number, group: number): Uint8Array | undefined
   writeDocuments(owner: number, group: number, body: Uint8Array): void
   noteTurn(conversation: number, seq: number, fact: TurnFact): void
@@ -96,8 +91,12 @@ export interface IndexWriter {
 /** The ids of the roles in `documents`. They are stored, so they never change. */
 export const roleIds: Readonly<Record<MemoryTarget, number>> = { user: 1, assistant: 2, attachment: 3, summary: 4, notes: 5 }
 
-/** The folder of a conversation: its id up to the last slash. It names the tenant, project and user. It is empty for the local user. */
-export const folderOf = (conversationId: string): string => conversationId.slice(0, conversationId.lastIndexOf('/') + 1)
+/**
+ * The folder of a conversation: its id up to the last slash. It names the tenant, project and user. It is empty for the local user. The
+ * conversation of a sub-agent is a folder of its own, because the user has not said what it contains.
+ */
+export const folderOf = (conversationId: string): string =>
+  isChildKey(conversationId) ? conversationId : conversationId.slice(0, conversationId.lastIndexOf('/') + 1)
 
 /** A hash of 53 bits that stands for a term. The hash of a given term never changes, because it is stored. */
 export function termKey(term: string): number {

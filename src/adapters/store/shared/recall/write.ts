@@ -15,24 +15,23 @@ import {
 
 /** What the index stores of one entry. It is computed before the transaction, because other writers wait for a transaction. */
 export interface IndexedEntry {
+  readonly seq: number
   readonly snippets: readonly AnalysedSnippet[]
   readonly facts: readonly TurnFact[]
 }
 
-interface AnalysedSnippet extends Snippet {
+interface AnalysedSnippet {
+  readonly snippet: Snippet
   /** How often the snippet has each of its terms. */
   readonly counts: ReadonlyMap<string, number>
 }
 
-const nothing: IndexedEntry = { snippets: [], facts: [] }
-
-/** Undefined parts are left out, so that most entries cost nothing. */
-export function analyseEntry(change: Change): IndexedEntry {
-  const snippets = snippetsOf(change)
-  const facts = turnFactsOf(change)
-  if (snippets.length === 0 && facts.length === 0) return nothing
-  return { snippets: snippets.map((snippet) => ({ ...snippet, counts: countTerms(snippet.text) })), facts }
-}
+/** The snippets of an entry with their terms. Most entries have none. */
+export const analyseEntry = (seq: number, change: Change): IndexedEntry => ({
+  seq,
+  snippets: snippetsOf(change).map((snippet) => ({ snippet, counts: countTerms(snippet.text) })),
+  facts: turnFactsOf(change),
+})
 
 function countTerms(text: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
@@ -40,34 +39,52 @@ function countTerms(text: string): ReadonlyMap<string, number> {
   return counts
 }
 
-const lengthOf = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((sum, count) => sum + count, 0)
-
-/** Adds an entry to the index. A snippet that is already there is not added again. */
-export function indexEntry(
+/**
+ * Adds entries of a conversation to the index. A snippet that is already there is not added again. The postings of a term are collected, so
+ * that each row is written once.
+ */
+export function indexEntries(
   tables: IndexWriter,
-  { folder, conversation, seq }: { readonly folder: string; readonly conversation: number; readonly seq: number },
-  { snippets, facts }: IndexedEntry,
+  { folder, conversation }: { readonly folder: string; readonly conversation: number },
+  entries: readonly IndexedEntry[],
 ): void {
-  for (const fact of facts) tables.noteTurn(conversation, seq, fact)
-  for (const { counts, ...snippet } of snippets) {
-    const owner = tables.findOwner(folder) ?? tables.createOwner(folder)
-    const number = owner.next
-    if (!tables.insertSnippet({ ...snippet, owner: owner.key, number, conversation, seq })) continue
-    const length = lengthOf(counts)
-    const known = tables.conversation(conversation)
-    const state = known ?? { conversation, owner: owner.key, snippets: 0, terms: 0 }
-    tables.saveConversation({ ...state, snippets: state.snippets + 1, terms: state.terms + length })
-    tables.saveOwner({
-      ...owner,
-      next: number + 1,
-      snippets: owner.snippets + 1,
-      terms: owner.terms + length,
-      conversations: owner.conversations + (known ? 0 : 1),
-    })
-    const [chunk, place] = [Math.floor(number / CHUNK), number % CHUNK]
-    tables.appendDocument(owner.key, Math.floor(number / GROUP), documentOf(snippet, conversation, length))
-    for (const [term, count] of counts)
-      tables.appendPosting({ owner: owner.key, chunk, term: termKey(term) }, Uint8Array.of(place >> 8, place & 255, Math.min(255, count)))
+  for (const { seq, facts } of entries) for (const fact of facts) tables.noteTurn(conversation, seq, fact)
+  if (entries.every(({ snippets }) => snippets.length === 0)) return
+  const owner = tables.findOwner(folder) ?? tables.createOwner(folder)
+  const documents = createBatch<number>()
+  const postings = createBatch<string>()
+  let next = owner.next
+  for (const { seq, snippets } of entries)
+    for (const { snippet, counts } of snippets) {
+      if (!tables.insertSnippet({ ...snippet, owner: owner.key, number: next, conversation, seq })) continue
+      const [chunk, place] = [Math.floor(next / CHUNK), next % CHUNK]
+      let length = 0
+      for (const [term, count] of counts) {
+        length += count
+        postings.add(chunk, term, [place >> 8, place & 255, Math.min(255, count)])
+      }
+      documents.add(0, Math.floor(next / GROUP), documentOf(snippet, conversation, length))
+      next++
+    }
+  for (const [, group, bytes] of documents) tables.appendDocuments(owner.key, group, bytes)
+  for (const [chunk, term, bytes] of postings) tables.appendPostings({ owner: owner.key, term: termKey(term), chunk }, bytes)
+  if (next > owner.next) tables.saveOwner({ ...owner, next, snippets: owner.snippets + next - owner.next })
+}
+
+/** Collects bytes by two keys. */
+function createBatch<Key>() {
+  const collected = new Map<number, Map<Key, number[]>>()
+  return {
+    add(first: number, second: Key, bytes: Iterable<number>): void {
+      const inner = collected.get(first) ?? new Map<Key, number[]>()
+      collected.set(first, inner)
+      const known = inner.get(second)
+      if (known) known.push(...bytes)
+      else inner.set(second, [...bytes])
+    },
+    *[Symbol.iterator](): Generator<readonly [number, Key, Uint8Array]> {
+      for (const [first, inner] of collected) for (const [second, bytes] of inner) yield [first, second, Uint8Array.from(bytes)]
+    },
   }
 }
 
@@ -84,39 +101,39 @@ function documentOf({ role, ts }: Snippet, conversation: number, length: number)
 /** Seconds since 1970, within 32 bits. An invalid time counts as 1970. */
 export const secondsOf = (ts: string): number => Math.min(0xffff_ffff, Math.max(0, Math.floor(Date.parse(ts) / 1_000) || 0))
 
-/** Removes snippets, and their owner when no snippet is left. */
+/** Removes snippets of an owner, and the owner when no snippet is left. */
 export function removeSnippets(tables: IndexWriter, folder: string, snippets: readonly StoredSnippet[]): void {
+  const owner = tables.findOwner(folder)
+  const places = new Map<string, { readonly key: PostingKey; readonly removed: Set<number> }>()
   for (const snippet of snippets) {
-    const owner = tables.findOwner(folder)
-    const state = tables.conversation(snippet.conversation)
-    if (!owner || !state) {
-      tables.removeSnippet(snippet) // its postings are gone, so the rest of a damaged index can be removed
-      continue
-    }
-    const counts = countTerms(snippet.text)
-    const [chunk, place] = [Math.floor(snippet.number / CHUNK), snippet.number % CHUNK]
-    for (const term of counts.keys()) removePosting(tables, { owner: owner.key, chunk, term: termKey(term) }, place)
-    removeDocument(tables, snippet)
     tables.removeSnippet(snippet)
-    const length = lengthOf(counts)
-    const isLast = state.snippets === 1
-    if (isLast) tables.removeConversation(snippet.conversation)
-    else tables.saveConversation({ ...state, snippets: state.snippets - 1, terms: state.terms - length })
-    if (owner.snippets === 1) tables.removeOwner(owner.key)
-    else {
-      const conversations = owner.conversations - (isLast ? 1 : 0)
-      tables.saveOwner({ ...owner, snippets: owner.snippets - 1, terms: owner.terms - length, conversations })
+    if (snippet.owner !== owner?.key) continue // its postings are gone, so the rest of a damaged index can be removed
+    const [chunk, place] = [Math.floor(snippet.number / CHUNK), snippet.number % CHUNK]
+    for (const term of countTerms(snippet.text).keys()) {
+      const list = places.get(`${chunk} ${term}`) ?? { key: { owner: owner.key, term: termKey(term), chunk }, removed: new Set<number>() }
+      places.set(`${chunk} ${term}`, list)
+      list.removed.add(place)
     }
+    removeDocument(tables, snippet)
   }
+  if (!owner) return
+  for (const { key, removed } of places.values()) removePostings(tables, key, removed)
+  const left = owner.snippets - snippets.filter((snippet) => snippet.owner === owner.key).length
+  if (left <= 0) tables.removeOwner(owner.key)
+  else tables.saveOwner({ ...owner, snippets: left })
 }
 
-function removePosting(tables: IndexWriter, key: PostingKey, place: number): void {
+function removePostings(tables: IndexWriter, key: PostingKey, removed: ReadonlySet<number>): void {
   const body = tables.readPostings(key)
   if (!body) return
-  const kept: number[] = []
-  for (let at = 0; at < body.length; at += POSTING_BYTES)
-    if (placeAt(body, at) !== place) kept.push(...body.subarray(at, at + POSTING_BYTES))
-  tables.writePostings(key, Uint8Array.from(kept))
+  const kept = new Uint8Array(body.length)
+  let size = 0
+  for (let at = 0; at < body.length; at += POSTING_BYTES) {
+    if (removed.has(placeAt(body, at))) continue
+    kept.set(body.subarray(at, at + POSTING_BYTES), size)
+    size += POSTING_BYTES
+  }
+  tables.writePostings(key, kept.subarray(0, size))
 }
 
 /** The place, in its chunk, of the snippet whose posting begins at `at`. */

@@ -1,0 +1,105 @@
+import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner } from './tables.ts'
+
+/** The documents of an owner, in columns. The number of a snippet is its position. A removed snippet has the role 0. */
+export interface Documents {
+  /** How many positions are used, and how many of them have a snippet. */
+  readonly next: number
+  readonly snippets: number
+  /** The position of the conversation in `conversations`. */
+  readonly conversation: Uint32Array
+  /** Seconds since 1970. */
+  readonly seconds: Uint32Array
+  /** How many terms the snippet has. */
+  readonly length: Uint16Array
+  readonly role: Uint8Array
+  /** The snippets directly before and after, in the same conversation. −1 if there is none. */
+  readonly before: Int32Array
+  readonly after: Int32Array
+  readonly conversations: readonly ConversationDocuments[]
+  /** How many terms all snippets have together. */
+  readonly terms: number
+}
+
+/** What the documents of a conversation have together. */
+export interface ConversationDocuments {
+  readonly key: number
+  readonly terms: number
+  /** The number of the last snippet. */
+  readonly last: number
+}
+
+/** How many documents of all owners are kept. One takes 19 bytes. */
+const MAX_CACHED = 1_000_000
+
+/**
+ * Reads the documents of owners, and keeps those that were used last. An owner whose `next` and `snippets` are the same has the same
+ * documents, because numbers and keys are not used again. If an owner has only got more snippets, only the new ones are read.
+ */
+export function createDocumentCache() {
+  const cache = new Map<number, Documents>()
+  let cached = 0
+
+  function keep(key: number, documents: Documents): void {
+    cached += documents.next - (cache.get(key)?.next ?? 0)
+    cache.delete(key)
+    cache.set(key, documents)
+    for (const [other, { next }] of cache) {
+      if (cached <= MAX_CACHED || other === key) break
+      cache.delete(other)
+      cached -= next
+    }
+  }
+
+  return (tables: IndexReader, owner: Owner): Documents => {
+    const known = cache.get(owner.key)
+    const isCurrent = known?.next === owner.next && known.snippets === owner.snippets
+    const hasGrown = known !== undefined && owner.next > known.next && owner.snippets - known.snippets === owner.next - known.next
+    const documents = isCurrent ? known : readDocuments(tables, owner, hasGrown ? known : undefined)
+    keep(owner.key, documents)
+    return documents
+  }
+}
+
+function readDocuments(tables: IndexReader, { key: owner, next, snippets }: Owner, known: Documents | undefined): Documents {
+  const first = known?.next ?? 0
+  const conversation = grow(Uint32Array, known?.conversation, first, next)
+  const seconds = grow(Uint32Array, known?.seconds, first, next)
+  const length = grow(Uint16Array, known?.length, first, next)
+  const role = grow(Uint8Array, known?.role, first, next)
+  const before = grow(Int32Array, known?.before, first, next).fill(-1, first)
+  const after = grow(Int32Array, known?.after, first, next).fill(-1, first)
+  const conversations = known ? [...known.conversations] : []
+  const positions = new Map(conversations.map(({ key }, position) => [key, position]))
+  let terms = known?.terms ?? 0
+  for (const { group, body } of tables.documents(owner, Math.floor(first / GROUP))) {
+    const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
+    for (let at = 0; at < body.length; at += DOCUMENT_BYTES) {
+      const number = group * GROUP + at / DOCUMENT_BYTES
+      const id = view.getUint8(at + 10)
+      if (number < first || number >= next || id === 0) continue
+      const key = view.getUint32(at)
+      const position = positions.get(key) ?? conversations.length
+      positions.set(key, position)
+      const last = conversations[position]?.last ?? -1
+      const size = view.getUint16(at + 8)
+      conversation[number] = position
+      seconds[number] = view.getUint32(at + 4)
+      length[number] = size
+      role[number] = id
+      before[number] = last
+      if (last >= 0) after[last] = number
+      terms += size
+      conversations[position] = { key, terms: (conversations[position]?.terms ?? 0) + size, last: number }
+    }
+  }
+  return { next, snippets, conversation, seconds, length, role, before, after, conversations, terms }
+}
+
+type Column = Uint32Array | Uint16Array | Uint8Array | Int32Array
+
+/** A column with room for `next` values, whose first values are those of `known`. */
+function grow<T extends Column>(type: new (length: number) => T, known: Column | undefined, first: number, next: number): T {
+  const column = new type(next)
+  if (known) column.set(known.subarray(0, first))
+  return column
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import fc from 'fast-check'
+import { afterAll, expect, it, vi } from 'vitest'
+import { prompt } from '../../../testing/blocks.ts'
+import { appended, closed, opened, writeConversation } from '../../../testing/conformance/store-fixture.ts'
+import { inConversation, memoryOf } from '../../../testing/conformance/store-memory.ts'
+import { createFixedClock } from '../../../testing/fixed-clock.ts'
+import { createMemoryBlobs } from '../../blobs/memory.ts'
+import { createSqliteStore } from './store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'daybook-memory-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const blobs = createMemoryBlobs()
+const open = (file: string) => createSqliteStore({ file, blobs, clock: createFixedClock() })
+
+function countRows(file: string, table: string): number {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return (database.prepare(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number }).rows
+  } finally {
+    database.close()
+  }
+}
+
+it('an append does not write the memory index, which follows after the end of the turn', async () => {
+  const file = join(folder, 'later.db')
+  const store = await open(file)
+  await writeConversation(store, 'c1', [opened('t1'), appended([prompt('a harbour')])])
+  expect(countRows(file, 'memory_snippets')).toBe(0)
+  await writeConversation(store, 'c2', [opened('t1'), appended([prompt('a bridge')]), closed('t1')])
+  expect(countRows(file, 'memory_snippets')).toBe(0)
+  await vi.waitFor(() => expect(countRows(file, 'memory_snippets')).toBe(1), { timeout: 30_000 })
+  expect((await memoryOf(store).search('harbour', inConversation('c1'))).length).toBe(1)
+  expect(countRows(file, 'memory_snippets')).toBe(2)
+  await store.close()
+})
+
+const action = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('say' as const), conversation: fc.nat(3), words: fc.nat(6), other: fc.boolean() }),
+  },
+  fc.record({ kind: fc.constant('delete' as const), conversation: fc.nat(3), other: fc.boolean() }),
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('search' as const), other: fc.boolean() }) },
+)
+
+it('a store that was open while others wrote and deleted finds the same as one that was just opened', { timeout: 120_000 }, async () => {
+  let found = 0
+  let files = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 4, maxLength: 20 }), async (actions) => {
+      const file = join(folder, `shared-${files++}.db`)
+      const [one, two] = [await open(file), await open(file)]
+      const filter = inConversation('', { within: { user: { tenant: 'local', project: 'default', user: 'local' } } })
+      const search = async (store: typeof one) => memoryOf(store).search('river stone', filter)
+      for (const [n, step] of actions.entries()) {
+        const store = step.other ? two : one
+        if (step.kind === 'search') await search(store)
+        else if (step.kind === 'delete') await store.delete(`c${step.conversation}`)
+        else {
+          const text = Array.from({ length: step.words + 1 }, (_, at) => ['river', 'stone', 'lamp', 'door'][(at * 3 + n) % 4]).join(' ')
+          const id = `c${step.conversation}`
+          const first = ((await store.head(id))?.lastSeq ?? 0) + 1
+          const claim = await writeConversation(store, id, [
+            opened(`t${n}`, n),
+            appended([prompt(text, `t${n}`, n)], first),
+            closed(`t${n}`, n),
+          ])
+          await store.release(claim)
+        }
+      }
+      const fresh = await open(file)
+      const expected = await search(fresh)
+      expect(await search(one)).toEqual(expected)
+      expect(await search(two)).toEqual(expected)
+      found += expected.length
+      for (const store of [one, two, fresh]) await store.close()
+    }),
+    { numRuns: 40 },
+  )
+  expect(found).toBeGreaterThan(40)
+})
