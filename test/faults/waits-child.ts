@@ -2,25 +2,24 @@
  * A process that is killed while turns wait. waits-crash.test.ts starts it with one of these modes:
  *
  *   hang <name> …   runs a turn in each of these conversations, and answers what it waits for. `before-7` hangs before its seventh commit,
- *                   `after-7` directly after it
+ *                   `after-7` directly after it. The commits of its sub-agent count, too
  *   recover         resumes every unfinished turn, and answers what it waits for
  *   answer <id>     answers what the turn of this conversation waits for
  */
 import { writeSync } from 'node:fs'
-import { createAgentFrom } from '../../src/agent/agent.ts'
+import { childMark } from '../../src/core/scope.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
 import { fileObserver, openCrashFolder } from '../support/crash/crash-folder.ts'
-import { answerAllWaits, waitingTurnModel, waitingTurnTools } from '../support/crash/waiting-turn.ts'
+import { answerAllWaits, waitingTurnAgent } from '../support/crash/waiting-turn.ts'
 
 const [folder = '', mode = '', ...names] = process.argv.slice(2)
 const { store, clock } = await openCrashFolder(folder)
 const observer = fileObserver(folder)
-const agent = createAgentFrom({
-  model: waitingTurnModel(observer),
-  tools: waitingTurnTools(observer),
-  store: mode === 'hang' ? hangingStore(store) : store,
-  clock,
-})
+const stopped = { hung: 0, finished: 0 }
+const noteStopped = () => {
+  if (stopped.hung + stopped.finished === names.length) writeSync(1, 'all hang\n')
+}
+const agent = waitingTurnAgent(observer, { store: mode === 'hang' ? hangingStore(store) : store, clock })
 setInterval(() => {}, 60_000) // keeps the process alive, which a pending promise does not
 
 if (mode === 'hang') {
@@ -28,11 +27,13 @@ if (mode === 'hang') {
     names.map(async (name) => {
       await agent.run(name, 'Go shopping.').result
       await answerAllWaits(agent, store, name)
+      stopped.finished++ // the sub-agent and the turn share their work, so a turn may have a commit less
+      noteStopped()
     }),
   )
 } else {
   if (mode === 'recover') await agent.recover()
-  const { conversations } = await store.list({ waits: true, limit: 500 })
+  const { conversations } = await store.list({ waits: true, top: true, limit: 500 })
   const waiting = mode === 'recover' ? conversations.map(({ conversationId }) => conversationId) : names
   writeSync(1, 'ready\n')
   await Promise.all(waiting.map((id) => answerAllWaits(agent, store, id)))
@@ -44,12 +45,13 @@ if (mode === 'hang') {
 
 function hangingStore(inner: ConversationStore): ConversationStore {
   const commits = new Map<string, number>()
-  let hung = 0
   const hang = () => {
-    if (++hung === names.length) writeSync(1, 'all hang\n')
+    stopped.hung++
+    noteStopped()
     return new Promise<never>(() => {})
   }
-  async function counted<T>(conversationId: string, commit: () => Promise<T>): Promise<T> {
+  async function counted<T>(key: string, commit: () => Promise<T>): Promise<T> {
+    const [conversationId = ''] = key.split(childMark)
     const count = (commits.get(conversationId) ?? 0) + 1
     commits.set(conversationId, count)
     if (conversationId === `before-${count}`) return hang()
