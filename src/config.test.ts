@@ -23,6 +23,7 @@ it('has a default for every setting that needs one', () => {
     web: { fetch: 'off', search: 'auto', robots: 'respect', archive: 'off', refinement: 'off' },
     logLevel: 'info',
     memorySearch: 'on',
+    skills: ['built-in'],
   })
 })
 

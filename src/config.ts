@@ -5,6 +5,11 @@ const textRule = 'must be a text that is not empty'
 const text = z.string(textRule).min(1, textRule)
 const oneOf = <const Choices extends readonly [string, ...string[]]>(...choices: Choices) =>
   z.enum(choices, `must be ${choices.join(' or ')}`)
+const foldersRule = 'must be a list of folders'
+const folders = z.preprocess(
+  (value) => (typeof value === 'string' ? listIn(value) : value),
+  z.union([z.array(text, foldersRule), z.custom<object>((value) => typeof value === 'object' && !Array.isArray(value), foldersRule)]),
+)
 const originRule = 'must be an origin such as https://shop.example'
 const originsRule = 'must be a list of origins such as https://shop.example'
 const portRule = 'must be a whole number from 0 to 65535'
@@ -119,6 +124,12 @@ export const Settings = z.strictObject({
   telemetry: oneOf('off', 'opentelemetry'),
   /** Whether the agent can search what was said earlier. */
   memorySearch: oneOf('on', 'off'),
+  /**
+   * Folders with skills: guidance for kinds of work. `built-in` stands for the skills that are part of Daybook. A later folder replaces skills
+   * of an earlier one. In the environment they are separated by commas, and `none` means no skills. A configuration file may also set an object
+   * that reads skills.
+   */
+  skills: folders,
   /** The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default Chromium or Chrome, if installed. */
   browser: text.optional(),
   logLevel: oneOf('silent', 'error', 'warn', 'info'),
@@ -162,6 +173,7 @@ export const variables = {
   'web.refinement': 'DAYBOOK_WEB_REFINEMENT',
   telemetry: 'DAYBOOK_TELEMETRY',
   memorySearch: 'DAYBOOK_MEMORY_SEARCH',
+  skills: 'DAYBOOK_SKILLS',
   browser: 'DAYBOOK_BROWSER',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
@@ -186,6 +198,7 @@ const defaults: SettingsLayer = {
     tokenCounter: 'rough',
     telemetry: 'off',
     memorySearch: 'on',
+    skills: ['built-in'],
     'web.fetch': 'off',
     'web.search': 'auto',
     'web.robots': 'respect',
@@ -272,6 +285,11 @@ function toNested(values: Readonly<Partial<Record<SettingName, unknown>>>): unkn
     else (settings[group] as Record<string, unknown>)[inner] = value
   }
   return settings
+}
+
+/** The entries of a list with commas between them. `none` is an empty list. */
+function listIn(value: string): readonly string[] {
+  return value.trim() === 'none' ? [] : value.split(',').map((entry) => entry.trim())
 }
 
 const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

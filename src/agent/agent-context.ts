@@ -9,6 +9,7 @@ import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type ApprovalFunction, approvalFunction, forPrograms } from '../tools/approval.ts'
+import { listedSkills, usableSkills } from '../tools/skill-catalog.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { checkDialect, createSpeech, type Speech } from './dialect.ts'
@@ -116,15 +117,18 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
   const settings = agentSettings(parts.settings)
   const models = observedModels(modelsByRole(parts.model), telemetry)
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
-  const builtIn = builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) })
+  const skills = parts.builtIn?.skills && usableSkills(parts.builtIn.skills, () => tools)
+  const options = { ...parts.builtIn, ...(skills && { skills }) }
+  const builtIn = builtInTools({ ...options, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) })
   const approve = parts.approve && approvalFunction(parts.approve)
   const callable = [...builtIn, ...(parts.tools ?? [])].map((tool) => (approve ? forPrograms(tool, approve) : tool))
-  const exec = execTools(parts.sandbox, callable, parts.builtIn ?? {}, settings)
+  const exec = execTools(parts.sandbox, callable, options, settings)
   const tools = allTools('createAgent', [...builtIn, ...exec], parts.tools)
   const count = parts.tokens ? reliableCounter(parts.tokens, (error) => onProblem({ where: 'tokens', error })) : roughTokens
   const texts = {
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
+    skills: listedSkills(skills, tools),
   }
   const toolbox = createToolbox(observedTools(tools, telemetry))
   checkDialect(settings.dialect, models.decision, tools.length)

@@ -147,6 +147,16 @@ export const agentPartRules: OptionRules<AgentParts> = {
   onProblem: optional(callback),
 }
 
+/** Folders, or an object that the application has made. */
+const foldersOr = (expected: string, ...methods: readonly string[]): OptionRule => {
+  const folder = expects('the path of a folder', (value) => (typeof value === 'string' && value.trim() !== '') || value instanceof URL)
+  const made = objectWith(expected, ...methods)
+  return optional((value) => (Array.isArray(value) ? listOf('folders', folder)(value) : made(value)))
+}
+
+/** Options of `createAgent` and `defineAgent` that name folders. `createAgentFrom` gets what was opened in them, as parts of `builtIn`. */
+export const folderRules = { skills: foldersOr('a list of folders, or an object with `read`', 'read') }
+
 const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
 const modelName = expects('the name of a model, a model, or an object with a model for each role', (value) => typeof value === 'string')
 const modelChoice: OptionRule = (value) => {
@@ -161,6 +171,7 @@ export const agentOptions = group('an object with at least `model`', {
   models: namedModels(modelChoice),
   store: optional(storeRule),
   clock: optional(clockRule),
+  ...folderRules,
 })
 
 /** The rules for the options of `defineAgent`: everything that defines what the agent does, and nothing of where it runs. */
@@ -172,6 +183,7 @@ export const agentDefinition = group('an object with parts of an agent', {
   attachments: agentPartRules.attachments,
   hooks: agentPartRules.hooks,
   announce: agentPartRules.announce,
+  ...folderRules,
 })
 
 /** The rules for the options of `openStore`. Other names are allowed, because the `daybook` command passes all its settings. */

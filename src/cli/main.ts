@@ -49,6 +49,7 @@ export async function main(
     .option('--model <name>', 'provider/model, or offline (or DAYBOOK_MODEL)')
     .option('--dialect <dialect>', 'how the model calls tools: auto, channels or native (or DAYBOOK_DIALECT)')
     .option('--agent <file>', 'a module that exports your agent (or DAYBOOK_AGENT)')
+    .option('--skills <folders>', 'folders with skills, with commas between them (or DAYBOOK_SKILLS)')
     .option('--server <url>', 'use the agent of a server instead of a local one (or DAYBOOK_SERVER)')
     .option('--token <token>', 'access token for the server (or DAYBOOK_TOKEN, which is not visible in the process list)')
     .configureHelp({ showGlobalOptions: true })

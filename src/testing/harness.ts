@@ -1,6 +1,7 @@
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../adapters/files/memory.ts'
 import { createTemporaryFolder } from '../adapters/files/temporary.ts'
+import { openSkillFolders } from '../adapters/skills/skills.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
@@ -9,6 +10,7 @@ import type { TurnEvent } from '../core/event.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../core/timeline/timeline.ts'
 import type { Hosting } from '../ports/hosting.ts'
+import type { FolderList, Skills } from '../ports/skills.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { createFixedClock, type FixedClock } from './fixed-clock.ts'
@@ -40,7 +42,10 @@ export interface RecordedTurn extends TurnResult {
 export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> {
   readonly replies: readonly Reply[]
   /** An agent that `defineAgent` has returned. The scripted model takes the place of its model. Other options win over those of the agent. */
-  readonly agent?: Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> & { readonly model?: unknown }
+  readonly agent?: Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> & {
+    readonly model?: unknown
+    readonly skills?: FolderList | Skills
+  }
   readonly store?: ConversationStore
   readonly clock?: FixedClock
   readonly model?: ScriptedModel
@@ -49,8 +54,9 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
 
 /** Creates an agent for tests. The scripted model gives the `replies` in order. */
 export function createHarness({ replies, conversationId = 'c1', agent: definition = {}, ...more }: HarnessOptions): Harness {
-  const { model: _, ...defined } = definition
-  const options: Omit<HarnessOptions, 'replies' | 'conversationId' | 'agent'> = { ...defined, ...more }
+  const { model: _, skills, ...defined } = definition
+  const builtIn = { ...(skills && { skills: 'read' in skills ? skills : openSkillFolders(skills) }), ...defined.builtIn, ...more.builtIn }
+  const options: Omit<HarnessOptions, 'replies' | 'conversationId' | 'agent'> = { ...defined, ...more, builtIn }
   const clock = options.clock ?? createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)

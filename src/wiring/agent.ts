@@ -20,11 +20,13 @@ import type { TokenCounter } from '../core/estimate/tokens.ts'
 import { checkOptions } from '../core/options.ts'
 import { documentEligibleMimes } from '../core/sources/source.ts'
 import type { DocumentRenderer } from '../ports/documents.ts'
+import type { FolderList, Skills } from '../ports/skills.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import { memoryOption, replayedMemory, startCatchUp } from './memory.ts'
 import { bookkeeping, modelOf, modelsFrom, namedModels, offlineSources } from './models.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
+import { skillsOption } from './skills.ts'
 import { checkNode, memoryFolders, openStorage, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
 import { openWebTools } from './web-tools.ts'
 
@@ -35,6 +37,8 @@ export interface AgentOptions
   readonly model: ModelChoice | ModelChoices
   /** Models that a single run can choose by name: `run(id, text, { model: 'fast' })`. */
   readonly models?: Readonly<Record<string, ModelChoice>>
+  /** Folders with skills, or an object that reads skills. `built-in` stands for the skills that are part of Daybook. Default: no skills. */
+  readonly skills?: FolderList | Skills
 }
 
 /**
@@ -50,8 +54,8 @@ export function createAgent(options: AgentOptions): Agent {
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, ...memoryFolders })
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
-  const builtIn = { ...memoryOption(store, clock), ...options.builtIn }
-  const { models: _named, ...given } = options
+  const builtIn = { ...memoryOption(store, clock), ...skillsOption(options.skills, options.onProblem), ...options.builtIn }
+  const { models: _named, skills: _folders, ...given } = options
   const parts = {
     bookkeeping,
     ...given,
@@ -80,7 +84,8 @@ export async function replay(
   parts: ReplayParts = {},
   turnId?: string,
 ): Promise<readonly Replayed[]> {
-  const builtIn = { ...replayedMemory(), rendering: createDocumentRenderer(), ...(parts as ReplayParts | null)?.builtIn }
+  const { skills, builtIn: own } = (parts ?? {}) as ReplayParts & Pick<AgentOptions, 'skills'>
+  const builtIn = { ...replayedMemory(), ...skillsOption(skills), rendering: createDocumentRenderer(), ...own }
   const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts // `replayFrom` rejects other values
   const { replay: replayFrom } = await import('../agent/replay/replay.ts') // on demand, because turns do not need this module
   return replayFrom(store, conversationId, given, turnId)
@@ -112,7 +117,7 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser' | 'dialect' | 'telemetry' | 'memorySearch'>> & {
+  Partial<Pick<Settings, 'browser' | 'dialect' | 'telemetry' | 'memorySearch' | 'skills'>> & {
     readonly agent?: Settings['agent']
     readonly web?: Settings['web']
   }
@@ -144,7 +149,7 @@ export async function openAgent(
 
   /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
   async function definedParts(settings: AgentConfiguration) {
-    const { model: _, models, settings: own, ...definition } = definitionOf(settings)
+    const { model: _, skills: _folders, models, settings: own, ...definition } = definitionOf(settings)
     const model = modelOf(settings.model, documents)
     const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
     closers.push(() => web.close())
@@ -154,7 +159,7 @@ export async function openAgent(
       tools: web.tools,
       model,
       ...namedModels(models, { reader: documents }),
-      builtIn: { rendering, ...definition.builtIn },
+      builtIn: { rendering, ...skillsOption(settings.skills, options.onProblem), ...definition.builtIn },
       ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
       ...(settings.telemetry === 'opentelemetry' && { telemetry: await startOpenTelemetry() }),
       settings: { exitGraceMs, ...agentSettings(settings, own) },
@@ -212,7 +217,10 @@ export async function openArchive(
     owner,
     hosting,
     workspaces,
-    agentParts: () => ({ settings: agentSettings(settings), builtIn: { ...replayedMemory(settings), rendering: openRenderer(settings) } }),
+    agentParts: () => ({
+      settings: agentSettings(settings),
+      builtIn: { ...replayedMemory(settings), ...skillsOption(settings.skills), rendering: openRenderer(settings) },
+    }),
     bookkeeping,
     publishEntry: () => {}, // this process has no followers
     deletion: createDeletion({ store, owner, hosting, workspaces, exclude: (_, work) => work([]), announceDeleted: () => {} }),

@@ -1,9 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import type { ModelChoice } from '../adapters/model/model-from.ts'
 import type { AgentParts } from '../agent/agent.ts'
 import { agentDefinition } from '../agent/agent-options.ts'
 import type { SettingsLayer } from '../config.ts'
 import { checkOptions } from '../core/options.ts'
 import type { ModelRole } from '../ports/model.ts'
+import type { FolderList, Skills } from '../ports/skills.ts'
 
 /** A model for each role. A role without a model uses the model for `decision`. */
 export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
@@ -26,6 +28,11 @@ export interface AgentDefinition
   > {
   /** A setting `model` from a flag, the environment or the configuration file wins over this model. */
   readonly model?: ModelChoice | ModelChoices
+  /**
+   * Folders with skills, or an object that reads skills. `built-in` stands for the skills that are part of Daybook. A setting `skills` from a
+   * flag, the environment or the configuration file wins.
+   */
+  readonly skills?: FolderList | Skills
   /** Models that a single run can choose by name. */
   readonly models?: Readonly<Record<string, ModelChoice>>
 }
@@ -39,12 +46,16 @@ export function defineAgent<const Definition extends AgentDefinition>(definition
   return definition
 }
 
+/** Settings have paths and no URLs. */
+const folderPath = (folder: string | URL): string => (folder instanceof URL ? fileURLToPath(folder) : folder)
+
 /** The settings of a definition that flags, the environment and a configuration file can replace. */
-export function definitionLayer(origin: string, { model, settings }: AgentDefinition): SettingsLayer {
+export function definitionLayer(origin: string, { model, settings, skills }: AgentDefinition): SettingsLayer {
   return {
     origin,
     values: {
       ...(model !== undefined && { model }),
+      ...(skills !== undefined && { skills: Array.isArray(skills) ? skills.map(folderPath) : skills }),
       ...(settings?.dialect !== undefined && { dialect: settings.dialect }),
       ...(settings?.maxRounds !== undefined && { 'budget.rounds': settings.maxRounds }),
       ...(settings?.maxMoney !== undefined && { 'budget.money': settings.maxMoney }),

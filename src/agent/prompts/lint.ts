@@ -1,5 +1,6 @@
 import { type CacheFinding, lintStability, lintTexts, type PromptText } from '../../core/cache/lint.ts'
 import { catalogText } from '../../tools/catalog.ts'
+import { skillCatalogText } from '../../tools/skill-catalog.ts'
 import type { AgentParts } from '../agent.ts'
 import { builtInTools } from '../tools.ts'
 import { defaultInstructions, protocolText } from './texts.ts'
@@ -21,6 +22,7 @@ function fixedTexts({ tools = [], builtIn = {}, instructions = defaultInstructio
     { where: 'protocol', text: protocolText },
     { where: 'instructions', text: instructions },
     ...(customisation === undefined ? [] : [{ where: 'customisation', text: customisation }]),
+    { where: 'skills', text: skillCatalogText(builtIn.skills?.list?.() ?? []) },
     ...[...builtInTools(builtIn), ...tools].map((tool) => ({ where: `tool ${tool.id}`, text: catalogText([tool]) })),
   ]
 }

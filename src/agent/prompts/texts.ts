@@ -4,8 +4,10 @@ import type { Dialect } from '../../core/model-event.ts'
 import { maxCalls } from '../../core/stream/deciding-keys.ts'
 import type { SystemFingerprint } from '../../core/timeline/response-record.ts'
 import type { RequestTool } from '../../ports/model.ts'
+import type { SkillSummary } from '../../ports/skills.ts'
 import { catalogText, withoutMissingTools } from '../../tools/catalog.ts'
 import { requestTools } from '../../tools/request-tools.ts'
+import { skillCatalogText } from '../../tools/skill-catalog.ts'
 import type { Tool } from '../../tools/tool.ts'
 
 interface SystemText {
@@ -16,6 +18,8 @@ interface SystemText {
    */
   readonly customisation?: string
   readonly tools: readonly Tool[]
+  /** The skills that the agent can read. */
+  readonly skills?: readonly SkillSummary[]
   /** Default: `channels`. In the dialect `native` the tools are a part of the request, so the text does not list them. */
   readonly dialect?: Dialect
 }
@@ -24,7 +28,7 @@ interface SystemText {
  * Builds the system text. The text must have the same bytes in every round of every turn. Otherwise the provider can not reuse its cache.
  * Text that varies belongs in the announce.
  */
-export function systemText({ instructions, customisation, tools, dialect = 'channels' }: SystemText): string {
+export function systemText({ instructions, customisation, tools, skills = [], dialect = 'channels' }: SystemText): string {
   const admin =
     customisation === undefined
       ? ''
@@ -32,7 +36,7 @@ export function systemText({ instructions, customisation, tools, dialect = 'chan
   const own = instructions ?? instructionsFor(tools)
   const native = dialect === 'native'
   const several = offersSeveralCalls(tools) ? `${protocolText}\n\n${severalCallsText(tools)}` : protocolText
-  return [native ? nativeProtocolText : several, own, native ? '' : catalogText(tools), admin]
+  return [native ? nativeProtocolText : several, own, native ? '' : catalogText(tools), skillCatalogText(skills), admin]
     .filter((text) => text.trim() !== '')
     .join('\n\n')
 }

@@ -10,6 +10,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
+import { listedSkills, usableSkills } from '../../tools/skill-catalog.ts'
 import type { AgentParts } from '../agent.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
@@ -141,11 +142,16 @@ const hasDecision = ({ entries }: Recording): boolean =>
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
   const settings = agentSettings(parts.settings)
   const contextTokens = contextLimit(settings, parts.window ?? Number.MAX_SAFE_INTEGER)
+  const skills = builtIn?.skills && usableSkills(builtIn.skills, () => tools)
   const ofRuntime = builtInTools({ ...builtIn, contextTokens })
   // exec tools are never run in a replay, but the system text lists them
   const exec = execTools(parts.sandbox, [...ofRuntime, ...own], builtIn ?? {}, settings)
   const tools = allTools('replay', [...ofRuntime, ...exec], own)
-  const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
+  const texts = {
+    ...(instructions !== undefined && { instructions }),
+    ...(customisation !== undefined && { customisation }),
+    skills: listedSkills(skills, tools),
+  }
   const systems = new Map<Dialect, SystemPrompt>()
   const systemOf = (dialect: Dialect): SystemPrompt => {
     const system = systems.get(dialect) ?? createSystemPrompt({ tools, dialect, ...texts }, count)

@@ -3,8 +3,9 @@ import { lintAgent } from '../../agent/prompts/lint.ts'
 import { cacheReport } from '../../core/cache/cache-report.ts'
 import { type CacheBudget, type CacheFinding, defaultCacheBudget, hasHitRate, lintCacheReport } from '../../core/cache/lint.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
-import { defineAgent } from '../../wiring/define-agent.ts'
+import { type AgentDefinition, defineAgent } from '../../wiring/define-agent.ts'
 import { bookkeeping } from '../../wiring/models.ts'
+import { skillsOption } from '../../wiring/skills.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
 import { loadAgentModule } from '../modules/agent-module.ts'
@@ -25,16 +26,20 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
     .option('--misses <n>', 'how many avoidable misses are allowed', wholeNumber, defaultCacheBudget.misses)
     .option('--round-parts <n>', 'how many parts a round may add', wholeNumber, defaultCacheBudget.roundParts)
     .action(async (id: string | undefined, budget: CacheBudget) => {
-      const { agent } = await context.settings()
+      const { agent, skills } = await context.settings()
       if (id === undefined && agent === undefined) {
         command.error('error: there is nothing to check; name a conversation, or a file with an agent after --agent')
       }
       const inAgent =
         agent === undefined
           ? []
-          : await lintAgent(async () =>
-              typeof agent === 'string' ? loadAgentModule(agent, context.terminal.folder, createLoad()) : defineAgent(agent),
-            )
+          : await lintAgent(async () => {
+              const { skills: own, ...definition } =
+                typeof agent === 'string'
+                  ? await loadAgentModule(agent, context.terminal.folder, createLoad())
+                  : defineAgent<AgentDefinition>(agent)
+              return { ...definition, builtIn: { ...skillsOption(own ?? skills), ...definition.builtIn } }
+            })
       const inConversation = id === undefined ? [] : await lintConversation(context, id, budget)
       const findings = [...inAgent, ...inConversation]
       const rows = findings.map(({ rule, where, words }) => [rule, where, words].map(plainLine))

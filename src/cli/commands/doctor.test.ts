@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
@@ -120,8 +121,23 @@ it('checks only programs that Daybook uses', async () => {
     'programs',
     'model keys',
     'web search',
+    'skills',
   ]
   expect(names).toEqual(expected)
+})
+
+it('names the skills, and what is wrong with their files', async () => {
+  const row = async () => /^(. skills .*)$/m.exec((await line.run('doctor')).text)?.[1]?.replace(/ +/g, ' ')
+  expect(await row()).toBe('✓ skills sk:public.data-analysis, sk:public.report-writing')
+  const folder = mkdtempSync(join(tmpdir(), 'skills-'))
+  mkdirSync(join(folder, 'bad'))
+  writeFileSync(join(folder, 'bad', 'SKILL.md'), 'no front matter')
+  line.environment.DAYBOOK_SKILLS = folder
+  expect(await row()).toBe(`! skills none: ${folder}/bad/SKILL.md must begin with front matter between two lines ---`)
+  rmSync(folder, { recursive: true })
+  expect(await row()).toMatch(/^✗ skills settings: the skills can not be read: ENOENT/)
+  line.environment.DAYBOOK_SKILLS = 'none'
+  expect(await row()).toBe('✓ skills none')
 })
 
 it('says which search services have a key, and what to set if none has', async () => {

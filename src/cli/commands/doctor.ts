@@ -12,6 +12,7 @@ import { errorMessage, Failure } from '../../core/failure.ts'
 import { openRenderer } from '../../wiring/agent.ts'
 import { type ModelKey, modelKeys } from '../../wiring/models.ts'
 import { checkSandbox } from '../../wiring/sandbox.ts'
+import { describeSkills } from '../../wiring/skills.ts'
 import { openStore } from '../../wiring/store.ts'
 import { tryDialects } from '../../wiring/try-model.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../wiring/unreferenced-blobs.ts'
@@ -76,6 +77,7 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
     checkPrograms(settings),
     checkModelKeys(environment),
     checkSearch(settings, environment),
+    checkSkills(settings),
   ]
 }
 
@@ -202,6 +204,15 @@ async function checkSearch(settings: Settings, environment: Environment): Promis
     return { name: 'web search', required: isChosen, ...checkWebSearch(settings, environment) }
   } catch (error) {
     return { name: 'web search', required: true, ok: false, found: errorMessage(error) } // such as an address that is not complete
+  }
+}
+
+/** Checks whether the skills can be read. A skill with a mistake is left out by every agent. */
+async function checkSkills({ skills }: Settings): Promise<Check> {
+  try {
+    return { name: 'skills', required: false, ...describeSkills(skills) }
+  } catch (error) {
+    return { name: 'skills', required: true, ok: false, found: errorMessage(error) } // such as a folder that does not exist
   }
 }
 

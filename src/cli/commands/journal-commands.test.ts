@@ -97,7 +97,8 @@ it('replay exits with 1 when the current agent would do something else than the 
 it('replay finds no difference with the agent that recorded the conversation', async () => {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
-  const agent = createAgent({ model: scriptedModelWithCache([reply.answer('Hello.')], { cache: cacheOf(), clock }), store, clock })
+  const model = scriptedModelWithCache([reply.answer('Hello.')], { cache: cacheOf(), clock })
+  const agent = createAgent({ model, store, clock, skills: ['built-in'] }) // the command has these skills by default
   await agent.run('c', 'Hello?').result
   await agent.close()
   await store.close()

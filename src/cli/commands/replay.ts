@@ -4,6 +4,7 @@ import type { Replayed } from '../../agent/replay/replay.ts'
 import { openRenderer, replay } from '../../wiring/agent.ts'
 import { replayedMemory } from '../../wiring/memory.ts'
 import { openSandbox } from '../../wiring/sandbox.ts'
+import { skillsOption } from '../../wiring/skills.ts'
 import type { CommandContext } from '../context.ts'
 import { withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'
@@ -22,8 +23,14 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
       withJournal(context, id, async (_journal, store) => {
         const { agent, ...settings } = await context.settingsWithAgent()
         const sandbox = await openSandbox(settings) // replay runs no program, but the system text lists the exec tools
-        const builtIn = { ...replayedMemory(settings), rendering: openRenderer(settings), ...agent?.builtIn }
-        const parts = { ...(sandbox && { sandbox }), ...agent, builtIn, ...(options.anySystem && { anySystem: true as const }) }
+        const builtIn = {
+          ...replayedMemory(settings),
+          ...skillsOption(settings.skills),
+          rendering: openRenderer(settings),
+          ...agent?.builtIn,
+        }
+        const { skills: _folders, ...definition } = agent ?? {}
+        const parts = { ...(sandbox && { sandbox }), ...definition, builtIn, ...(options.anySystem && { anySystem: true as const }) }
         const turns = await replay(store, id, parts, turn)
         printLine(terminal, replayTable(turns, style))
         if (agent === undefined && turns.some(differsInTexts)) printLine(terminal, otherAgentHint)
@@ -63,4 +70,5 @@ function summary(turns: readonly Replayed[], style: Style): string {
 const differsInTexts = ({ divergence }: Replayed): boolean =>
   divergence?.kind === 'prompt' && (divergence.where === 'tools' || divergence.where === 'system text')
 
-const otherAgentHint = 'give the agent that recorded it with --agent, or ignore its texts and tools with --any-system'
+const otherAgentHint =
+  'give the agent that recorded it with --agent and its skills with --skills, or ignore its texts and tools with --any-system'

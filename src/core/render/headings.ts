@@ -44,6 +44,7 @@ const blockHeadings = [
   'HOW YOU ',
   '(?:START|END) OF CUSTOMISATION',
   'AVAILABLE \\w+ TOOLS',
+  'SKILL CATALOG',
 ]
 const heading = `[[\\uff3b](?:${blockHeadings.join('|')})|HIDDEN [—-]|SOURCES POOL|SID:\\s?\\d|[╔╚]═|║ |━━━|</?channel:`
 

@@ -460,21 +460,21 @@ describe('reading knowledge and skills', () => {
     const outcome = await tool.run({ paths: Object.keys(pages) }, call)
     expect(problems).toMatchObject([{ where: 'knowledge', error: { message: 'down' } }])
     expect(rowsOf(outcome)).toMatchObject([
-      { path: 'ks:a', kind: 'knowledge.space', tokens: 15_000 },
+      { path: 'ks:a', kind: 'knowledge.space', status: 'truncated_for_visible_context' },
       { path: 'ks:b', mime: 'image/png' },
       { status: 'knowledge_path_missing' },
       { status: 'knowledge_resolver_error' },
       { status: 'knowledge_storage_missing' },
       { status: 'knowledge_unreadable' },
     ])
-    expect(contentOf(outcome)[0]?.text?.length).toBe(60_000)
+    expect(contentOf(outcome)[0]?.text?.length).toBeLessThanOrEqual(48_000)
   })
 
-  it('tools 18.49: a skill is read once and completely, and its citations are renumbered for the source pool', async () => {
+  it('tools 18.49: a skill is read once, and its citations are renumbered for the source pool', async () => {
     const sources = Array.from({ length: 7 }, (_, n) => ({ url: `https://known.example/${n}` }))
     const skill = {
       path: 'sk:public.charts',
-      text: `ACTIVE\nUse [[S:1]] and [[S:2]]. ${'long '.repeat(20_000)}`,
+      text: `ACTIVE\nUse [[S:1]] and [[S:2]]. ${'long '.repeat(2_000)}`,
       sources: [
         { sid: 1, url: 'https://x.example/' },
         { sid: 2, url: 'https://y.example/' },

@@ -4,6 +4,8 @@ import { mergeSources } from '../../core/sources/pool.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
+import type { Knowledge } from '../../ports/knowledge.ts'
+import type { Skills } from '../../ports/skills.ts'
 import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
 import { extractDocumentText } from '../read/document-text.ts'
@@ -17,7 +19,7 @@ import {
   type PresentContent,
   visiblePathOf,
 } from '../read/find.ts'
-import { findKnowledge, findSkill, type Knowledge, type Skills } from '../read/knowledge.ts'
+import { findKnowledge, findSkill } from '../read/knowledge.ts'
 import { type ReadRequest, requestsOf } from '../read/request.ts'
 import { missingNotice, type ReadResult, readStatus, revealContent, type StatusRow } from '../read/reveal.ts'
 import { findVisibleCopy, planRevealOf } from '../read/visible.ts'

@@ -1,35 +1,11 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import { canonicalPath } from '../../core/path/logical.ts'
+import type { KnowledgeSearch } from '../../ports/knowledge.ts'
 import { defineTool } from '../define.ts'
 import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
-import type { Call, Tool } from '../tool.ts'
-
-/** Searches the knowledge base. The application supplies this function. */
-export interface KnowledgeSearch {
-  /** Returns the matches, best first. */
-  search(query: KnowledgeQuery, call: Pick<Call, 'scope' | 'signal'>): Promise<readonly KnowledgeHit[]>
-}
-
-/** What to search for. `maxHits` is already within the limit of the tool. */
-export interface KnowledgeQuery {
-  readonly query: string
-  /** The search covers only items below this `ks:` path. */
-  readonly root: string
-  readonly maxHits: number
-  readonly keywords: readonly string[]
-}
-
-/** One match of a knowledge search. */
-export interface KnowledgeHit {
-  readonly path: string
-  readonly title: string
-  readonly score: number
-  readonly summary?: string
-  readonly headings?: readonly string[]
-  readonly tags?: readonly string[]
-}
+import type { Tool } from '../tool.ts'
 
 const hitLimit = 50
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { codesOf } from '../../../test/support/watch-turn.ts'
+import type { KnowledgeQuery } from '../../ports/knowledge.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { createMemsearchTool, type MemoryHit, type MemoryQuery } from './memsearch.ts'
-import { createSearchKnowledgeTool, type KnowledgeQuery } from './search-knowledge.ts'
+import { createSearchKnowledgeTool } from './search-knowledge.ts'
 
 const hit = (turn: string, n: number, text = `text ${n}`): MemoryHit => ({
   turn_id: turn,

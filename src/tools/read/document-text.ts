@@ -33,7 +33,6 @@ export async function extractDocumentText(
     ...(hosting && { hosting }),
     label: 'extracted_text',
     text,
-    capped: true,
     from: blob,
   }
 }

@@ -72,8 +72,7 @@ async function recordedBlocks(path: string, call: Call, visible: readonly Block[
 }
 
 async function fromRecord(info: FileInfo, recorded: RecordedContent, call: Call): Promise<PresentContent | undefined> {
-  if (recorded.kind === 'text')
-    return { ...withDigest(info, Buffer.byteLength(recorded.text)), kind: 'text', text: recorded.text, capped: true }
+  if (recorded.kind === 'text') return { ...withDigest(info, Buffer.byteLength(recorded.text)), kind: 'text', text: recorded.text }
   if (recorded.kind === 'base64') return fromBytes(info, Buffer.from(recorded.base64, 'base64'), call)
   const { blob } = recorded
   if (isVisualMime(info.mime)) return { ...withDigest(info, blob.size), kind: 'binary', blob }
@@ -85,7 +84,7 @@ async function fromRecord(info: FileInfo, recorded: RecordedContent, call: Call)
 async function fromBytes(info: FileInfo, bytes: Uint8Array, { blobs }: Call): Promise<PresentContent> {
   const described = withDigest(info, bytes.length)
   const text = isTextMime(info.mime) || info.mime === 'application/octet-stream' ? decodeText(bytes) : undefined
-  if (text !== undefined && !text.includes('\0')) return { ...described, kind: 'text', text, capped: true }
+  if (text !== undefined && !text.includes('\0')) return { ...described, kind: 'text', text }
   const blob: BlobRef = await blobs.put(bytes)
   return isVisualMime(info.mime) ? { ...described, kind: 'binary', blob } : { ...described, kind: 'opaque', size: bytes.length, blob }
 }

@@ -18,8 +18,6 @@ export type PathContent =
   | (ContentInfo & {
       readonly kind: 'text'
       readonly text: string
-      /** Whether the limits of `react.read` apply. Knowledge and skills are shown completely. */
-      readonly capped: boolean
       /** Sources that the text cites. They are added to the pool. */
       readonly sources?: readonly IncomingSource[]
       /** The file from which the text was extracted. */
@@ -66,7 +64,7 @@ export const missingContent = (path: string, status: MissingStatus = 'missing'):
 /** Finds messages, tool calls, results and summaries (`ar:`, `tc:`, `su:`) in the timeline or in the journal. */
 export async function findRecord(path: string, turn: string | undefined, call: Call): Promise<PathContent> {
   const resolution = await resolveInHistory(path, call)
-  if (resolution.status === 'view') return { kind: 'text', path, mime: 'text/markdown', text: resolution.text, capped: true }
+  if (resolution.status === 'view') return { kind: 'text', path, mime: 'text/markdown', text: resolution.text }
   if (resolution.status === 'blocks') return recordContent(path, resolution, call)
   if (turn === undefined || (await call.records.byTurn(turn)).length > 0) return missingContent(path)
   return missingContent(path, 'turn_log_missing')
@@ -108,7 +106,6 @@ const textContent = (path: string, block: Block | undefined, text: string): Path
   path,
   mime: block?.mime ?? 'text/markdown',
   text,
-  capped: true,
 })
 
 const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
@@ -198,7 +195,6 @@ const sourcesText = (path: string, rows: readonly SourceRow[], maxRowSymbols: nu
   path,
   mime: 'text/markdown',
   text: rows.map((row) => sourceRowText(row, maxRowSymbols)).join('\n\n'),
-  capped: true,
 })
 
 function sourceRowText({ sid, title = '', mime, url, domain, content, text }: SourceRow, maxSymbols: number | undefined): string {

@@ -1,37 +1,11 @@
 import { digestText } from '../../core/block/index.ts'
 import type { SourcePool } from '../../core/sources/pool.ts'
-import { type IncomingSource, parseToolSource } from '../../core/sources/source.ts'
+import { parseToolSource } from '../../core/sources/source.ts'
+import type { Knowledge } from '../../ports/knowledge.ts'
+import type { Skills } from '../../ports/skills.ts'
 import { poolNumbersOf, renumberText } from '../source-numbers.ts'
 import type { Call } from '../tool.ts'
 import { missingContent, type PathContent } from './find.ts'
-
-/** Reads `ks:` paths. The application supplies it. */
-export interface Knowledge {
-  read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<KnowledgeItem | undefined>
-}
-
-/** The text or the bytes at one `ks:` path. */
-export interface KnowledgeItem {
-  readonly mime?: string
-  readonly text?: string
-  readonly bytes?: Uint8Array
-  /** Set when the storage that should contain the item does not exist. */
-  readonly storageMissing?: true
-}
-
-/** Reads `sk:` paths. The application supplies it. */
-export interface Skills {
-  read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<Skill | undefined>
-}
-
-/** A skill: instructions for the agent. */
-export interface Skill {
-  /** The canonical path of the skill, even if it was read by another path. */
-  readonly path: string
-  readonly text: string
-  /** The sources that the text cites. The `sid` of a source is its number in the citations of the text. */
-  readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
-}
 
 /** The content at a `ks:` path. */
 export async function findKnowledge(path: string, knowledge: Knowledge | undefined, call: Call): Promise<PathContent> {
@@ -44,7 +18,7 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
   const size = bytes?.length ?? Buffer.byteLength(text ?? '')
   const digest = digestText({ artifact_path: path, mime, kind: 'file', visibility: 'internal', size_bytes: size, space: 'knowledge.space' })
   const info = { path, mime, digest, label: 'knowledge.space' }
-  if (text !== undefined) return { ...info, kind: 'text', text, capped: false }
+  if (text !== undefined) return { ...info, kind: 'text', text }
   if (bytes === undefined) return missingContent(path, 'knowledge_unreadable')
   return { ...info, kind: 'binary', blob: await call.blobs.put(bytes) }
 }
@@ -64,7 +38,6 @@ export async function findSkill(path: string, skills: Skills | undefined, call: 
     path: skill.path,
     mime: 'text/markdown',
     text,
-    capped: false,
     label: 'skill',
     ...(sources.length > 0 && { sources }),
   }

@@ -44,8 +44,7 @@ function revealText(
   origin: BlockOrigin,
   tokens: (text: string) => number,
 ): ReadResult {
-  const textLimits = content.capped ? limits : { ...limits, symbols: Number.MAX_SAFE_INTEGER, tokens: Number.MAX_SAFE_INTEGER }
-  const shown = showText(content.text, { ...request, path: content.path }, textLimits, tokens)
+  const shown = showText(content.text, { ...request, path: content.path }, limits, tokens)
   const partial = shown.partial || content.from !== undefined // extracted text is only a part of its file
   const meta: Meta = {
     ...(partial && { partial: true }),

@@ -1,0 +1,5 @@
+// The package `daybook/adapters/skills`: skills that are read from folders.
+
+export type * from '../../ports/skills.ts'
+export type { SkillProblem } from './folder.ts'
+export { builtInSkills, type FolderSkills, loadSkills, openSkillFolders, type SkillFolder } from './skills.ts'

@@ -1,0 +1,56 @@
+import { createRequire } from 'node:module'
+import type { DocumentOptions, ParseOptions, SchemaOptions, ToJSOptions } from 'yaml'
+import { errorMessage, missingPackageText } from '../../core/failure.ts'
+
+/** The value of a YAML text, or why it has none. All scalars are texts. */
+export type YamlValue = { readonly value: unknown } | { readonly problem: string }
+
+/**
+ * Parses YAML from a file that may be hostile. Every scalar stays a text, so that `1.0` is a version and `no` is a word, and no tag makes an
+ * object of another kind. Aliases are refused, because a few of them can stand for gigabytes.
+ */
+export function parseYaml(text: string): YamlValue {
+  const yaml = loadYaml()
+  if (yaml === undefined) return { problem: `can not be read: ${missingPackageText('yaml')}` }
+  try {
+    const document = yaml.parseDocument(text, {
+      schema: 'failsafe',
+      uniqueKeys: true,
+      strict: true,
+      logLevel: 'silent',
+      prettyErrors: false,
+    })
+    const [error] = document.errors
+    if (error) return { problem: `is not valid YAML: ${firstLine(error.message)}` }
+    return { value: document.toJS({ maxAliasCount: 0 }) }
+  } catch (error) {
+    if (error instanceof ReferenceError) return { problem: 'has an alias, which is not allowed' }
+    if (error instanceof RangeError) return { problem: 'is nested too deeply' } // the stack of the parser was full
+    return { problem: `is not valid YAML: ${firstLine(errorMessage(error))}` }
+  }
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0]?.slice(0, 200) ?? ''
+
+interface Yaml {
+  parseDocument(
+    text: string,
+    options: ParseOptions & DocumentOptions & SchemaOptions,
+  ): { readonly errors: readonly Error[]; toJS(options: ToJSOptions): unknown }
+}
+
+let loaded: Yaml | undefined
+
+/** Whether the package that parses YAML is installed. */
+export const canParseYaml = (): boolean => loadYaml() !== undefined
+
+/** Loads the package with its first use, and synchronously, because `createAgent` is synchronous. Undefined when it is not installed. */
+function loadYaml(): Yaml | undefined {
+  try {
+    loaded ??= createRequire(import.meta.url)('yaml') as Yaml
+    return loaded
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}

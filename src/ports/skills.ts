@@ -1,0 +1,57 @@
+import type { Scope } from '../core/scope.ts'
+import type { IncomingSource } from '../core/sources/source.ts'
+
+/** Reads `sk:` paths. A skill is guidance for one kind of work, written by the operator of the agent. */
+export interface Skills {
+  /**
+   * The skills that the system text lists. The list must be the same as long as the agent exists, because another list would make the
+   * provider's cache useless. Without this function, no skill is listed, and the agent can read only paths that it knows.
+   */
+  list?(): readonly SkillSummary[]
+  read(path: string, call: SkillCall): Promise<Skill | undefined>
+}
+
+/** Who reads a skill. */
+export interface SkillCall {
+  readonly scope: Scope
+  readonly signal: AbortSignal
+  /** Whether the agent has this tool. A skill that needs a tool which the agent lacks is not read. Undefined: it has all tools. */
+  readonly hasTool?: (id: string) => boolean
+}
+
+/** A skill: instructions for the agent. */
+export interface Skill {
+  /** The canonical path of the skill, even if it was read by another path. */
+  readonly path: string
+  readonly text: string
+  /** The sources that the text cites. The `sid` of a source is its number in the citations of the text. */
+  readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
+}
+
+/** What the system text says about a skill. Texts may come from files: they are shown on one line and shortened. */
+export interface SkillSummary {
+  /** The canonical path, such as `sk:public.report-writing`. */
+  readonly path: string
+  readonly description: string
+  readonly version?: string
+  readonly category?: string
+  readonly tags: readonly string[]
+  readonly whenToUse: readonly string[]
+  readonly tools: readonly SkillTool[]
+  /** The tokens of the text, as an estimate. */
+  readonly tokens: number
+  /** True for a skill that is part of Daybook. */
+  readonly builtIn?: true
+}
+
+/** A tool that a skill uses. */
+export interface SkillTool {
+  /** The id of a tool, or all tools of a namespace: `rendering_tools.*`. */
+  readonly id: string
+  readonly why?: string
+  /** Whether the skill is of no use without the tool. It is then neither listed nor read by an agent that lacks the tool. */
+  readonly required: boolean
+}
+
+/** Paths of folders, relative to the current folder, or `file:` URLs. */
+export type FolderList = readonly (string | URL)[]
