@@ -1,12 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { weather } from '../../../test/support/scenario-tools.ts'
 import { codesOf } from '../../../test/support/watch-turn.ts'
-import type { JsonObject } from '../../core/json.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
-import { jsonSchema } from './output.ts'
 
 const Weather = z.object({
   city: z.string(),
@@ -131,74 +128,4 @@ describe('a turn with an output schema', () => {
     await expect(run(z.object({ at: z.date() }))).rejects.toMatchObject({ option: 'output' })
     await expect(run(z.enum(Array.from({ length: 5_000 }, (_, n) => `value ${n}`)))).rejects.toMatchObject({ option: 'output' })
   })
-})
-
-/** Random JSON Schemas, and values that match them. */
-const { schemaAndValue } = fc.letrec<{ schemaAndValue: readonly [JsonObject, unknown] }>((tie) => ({
-  schemaAndValue: fc.oneof(
-    { depthSize: 'small', withCrossShrink: true },
-    fc.string().map((value) => [{ type: 'string' }, value] as const),
-    fc.integer().map((value) => [{ type: 'integer' }, value] as const),
-    fc.boolean().map((value) => [{ type: 'boolean' }, value] as const),
-    fc.constantFrom('a', 'b').map((value) => [{ enum: ['a', 'b'] }, value] as const),
-    fc.array(tie('schemaAndValue'), { maxLength: 1 }).map((items) => {
-      const [schema, value] = (items[0] ?? [{ type: 'null' }, null]) as readonly [JsonObject, unknown]
-      return [{ type: 'array', items: schema }, items.length === 0 ? [] : [value, value]] as const
-    }),
-    fc.dictionary(fc.constantFrom('a', 'b', 'c', '"q"'), fc.tuple(tie('schemaAndValue'), fc.boolean())).map((fields) => {
-      const entries = Object.entries(fields) as [string, readonly [readonly [JsonObject, unknown], boolean]][]
-      return [
-        {
-          type: 'object',
-          properties: Object.fromEntries(entries.map(([name, [[schema]]]) => [name, schema])),
-          required: entries.flatMap(([name, [, required]]) => (required ? [name] : [])),
-          additionalProperties: false,
-        },
-        Object.fromEntries(entries.map(([name, [[, value]]]) => [name, value])),
-      ] as const
-    }),
-  ) as fc.Arbitrary<readonly [JsonObject, unknown]>,
-}))
-
-/** Ways in which models break JSON. */
-const breakings: readonly ((json: string, at: number) => string)[] = [
-  (json) => json,
-  (json, at) => json.slice(0, at),
-  (json, at) => json.slice(at),
-  (json, at) => json.slice(0, at) + json.slice(at + 1),
-  (json, at) => `${json.slice(0, at)},${json.slice(at)}`,
-  (json) => `Here it is:\n\`\`\`json\n${json}\n\`\`\`\nI hope this helps.`,
-  (json) => `${json}\n${json}`,
-  (json) => json.replace('}', ',}'),
-  () => 'I can not do that.',
-  () => '{}',
-]
-
-it('500 random schemas and broken replies: the output is the whole value or a refusal, never a part of it', async () => {
-  let outputs = 0
-  let refusals = 0
-  await fc.assert(
-    fc.asyncProperty(
-      schemaAndValue,
-      fc.array(fc.tuple(fc.nat(breakings.length - 1), fc.nat(40)), { minLength: 4, maxLength: 4 }),
-      async ([schema, value], ways) => {
-        const json = JSON.stringify(value)
-        const replies = ways.map(([way, at]) => reply.answer(breakings[way]?.(json, at % (json.length + 1)) || ' '))
-        const result = await createHarness({ replies, settings: { maxRounds: 4 }, builtIn: { tools: false } }).agent.run('c1', 'Go.', {
-          output: jsonSchema(schema),
-        }).result
-        expect([result.output === undefined, result.refusal === undefined].sort()).toEqual([false, true])
-        if (result.refusal) return void refusals++
-        outputs++
-        expect(await jsonSchema(schema)['~standard'].validate(result.output)).not.toHaveProperty('issues')
-        expect(result.answer).toBe(JSON.stringify(result.output))
-        // a beginning or an end of an object or a list is never taken for the whole
-        const [way = 0] = ways[result.rounds - 1] ?? []
-        if (typeof value === 'object' && (way === 1 || way === 2)) expect(result.output).toEqual(value)
-      },
-    ),
-    { numRuns: 500 },
-  )
-  expect(outputs).toBeGreaterThan(150)
-  expect(refusals).toBeGreaterThan(20)
 })
