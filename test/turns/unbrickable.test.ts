@@ -39,7 +39,7 @@ describe('a conversation stays usable after', () => {
     await expectUsable(tools, { provider: 'openai', ...dying }, { provider: 'google', ...fine })
   })
 
-  it('the user stopped a tool (github.com/charmbracelet/crush/issues/1860)', async () => {
+  it('the user stopped a tool (github.com/anthropics/claude-code/issues/5705)', async () => {
     let agent: Agent | undefined
     const keep = (made: Agent) => {
       agent = made
@@ -65,7 +65,7 @@ describe('a conversation stays usable after', () => {
     await expectUsable([weather()], { provider: 'anthropic', ...thought }, other)
   })
 
-  it('encrypted reasoning of another provider (github.com/router-for-me/CLIProxyAPI/issues/1793)', async () => {
+  it('encrypted reasoning of another provider (github.com/router-for-me/CLIProxyAPI/issues/81)', async () => {
     const thought = { replies: [{ reasoning: 'Hm.', calls: [rome] }, 'Clear.'] }
     await expectUsable([weather()], { provider: 'openai', ...thought }, { provider: 'compatible', ...fine })
     await expectUsable([weather()], { provider: 'compatible', ...thought }, { provider: 'openai', ...fine })
@@ -141,7 +141,7 @@ describe('a conversation stays usable after', () => {
       await expectUsable([weather()], { provider, replies: [{ calls: [rome] }, 'Clear.'] }, { provider: 'google', ...fine })
   })
 
-  it('more cache marks than the provider accepts (github.com/Bike4Mind/bike4mind/issues/2208)', async () => {
+  it('more cache marks than the provider accepts (github.com/Bike4Mind/bike4mind/issues/2127)', async () => {
     const turns = Array.from(
       { length: 6 },
       (): SharedTurn => ({ provider: 'anthropic', replies: [{ calls: [rome] }, { calls: [rome] }, 'Clear.'] }),
