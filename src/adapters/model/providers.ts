@@ -69,6 +69,10 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
 }
 
 async function openCompatible(name: string, { model, key, address = '' }: OpenOptions): Promise<SdkModel> {
-  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-  return createOpenAICompatible({ name, baseURL: address, includeUsage: true, ...(key && { apiKey: key }) }).chatModel(model)
+  const [{ createOpenAICompatible }, { fetchCompatible }] = await Promise.all([
+    import('@ai-sdk/openai-compatible'),
+    import('./compatible-stream.ts'),
+  ])
+  const options = { name, baseURL: address, includeUsage: true, fetch: fetchCompatible, ...(key && { apiKey: key }) }
+  return createOpenAICompatible(options).chatModel(model)
 }

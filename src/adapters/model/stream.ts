@@ -14,6 +14,7 @@ import { type Interruption, type WaitOptions, withIdleTimeout } from './idle-tim
 import { toV3Prompt } from './prompt.ts'
 import { safeName } from './redact.ts'
 import { type CallInfo, type Classification, standardError, toServiceError } from './service-error.ts'
+import { isUnknownEvent } from './unknown-event.ts'
 import { parseUsage } from './usage.ts'
 
 interface StreamOptions extends WaitOptions {
@@ -74,6 +75,7 @@ export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOpti
       if (step.value.done) return yield errorEvent(connectionLost) // a complete stream ends with a finish part, so this one broke off
       const part = step.value.value
       if (part.type === 'error') {
+        if (isUnknownEvent(part.error)) continue
         const error = toServiceError(part.error, stage(), info)
         return yield withUsage({ type: 'error', error }, await usageAfterError(reader, options), options, hasOutput)
       }

@@ -6,9 +6,8 @@ import { estimatedUsage } from '../../core/cost/call-usage.ts'
 import { callsInText } from '../../core/decision/call-in-text.ts'
 import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
-import { toolIdOf } from '../../core/decision/native-names.ts'
 import { readDecision } from '../../core/decision/read.ts'
-import { isToolName } from '../../core/decision/read-native.ts'
+import { idOf, isToolName } from '../../core/decision/read-native.ts'
 import { outputLimit } from '../../core/estimate/estimate.ts'
 import type { Dialect, ServiceError } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
@@ -184,7 +183,7 @@ function laneSettings({ output }: TurnServices, ledger: Ledger, { iteration, cal
 
 const nativeSettings = ({ signatures }: Toolbox, { callId }: BlockOrigin) => ({
   channels: decisionChannels,
-  toolIdOf: (name: string) => toolIdOf(name, signatures.ids),
+  toolIdOf: (name: string) => idOf(name, signatures),
   executionIdOf: (index: number) => callIdAt(callId, index),
   hasCallInText: (text: string) => callsInText(text, (name) => isToolName(name, signatures)) !== undefined,
 })

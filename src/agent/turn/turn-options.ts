@@ -175,9 +175,10 @@ function outputCheckOf({ stored, output: live }: TurnOptions): OutputCheck | und
 /** A toolbox that offers only some of its tools. `find` and `has` still know all of them, because the system text lists all of them. */
 function offering(toolbox: Toolbox, ids: readonly string[]): Toolbox {
   const offers = (id: string) => ids.includes(id)
-  const { find } = toolbox.signatures
+  const { find, ids: requestedIds } = toolbox.signatures
   const signatures: ToolSignatures = {
     ids,
+    requestedIds,
     find(id) {
       const signature = find(id)
       return signature && !offers(signature.id) ? { ...signature, notOffered: true } : signature

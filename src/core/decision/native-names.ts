@@ -6,18 +6,17 @@ const hashLength = 12
 
 /**
  * The names under which providers know the tools. Providers accept no dots, so `react.read` becomes `react__read`. A name that is too long,
- * or that an earlier tool already has, ends with a hash of the id.
+ * or that several tools would have, ends with a hash of the id. So the name of a tool does not depend on the order of the tools.
  */
 export function nativeNames(ids: readonly string[]): ReadonlyMap<string, string> {
-  const names = new Map<string, string>()
-  const taken = new Set<string>()
-  for (const id of ids) {
-    const plain = plainName(id)
-    const name = plain.length > maxLength || taken.has(plain) ? withHash(plain, id) : plain
-    taken.add(name)
-    names.set(id, name)
-  }
-  return names
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(plainName(id), (counts.get(plainName(id)) ?? 0) + 1)
+  return new Map(
+    ids.map((id) => {
+      const plain = plainName(id)
+      return [id, plain.length > maxLength || counts.get(plain) !== 1 ? withHash(plain, id) : plain]
+    }),
+  )
 }
 
 const plainName = (id: string): string => id.replaceAll('.', '__').replace(/[^A-Za-z0-9_-]/g, '_')
@@ -26,20 +25,48 @@ const withHash = (name: string, id: string): string =>
   `${name.slice(0, maxLength - hashLength - 1)}_${hashText(id).toString(16).padStart(hashLength, '0').slice(-hashLength)}`
 
 /**
- * The id of the tool that a model means with a name. The model may also write the id itself. A name of no tool is written like an id, so
- * that the notice to the model contains a name that it knows from the timeline.
+ * The id of the tool that a model means with a name. `ids` are the ids of all tools in the request. The model may also write the id itself,
+ * use other capital letters, or add a prefix that it knows from its training. A name of no tool is written like an id, so that the notice to
+ * the model contains a name that it knows from the timeline.
  */
 export function toolIdOf(name: string, ids: readonly string[]): string {
   const written = name.trim()
   if (ids.includes(written)) return written
-  const known = namesOf(ids).get(written)
-  return known ?? (written.startsWith('mcp__') ? written.replace('__', '.').replace('__', '.') : written.replace('__', '.'))
+  const { byName, byLooseName } = namesOf(ids)
+  return byName.get(written) ?? byLooseName().get(looseName(written)) ?? likeId(written)
 }
 
-let latest: { readonly ids: readonly string[]; readonly byName: ReadonlyMap<string, string> } = { ids: [], byName: new Map() }
+const likeId = (name: string): string => (name.startsWith('mcp__') ? name.replace('__', '.').replace('__', '.') : name.replace('__', '.'))
+
+/** Prefixes with which models write the names of tools, because their training data has them. */
+const prefixes = ['functions.', 'default_api.', 'default_api:']
+
+function looseName(name: string): string {
+  const prefix = prefixes.find((each) => name.startsWith(each)) ?? ''
+  return name.slice(prefix.length).toLowerCase().replaceAll('.', '__')
+}
+
+interface ToolNames {
+  readonly byName: ReadonlyMap<string, string>
+  /** The ids by names in small letters. A name that two tools would have is left out. */
+  byLooseName(): ReadonlyMap<string, string>
+}
+
+let latest: { readonly ids: readonly string[]; readonly names: ToolNames } | undefined
 
 /** The ids by name. The last result is kept, because all calls of an agent have the same list. */
-function namesOf(ids: readonly string[]): ReadonlyMap<string, string> {
-  if (latest.ids !== ids) latest = { ids, byName: new Map([...nativeNames(ids)].map(([id, name]) => [name, id])) }
-  return latest.byName
+function namesOf(ids: readonly string[]): ToolNames {
+  if (latest?.ids !== ids) latest = { ids, names: createNames(ids) }
+  return latest.names
+}
+
+function createNames(ids: readonly string[]): ToolNames {
+  const byName = new Map([...nativeNames(ids)].map(([id, name]) => [name, id]))
+  return {
+    byName,
+    byLooseName() {
+      const loose = [...byName].map(([name, id]) => [looseName(name), id] as const)
+      return new Map(loose.filter(([name]) => loose.filter(([other]) => other === name).length === 1))
+    },
+  }
 }

@@ -52,7 +52,10 @@ export function readNativeCalls(
 }
 
 /** Whether a name in a response is the name or the id of a tool. */
-export const isToolName = (name: string, tools: ToolSignatures | undefined): boolean => tools?.find(toolIdOf(name, tools.ids)) !== undefined
+export const isToolName = (name: string, tools: ToolSignatures | undefined): boolean => tools?.find(idOf(name, tools)) !== undefined
+
+/** The id of the tool that a name in a response means. */
+export const idOf = (name: string, tools: ToolSignatures | undefined): string => toolIdOf(name, tools?.requestedIds ?? tools?.ids ?? [])
 
 function readCalls(
   response: ParsedResponse,
@@ -82,9 +85,10 @@ function readCall(
   warnings: Notice[],
 ): RequestedCall | { readonly violation: Notice } {
   if (name.trim() === '') return { violation: nativeNotices.namelessCall(shown) }
-  const toolId = toolIdOf(name, tools?.ids ?? [])
+  const toolId = idOf(name, tools)
   const parsed = input.trim() === '' ? noArguments : parseModelJson(input)
-  if (!complete && response.finishReason === 'length')
+  // some providers close a call that the output limit has cut off
+  if (response.finishReason === 'length' && !(complete && parsed.ok))
     return { violation: nativeNotices.callTruncated(toolId, parsed.ok ? '' : parsed.error.path.join('.'), response, shown) }
   if (!parsed.ok) return { violation: nativeNotices.unreadableArguments(toolId, parsed.error, shown) }
   if (parsed.repairs.length > 0) warnings.push(nativeNotices.argumentsRepaired(toolId, parsed.repairs))

@@ -36,6 +36,8 @@ export interface ToolSignature {
 export interface ToolSignatures {
   readonly find: (id: string) => ToolSignature | undefined
   readonly ids: readonly string[]
+  /** The ids of all tools that a native request has. Undefined when the turn offers all of them. */
+  readonly requestedIds?: readonly string[]
 }
 
 /**
