@@ -21,6 +21,7 @@ export {
   readNotice,
   readPlan,
   readToolCall,
+  type StepStatus,
 } from './block/index.ts'
 export type { NoteSegment } from './block/notes.ts'
 export type { BlockOrigin, Notice, ToolCall } from './block/round.ts'

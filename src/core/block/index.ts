@@ -1,4 +1,6 @@
 // Blocks are the items of a timeline. All blocks have the shape `Block`. Each type has its own constructor and reader.
+
+export { artifactContentBlock, artifactDigestBlock, digestText } from './artifact.ts'
 export {
   type BlobRef,
   type Block,
@@ -23,18 +25,16 @@ export {
 } from './message.ts'
 export { internalNoteBlock, noteSegments, noteTags, readNote } from './notes.ts'
 export { completeBlock, isoTime, parseBlock } from './parse.ts'
-export { Plan, planAckBlock, planBlock, readPlan, StepStatus } from './plan.ts'
+export { type Plan, planAckBlock, planBlock, readPlan, type StepStatus, stepStatuses } from './plan.ts'
 export { oncePerBlock } from './reader.ts'
 export {
-  artifactContentBlock,
-  artifactDigestBlock,
   type BlockOrigin,
-  Digest,
+  type Digest,
   decisionNotesBlock,
-  digestText,
   isResultMetadata,
-  Notice,
+  type Notice,
   noticeBlock,
+  parseDigest,
   rawDecisionBlock,
   readDigest,
   readNotice,

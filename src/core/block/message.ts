@@ -1,8 +1,9 @@
 import { type JsonObject, omitUndefined } from '../json.ts'
 import { completionPath, externalPath, filePath, promptPath } from '../path/build.ts'
 import { toPhysical } from '../path/physical.ts'
+import { digestText } from './artifact.ts'
 import type { BlobRef, Draft } from './block.ts'
-import { type Digest, digestText } from './round.ts'
+import type { Digest } from './round.ts'
 
 export function userPromptBlock(turnId: string, ts: string, text: string, messageId = 'm0'): Draft<'user.prompt'> {
   return {

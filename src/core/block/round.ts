@@ -1,8 +1,20 @@
-import { z } from 'zod'
 import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { interruptedPath, notesPath, thinkingPath, toolPath } from '../path/build.ts'
-import type { BlobRef, Block, Draft, Meta, Visibility } from './block.ts'
-import { latestBlockOfType, oncePerBlock, oncePerBlockOfType, parseJsonAs } from './reader.ts'
+import type { Block, Draft, Meta, Visibility } from './block.ts'
+import {
+  type FieldCheck,
+  type FieldChecks,
+  isFlag,
+  isListOf,
+  isMissingOr,
+  isNumber,
+  isOneOf,
+  isText,
+  latestBlockOfType,
+  oncePerBlock,
+  oncePerBlockOfType,
+  readFields,
+} from './reader.ts'
 
 /** The turn, round and tool call that made a block, and the time. */
 export interface BlockOrigin {
@@ -12,7 +24,7 @@ export interface BlockOrigin {
   readonly ts: string
 }
 
-const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
+export const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
 
 /**
  * The content of a `react.tool.call` block. The block is appended before the tool runs, so that after a crash the journal shows that the
@@ -131,48 +143,12 @@ export function resultMetadataBlock(
  */
 export const isResultMetadata = ({ meta }: Block): boolean => meta?.render_role === 'metadata'
 
-/**
- * The block with the digest of an artifact. Its path is the path of the call's result. A block with the content follows, at the artifact's
- * own path.
- */
-export function artifactDigestBlock(origin: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
-  const text = digestText(omitUndefined({ ...digest, tool_call_id: origin.callId, ts: origin.ts }))
-  return toolResultBlock(origin, { mime: 'application/json', text })
-}
-
-/**
- * The block with the content of an artifact: a text, or a reference to bytes. If neither is given, the block has only `meta`, which says
- * for example where the file is hosted.
- */
-export function artifactContentBlock(
-  origin: BlockOrigin,
-  artifact: {
-    readonly path: string
-    readonly mime: string
-    readonly text?: string
-    readonly blob?: BlobRef
-    readonly digest: Digest
-    readonly meta?: Meta
-  },
-): Draft<'react.tool.result'> {
-  return omitUndefined({
-    type: 'react.tool.result' as const,
-    author: 'tool',
-    turn_id: origin.turnId,
-    ts: origin.ts,
-    mime: artifact.mime,
-    path: artifact.path,
-    call_id: origin.callId,
-    text: artifact.text,
-    blob: artifact.blob,
-    meta: { ...roundMeta(origin), ...artifact.meta, digest: digestText({ ...artifact.digest, tool_call_id: origin.callId }) },
-  })
-}
-
 /** A message of the runtime to the model about the model's own output, such as a broken rule. The model gets no other explanation. */
-export const Notice = z.looseObject({ code: z.string(), message: z.string() })
-
-export type Notice = z.infer<typeof Notice>
+export interface Notice {
+  [field: string]: unknown
+  code: string
+  message: string
+}
 
 export function noticeBlock(origin: BlockOrigin, message: Notice, rel: 'call' | 'result' = 'call'): Draft<'react.notice'> {
   return {
@@ -189,61 +165,81 @@ export function noticeBlock(origin: BlockOrigin, message: Notice, rel: 'call' | 
 }
 
 /** The content of a notice. Undefined for other blocks and when the text is not a notice. */
-export const readNotice = oncePerBlockOfType(['react.notice'], (block) => parseJsonAs(Notice, block.text))
+export const readNotice = oncePerBlockOfType(['react.notice'], (block) =>
+  readFields<Notice>({ code: isText, message: isText }, parseJson(block.text)),
+)
 
 /**
  * A short description of an artifact. It may be shown to models and clients and written to logs: it has no addresses of hosted files and no
  * absolute paths.
  */
-export const Digest = z.looseObject({
-  artifact_path: z.string(),
-  physical_path: z.string().optional(),
-  mime: z.string().optional(),
-  kind: z.enum(['file', 'display']).optional(),
-  visibility: z.enum(['external', 'internal']).optional(),
-  channel: z.string().optional(),
-  tool_id: z.string().optional(),
-  tool_call_id: z.string().optional(),
-  edited: z.boolean().optional(),
-  ts: z.string().optional(),
-  size_bytes: z.number().optional(),
-  text_symbols: z.number().optional(),
-  line_count: z.number().optional(),
+export interface Digest {
+  [field: string]: unknown
+  artifact_path: string
+  physical_path?: string | undefined
+  mime?: string | undefined
+  kind?: 'file' | 'display' | undefined
+  visibility?: 'external' | 'internal' | undefined
+  channel?: string | undefined
+  tool_id?: string | undefined
+  tool_call_id?: string | undefined
+  edited?: boolean | undefined
+  ts?: string | undefined
+  size_bytes?: number | undefined
+  text_symbols?: number | undefined
+  line_count?: number | undefined
   /** How many pages or slides a document has. */
-  pages: z.number().optional(),
-  tokens: z.number().optional(),
-  description: z.string().optional(),
-  sources_used: z.array(z.number()).optional(),
-  write_warning: z.string().optional(),
+  pages?: number | undefined
+  tokens?: number | undefined
+  description?: string | undefined
+  sources_used?: number[] | undefined
+  write_warning?: string | undefined
   /** False when the file is for the user but could not be hosted. The file is then stored, but the user did not get it. */
-  handed_over: z.boolean().optional(),
-  status: z.string().optional(),
-  error: z.union([z.string(), z.looseObject({ code: z.string().optional(), message: z.string().optional() })]).nullish(),
-})
-
-export type Digest = z.infer<typeof Digest>
-
-/**
- * Fields that hold the address of a hosted file or a local path. They are never in a digest. The block with the content has them in `meta`.
- */
-export const hostingFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
-
-/** The digest as it is stored: JSON without empty values and without `hostingFields`. */
-export function digestText(digest: Digest): string {
-  const entries = Object.entries(digest).filter(
-    ([key, value]) => !hostingFields.has(key) && value !== undefined && value !== null && value !== '',
-  )
-  return JSON.stringify(Object.fromEntries(entries))
+  handed_over?: boolean | undefined
+  status?: string | undefined
+  error?: string | { [field: string]: unknown; code?: string | undefined; message?: string | undefined } | null | undefined
 }
+
+const [optionalText, optionalNumber, optionalFlag] = [isMissingOr(isText), isMissingOr(isNumber), isMissingOr(isFlag)]
+
+const isDigestError: FieldCheck = (value) =>
+  value === undefined || value === null || isText(value) || (isObject(value) && optionalText(value.code) && optionalText(value.message))
+
+const digestChecks: FieldChecks<Digest> = {
+  artifact_path: isText,
+  physical_path: optionalText,
+  mime: optionalText,
+  kind: isMissingOr(isOneOf('file', 'display')),
+  visibility: isMissingOr(isOneOf('external', 'internal')),
+  channel: optionalText,
+  tool_id: optionalText,
+  tool_call_id: optionalText,
+  edited: optionalFlag,
+  ts: optionalText,
+  size_bytes: optionalNumber,
+  text_symbols: optionalNumber,
+  line_count: optionalNumber,
+  pages: optionalNumber,
+  tokens: optionalNumber,
+  description: optionalText,
+  sources_used: isMissingOr(isListOf(isNumber)),
+  write_warning: optionalText,
+  handed_over: optionalFlag,
+  status: optionalText,
+  error: isDigestError,
+}
+
+/** The digest in a JSON text. Undefined when the text is not a digest. */
+export const parseDigest = (text: string | undefined): Digest | undefined => readFields(digestChecks, parseJson(text))
 
 /** The digest in a block that holds one. Undefined for all other blocks. */
 export function readDigest(block: Block): Digest | undefined {
   if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
   if (block.mime !== undefined && block.mime !== 'application/json') return undefined
-  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // saves parsing the many results without a digest
+  return block.text?.includes('"artifact_path"') ? digestOf(block) : undefined // saves parsing the many results without a digest
 }
 
-const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseJsonAs(Digest, block.text))
+const digestOf = oncePerBlock((block: Block): Digest | undefined => parseDigest(block.text))
 
 /**
  * The sentence that the model writes to the user together with a tool call. A `react.note`, without an s, is something else: the agent

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { oncePerBlock } from '../block/reader.ts'
-import { Digest, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
+import { type Digest, isResultMetadata, parseDigest, readDigest, readToolCall } from '../block/round.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { isObject, omitUndefined, parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
@@ -169,11 +169,11 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
  */
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
-  const parsed = Digest.safeParse(parseJson(block.meta?.digest))
-  if (!parsed.success) return omitUndefined({ artifact_path: block.path, mime: block.mime })
+  const parsed = parseDigest(block.meta?.digest)
+  if (!parsed) return omitUndefined({ artifact_path: block.path, mime: block.mime })
   // The digest of a patched file may be internal although the file is for users. So the visibility in the block is used, which is that of
   // the file.
-  return { ...parsed.data, visibility: block.meta?.visibility ?? parsed.data.visibility }
+  return { ...parsed, visibility: block.meta?.visibility ?? parsed.visibility }
 }
 
 function turnEntry(block: Block): CompactionDigest['turns'] {

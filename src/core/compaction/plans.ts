@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Block, BlockType, Draft } from '../block/block.ts'
-import { type Plan, readPlan, StepStatus } from '../block/plan.ts'
+import { type Plan, readPlan, stepStatuses } from '../block/plan.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
 import { latestPlanPath } from '../path/build.ts'
 import { planState } from '../plan/plans.ts'
@@ -14,7 +14,7 @@ export const PlanEntry = z.looseObject({
   state: z.string(),
   last_ts: z.string(),
   steps: z.array(z.string()),
-  status: z.record(z.string(), StepStatus).catch({}),
+  status: z.record(z.string(), z.enum(stepStatuses)).catch({}),
 })
 export type PlanEntry = z.infer<typeof PlanEntry>
 

@@ -1,5 +1,6 @@
+import { digestText } from '../block/artifact.ts'
 import { type Block, type BlockType, isHidden } from '../block/block.ts'
-import { digestText, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
+import { isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
 import { binaryContentOf, type Estimator, LINE_BREAK_TOKENS } from '../estimate/estimate.ts'
 import { type Json, parseJson } from '../json.ts'
 import { shownTypes } from '../render/blocks/index.ts'

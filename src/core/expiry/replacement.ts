@@ -1,5 +1,6 @@
+import { digestText } from '../block/artifact.ts'
 import { type Block, type BlockType, callIdOf } from '../block/block.ts'
-import { digestText, isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
+import { isResultMetadata, readDigest, readToolCall } from '../block/round.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '../json.ts'
 import { stripHostingHandles } from '../render/hosting-handles.ts'

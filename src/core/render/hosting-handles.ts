@@ -1,4 +1,4 @@
-import { hostingFields } from '../block/round.ts'
+import { hostingFields } from '../block/artifact.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
 import { unsafeReason } from '../path/safety.ts'
 

@@ -11,7 +11,7 @@ import {
   noticeBlock,
   planAckBlock,
   planBlock,
-  StepStatus,
+  stepStatuses,
   suggestedFollowupsBlock,
   systemMessageBlock,
   thinkingBlock,
@@ -101,7 +101,7 @@ const filesRound: fc.Arbitrary<Make> = fc
 const planRound: fc.Arbitrary<Make> = fc
   .record({
     id: fc.constantFrom('p1', 'p2'),
-    status: fc.dictionary(fc.constantFrom('1', '2'), fc.constantFrom(...StepStatus.options)),
+    status: fc.dictionary(fc.constantFrom('1', '2'), fc.constantFrom(...stepStatuses)),
     acked: fc.boolean(),
   })
   .map(({ id, status, acked }) => ({ turnId, ts, iteration, callId }) => [
