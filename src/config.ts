@@ -50,6 +50,21 @@ export const Settings = z.strictObject({
    * servers can share them. The folder `data` then has only the working files of turns.
    */
   databaseUrl: z.url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' }).optional(),
+  /**
+   * A bucket of S3, or of a server that is compatible with it. If `bucket` is set, blobs and the files that users can download are stored
+   * there. The other settings of `s3` are used only then.
+   */
+  s3: z.strictObject({
+    bucket: text.optional(),
+    /** The address of the server. By default that of Amazon S3 in the region. */
+    endpoint: z.url({ protocol: /^https?$/, error: 'must be an address such as https://s3.eu-west-1.amazonaws.com' }).optional(),
+    region: text,
+    /** A text such as `team/daybook` that is put before every key. */
+    prefix: text.optional(),
+    accessKeyId: text.optional(),
+    secretAccessKey: text.optional(),
+    sessionToken: text.optional(),
+  }),
   host: text,
   /** With 0, the system chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
@@ -147,6 +162,13 @@ export const variables = {
   data: 'DAYBOOK_DATA',
   store: 'DAYBOOK_STORE',
   databaseUrl: 'DAYBOOK_DATABASE_URL',
+  's3.bucket': 'DAYBOOK_S3_BUCKET',
+  's3.endpoint': 'DAYBOOK_S3_ENDPOINT',
+  's3.region': 'DAYBOOK_S3_REGION',
+  's3.prefix': 'DAYBOOK_S3_PREFIX',
+  's3.accessKeyId': 'DAYBOOK_S3_ACCESS_KEY_ID',
+  's3.secretAccessKey': 'DAYBOOK_S3_SECRET_ACCESS_KEY',
+  's3.sessionToken': 'DAYBOOK_S3_SESSION_TOKEN',
   host: 'DAYBOOK_HOST',
   port: 'DAYBOOK_PORT',
   workspace: 'DAYBOOK_WORKSPACE',
@@ -188,6 +210,7 @@ const defaults: SettingsLayer = {
     dialect: 'auto',
     data: '.daybook',
     store: 'sqlite',
+    's3.region': 'us-east-1',
     host: '127.0.0.1',
     port: 4127,
     workspace: 'custom',
@@ -209,7 +232,14 @@ const defaults: SettingsLayer = {
 }
 
 /** Settings whose values are never printed. */
-export const secretSettings: ReadonlySet<SettingName> = new Set(['databaseUrl', 'auth.secret', 'token'])
+export const secretSettings: ReadonlySet<SettingName> = new Set([
+  'databaseUrl',
+  's3.accessKeyId',
+  's3.secretAccessKey',
+  's3.sessionToken',
+  'auth.secret',
+  'token',
+])
 
 /** The settings that come from one origin. Origins are the flags, the environment, a configuration file and the defaults. */
 export interface SettingsLayer {
@@ -265,7 +295,7 @@ export function fileLayer(file: string, exported: unknown): SettingsLayer {
   return { origin: file, values }
 }
 
-const groups = new Set(['auth', 'budget', 'programs', 'web'])
+const groups = new Set(['auth', 'budget', 'programs', 's3', 'web'])
 
 function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
@@ -278,7 +308,7 @@ function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 function toNested(values: Readonly<Partial<Record<SettingName, unknown>>>): unknown {
-  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {}, web: {} }
+  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {}, s3: {}, web: {} }
   for (const [name, value] of Object.entries(values)) {
     const [group = '', inner] = name.split('.')
     if (inner === undefined) settings[name] = value

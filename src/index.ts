@@ -104,5 +104,4 @@ export type { PageParts } from './tools/web/page.ts'
 export type { Refiner } from './tools/web/refine.ts'
 export { type AgentOptions, createAgent, replay } from './wiring/agent.ts'
 export { type AgentDefinition, defineAgent, type ModelChoices } from './wiring/define-agent.ts'
-
-export { openStore, type StoreOptions } from './wiring/store.ts'
+export { type BucketOptions, openStore, type StoreOptions } from './wiring/store.ts'

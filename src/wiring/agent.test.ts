@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { trace } from '@opentelemetry/api'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterAll, describe, expect, it } from 'vitest'
+import { startS3 } from '../../test/support/s3-server.ts'
+import { createS3Objects } from '../adapters/hosting/s3-objects.ts'
 import { effectiveSettings, environmentLayer, type Settings } from '../config.ts'
 import { localScope } from '../core/scope.ts'
 import { createTestJournal, publishTurn, relsOf } from '../testing/conformance/workspace/fixture.ts'
@@ -59,6 +61,42 @@ describe('workspaces on disk', () => {
     await workspaces.remove(localScope, 'c1')
     expect(existsSync(home)).toBe(false)
     await store.close()
+  })
+})
+
+describe('a bucket of S3', () => {
+  it('stores the blobs of an SQLite store', async () => {
+    const s3 = await startS3(newFolder())
+    try {
+      const { bucket, endpoint = '', accessKeyId, secretAccessKey } = s3.options
+      const data = newFolder()
+      const variables = {
+        DAYBOOK_S3_BUCKET: bucket,
+        DAYBOOK_S3_ENDPOINT: endpoint,
+        DAYBOOK_S3_PREFIX: 'team',
+        DAYBOOK_S3_ACCESS_KEY_ID: accessKeyId,
+        DAYBOOK_S3_SECRET_ACCESS_KEY: secretAccessKey,
+      }
+      const settings = { ...settingsFrom({ DAYBOOK_DATA: data, ...variables }), model: scriptedModel([reply.answer('Read.')]) }
+      const { agent, close } = await openAgent(settings)
+      const attachments = [{ name: 'notes.txt', content: new TextEncoder().encode('Costs were 7.') }]
+      expect(await agent.run('c1', 'Costs?', { attachments }).result).toMatchObject({ answer: 'Read.' })
+      await close()
+      expect(existsSync(join(data, 'blobs'))).toBe(false)
+      expect(existsSync(join(data, 'hosted'))).toBe(false)
+      const keys: string[] = []
+      for await (const key of createS3Objects({ ...s3.options, prefix: 'team' }).list('daybook')) keys.push(key)
+      expect(keys.length).toBeGreaterThan(0)
+    } finally {
+      await s3.stop()
+    }
+  })
+
+  it.each([
+    [{ DAYBOOK_S3_BUCKET: 'b' }, 'DAYBOOK_S3_ACCESS_KEY_ID'],
+    [{ DAYBOOK_S3_ACCESS_KEY_ID: 'a' }, 'DAYBOOK_S3_BUCKET'],
+  ])('says what is missing: %o', async (variables, missing) => {
+    await expect(openStore(settingsFrom({ DAYBOOK_DATA: newFolder(), ...variables }))).rejects.toThrow(missing)
   })
 })
 

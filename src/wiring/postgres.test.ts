@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { hasPostgres, startPostgres } from '../../test/support/postgres.ts'
+import { startS3 } from '../../test/support/s3-server.ts'
 import { createHosting } from '../adapters/hosting/hosting.ts'
 import { uriMapping, withCheckedKeys } from '../adapters/hosting/objects.ts'
+import { createS3Objects } from '../adapters/hosting/s3-objects.ts'
 import { createPostgresBlobs } from '../adapters/store/postgres/blobs.ts'
 import { openDatabase } from '../adapters/store/postgres/database.ts'
 import { createPostgresObjects } from '../adapters/store/postgres/objects.ts'
-import { effectiveSettings, environmentLayer } from '../config.ts'
+import { effectiveSettings, environmentLayer, fileLayer } from '../config.ts'
 import { describeHosting } from '../testing/conformance/hosting.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
@@ -26,11 +28,11 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
   })
 
   /** Opens an agent as a server on another machine would: with a data folder of its own. */
-  async function open(options: Parameters<typeof openAgent>[1] & { readonly model?: object } = {}) {
+  async function open(options: Parameters<typeof openAgent>[1] & { readonly model?: object; readonly s3?: object } = {}) {
     const data = mkdtempSync(join(root, 'd-'))
-    const { model, ...rest } = options
+    const { model, s3, ...rest } = options
     const environment = { DAYBOOK_DATA: data, DAYBOOK_DATABASE_URL: server?.url ?? '', DAYBOOK_SANDBOX: 'off' }
-    const settings = effectiveSettings([environmentLayer(environment)]).settings
+    const settings = effectiveSettings([environmentLayer(environment), fileLayer('f', { ...(s3 && { s3 }) })]).settings
     const opened = await openAgent({ ...settings, ...(model && { model }) }, rest)
     closers.push(opened.close)
     return { ...opened, data }
@@ -44,6 +46,20 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     expect(JSON.stringify(await two.agent.archive.timeline('c1'))).toContain('sum of the sales')
     expect(readdirSync(one.data)).not.toContain('daybook.db')
     expect(readdirSync(one.data)).not.toContain('blobs')
+  })
+
+  it('store blobs and files in a bucket of S3', async () => {
+    const s3 = await startS3(join(root, 's3'))
+    closers.push(s3.stop)
+    const { bucket, endpoint, accessKeyId, secretAccessKey } = s3.options
+    const [one, two] = [await open({ s3: { bucket, endpoint, accessKeyId, secretAccessKey } }), await open()]
+    const file = { name: 'sales.csv', mime: 'text/csv', content: Buffer.from('month,sales\nJan,10\nFeb,30\n') }
+    const { answer } = await one.agent.run('c4', 'What is the sum of the sales?', { attachments: [file] }).result
+    expect(answer).toContain('40')
+    const keys: string[] = []
+    for await (const key of createS3Objects(s3.options).list('daybook')) keys.push(key)
+    expect(keys.some((key) => key.startsWith('daybook/blobs/'))).toBe(true)
+    await expect(two.agent.archive.exportBundle('c4')).rejects.toThrow('can not be exported') // the second agent has no bucket
   })
 
   it('answer a message to a turn that another agent runs, and follow it', async () => {

@@ -7,10 +7,12 @@ import { createDiskFiles } from '../adapters/files/disk.ts'
 import { createMemoryFiles } from '../adapters/files/memory.ts'
 import { removeFolder } from '../adapters/files/remove-folder.ts'
 import { createTemporaryFolder } from '../adapters/files/temporary.ts'
+import { createObjectBlobs } from '../adapters/hosting/blobs-in-objects.ts'
 import { createFileObjects } from '../adapters/hosting/file-objects.ts'
 import { createHosting } from '../adapters/hosting/hosting.ts'
 import { createMemoryObjects } from '../adapters/hosting/memory-objects.ts'
-import { uriMapping, withCheckedKeys } from '../adapters/hosting/objects.ts'
+import { type ObjectStore, uriMapping, withCheckedKeys } from '../adapters/hosting/objects.ts'
+import { createS3Objects } from '../adapters/hosting/s3-objects.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import { makeFolder } from '../adapters/store/sqlite/make-folder.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
@@ -23,7 +25,8 @@ import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 
-export type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'> & Partial<Pick<Settings, 'databaseUrl'>>
+export type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'> &
+  Partial<Pick<Settings, 'databaseUrl' | 's3'>>
 
 /** Options of `openStore`: where conversations are stored. */
 export interface StoreOptions {
@@ -33,11 +36,27 @@ export interface StoreOptions {
   readonly store?: 'sqlite' | 'memory'
   /** The address of a PostgreSQL database. If it is set, conversations and their blobs are stored there, and not in `data`. */
   readonly databaseUrl?: string | undefined
+  /** A bucket of S3 for blobs. By default they are stored beside the conversations. */
+  readonly s3?: BucketOptions
   /**
    * What happens if this process may not write to the files of the store. If true, the store is opened for reading only. By default an
    * error is thrown.
    */
   readonly allowReadOnly?: boolean
+}
+
+/** A bucket of S3 or of a compatible server. It is used if `bucket` is set, and then needs the two keys. */
+export interface BucketOptions {
+  readonly bucket?: string | undefined
+  /** The address of the server. By default that of Amazon S3 in the region. */
+  readonly endpoint?: string | undefined
+  /** Default: `us-east-1`. */
+  readonly region?: string
+  /** A text such as `team/daybook` that is put before every key. */
+  readonly prefix?: string | undefined
+  readonly accessKeyId?: string | undefined
+  readonly secretAccessKey?: string | undefined
+  readonly sessionToken?: string | undefined
 }
 
 /**
@@ -49,7 +68,9 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   checkOptions('openStore', settings, storeOptions)
   const clock = createSystemClock()
   if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  if (settings.databaseUrl !== undefined) return (await openSharedStore(settings.databaseUrl)).store
+  const bucket = openBucket(settings.s3)
+  const blobs = bucket && createObjectBlobs({ objects: bucket })
+  if (settings.databaseUrl !== undefined) return (await openSharedStore(settings.databaseUrl, blobs)).store
   try {
     makeFolder(settings.data)
   } catch (error) {
@@ -58,13 +79,32 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   }
   // imported on demand, because agents in memory do not need SQLite
   const { createSqliteStore } = await import('../adapters/store/sqlite/store.ts')
-  return createSqliteStore({ ...storePaths(settings), clock, allowReadOnly: settings.allowReadOnly ?? false })
+  return createSqliteStore({ ...storePaths(settings), ...(blobs && { blobs }), clock, allowReadOnly: settings.allowReadOnly ?? false })
 }
 
 /** Opens a PostgreSQL database. It is imported on demand, because other agents do not need it. */
-async function openSharedStore(url: string) {
+async function openSharedStore(url: string, blobs: BlobStore | undefined) {
   const { openPostgres } = await import('../adapters/store/postgres/store.ts')
-  return openPostgres({ url, clock: createSystemClock() })
+  return openPostgres({ url, ...(blobs && { blobs }), clock: createSystemClock() })
+}
+
+/** The bucket of the settings. Undefined when none is set. Throws `RangeError` when the settings lack something. */
+function openBucket({ bucket, endpoint, region = 'us-east-1', ...rest }: BucketOptions = {}): ObjectStore | undefined {
+  const { accessKeyId, secretAccessKey, prefix, sessionToken } = rest
+  const names = Object.entries({ endpoint, ...rest }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (bucket === undefined && names.length > 0) throw new RangeError(`s3.${names[0]} is set, but s3.bucket is not: set DAYBOOK_S3_BUCKET`)
+  if (bucket === undefined) return undefined
+  if (accessKeyId === undefined || secretAccessKey === undefined)
+    throw new RangeError('s3.bucket needs credentials: set DAYBOOK_S3_ACCESS_KEY_ID and DAYBOOK_S3_SECRET_ACCESS_KEY')
+  return createS3Objects({
+    bucket,
+    endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
+    region,
+    accessKeyId,
+    secretAccessKey,
+    ...(prefix !== undefined && { prefix }),
+    ...(sessionToken !== undefined && { sessionToken }),
+  })
 }
 
 /** Opens a store, and the hosting whose files are stored beside it. `open` opens a store that is not a database of a server. */
@@ -76,8 +116,10 @@ export async function openStorage(
     const store = await open(settings)
     return { store, hosting: openHosting(settings, store.blobs) }
   }
-  const { store, objects } = await openSharedStore(settings.databaseUrl)
-  return { store, hosting: createHosting({ objects: { ...uriMapping('postgres:///'), ...withCheckedKeys(objects) }, blobs: store.blobs }) }
+  const bucket = openBucket(settings.s3)
+  const { store, objects } = await openSharedStore(settings.databaseUrl, bucket && createObjectBlobs({ objects: bucket }))
+  const inDatabase = { ...uriMapping('postgres:///'), ...withCheckedKeys(objects) }
+  return { store, hosting: createHosting({ objects: bucket ?? inDatabase, blobs: store.blobs }) }
 }
 
 /** Opens a store that may be read-only. If there is no database yet, the store is empty, and no folder is made for it. */
@@ -117,9 +159,10 @@ export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore):
 
 export const memoryFolders = { createFiles: createMemoryFiles, openTemporary: createTemporaryFolder }
 
-function openHosting({ data, store }: StoreSettings, blobs: BlobStore): Hosting {
+function openHosting({ data, store, s3 }: StoreSettings, blobs: BlobStore): Hosting {
   if (store === 'memory') return createHosting({ objects: createMemoryObjects(), blobs })
-  return createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) }), blobs })
+  const objects = openBucket(s3) ?? createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) })
+  return createHosting({ objects, blobs })
 }
 
 /**

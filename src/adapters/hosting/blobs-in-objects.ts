@@ -12,7 +12,7 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
     async put(bytes) {
       const copy = Uint8Array.from(bytes) // a copy, because the caller may modify the bytes before they are sent
       const sha256 = sha256Of(copy)
-      if (!(await objects.exists(keyOf(sha256)))) await objects.put(keyOf(sha256), copy)
+      if (!(await objects.exists(keyOf(sha256)))) await objects.put(keyOf(sha256), copy, { ifMissing: true })
       return { sha256, size: copy.length }
     },
     async get(sha256) {
@@ -39,6 +39,9 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
     has: async (sha256) => isHash(sha256) && objects.exists(keyOf(sha256)),
     async remove(sha256) {
       if (isHash(sha256)) await objects.delete(keyOf(sha256))
+    },
+    async check() {
+      for await (const _key of objects.list(`daybook/blobs/check`)) break // fails if the bucket can not be used
     },
   }
 }

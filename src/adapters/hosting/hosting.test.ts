@@ -96,3 +96,18 @@ it('stores a file name of the greatest length on disk', async () => {
   await objects?.put(key, bytes('x'))
   expect(text(await objects?.get(key))).toBe('x')
 })
+
+it('S3 stores a large object in parts', async () => {
+  const objects = createS3Objects({ ...s3.options, prefix: 'parts', partBytes: 5 * 1024 * 1024 })
+  const content = new Uint8Array(12 * 1024 * 1024).map((_, index) => (index * 31) % 251)
+  await objects.put('large', content)
+  expect(Buffer.compare((await objects.get('large')) ?? new Uint8Array(), content)).toBe(0)
+  expect(await objects.get('large', { start: 5 * 1024 * 1024 - 1, end: 5 * 1024 * 1024 + 2 })).toEqual(
+    content.slice(5 * 1024 * 1024 - 1, 5 * 1024 * 1024 + 2),
+  )
+})
+
+it('blobs in a bucket that does not exist are reported by `check`', async () => {
+  const blobs = createObjectBlobs({ objects: createS3Objects({ ...s3.options, bucket: 'missing' }) })
+  await expect(blobs.check?.()).rejects.toThrow('make the bucket')
+})

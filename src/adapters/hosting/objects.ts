@@ -4,8 +4,11 @@ import type { ByteRange } from '../../ports/blobs.ts'
 
 /** Stores bytes under keys such as `a/b/c`. Every function throws `file.unsafe` for an unsafe key. */
 export interface ObjectStore {
-  /** Stores bytes under a key, completely or not at all. They are durable when the promise resolves. */
-  put(key: string, bytes: Uint8Array): Promise<void>
+  /**
+   * Stores bytes under a key, completely or not at all. They are durable when the promise resolves. With `ifMissing`, an existing object need
+   * not be replaced, because it has the same bytes.
+   */
+  put(key: string, bytes: Uint8Array, options?: { readonly ifMissing?: boolean }): Promise<void>
   /** The bytes under a key, or a part of them; undefined when there is no such object. */
   get(key: string, range?: ByteRange): Promise<Uint8Array | undefined>
   exists(key: string): Promise<boolean>

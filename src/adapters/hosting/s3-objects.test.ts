@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '../../core/failure.ts'
 import { createS3Objects, type S3Options } from './s3-objects.ts'
 
@@ -162,4 +162,75 @@ it('rejects a key that is too long for S3', async () => {
     code: 'hosting.failed',
   })
   expect(requests).toEqual([])
+})
+
+it('does not replace an existing object with `ifMissing`, and repeats a conflict', async () => {
+  const conditions: unknown[] = []
+  const noting = (status: number) => (request: IncomingMessage, response: ServerResponse) => {
+    conditions.push(request.headers['if-none-match'])
+    response.writeHead(status).end()
+  }
+  const { options } = await scriptedS3(noting(409), noting(412))
+  await createS3Objects(options).put('k', bytes('x'), { ifMissing: true })
+  expect(conditions).toEqual(['*', '*'])
+})
+
+it('sends no condition to a server that does not know it', async () => {
+  const conditions: unknown[] = []
+  const { options } = await scriptedS3((request, response) => {
+    conditions.push(request.headers['if-none-match'])
+    response.writeHead(request.headers['if-none-match'] ? 501 : 200).end()
+  })
+  const objects = createS3Objects(options)
+  await objects.put('k', bytes('x'), { ifMissing: true })
+  await objects.put('l', bytes('x'), { ifMissing: true })
+  expect(conditions).toEqual(['*', undefined, undefined])
+})
+
+describe('an upload in parts', () => {
+  const begun = respond(200, '<InitiateMultipartUploadResult><UploadId>u&amp;1</UploadId></InitiateMultipartUploadResult>')
+  const part = (_: IncomingMessage, response: ServerResponse) => void response.writeHead(200, { ETag: '"e"' }).end()
+  const content = bytes('0123456789')
+
+  it('names its parts at the end', async () => {
+    const bodies: string[] = []
+    const ended = respond(200, '<CompleteMultipartUploadResult/>')
+    const { requests, options } = await scriptedS3(begun, part, part, part, (request, response) => {
+      bodies.push(`${request.headers['content-length']}`)
+      ended(request, response)
+    })
+    await createS3Objects({ ...options, partBytes: 4 }).put('k', content)
+    expect(requests.toSorted()).toEqual([
+      'POST /b/p/k?uploadId=u%261',
+      'POST /b/p/k?uploads=',
+      'PUT /b/p/k?partNumber=1&uploadId=u%261',
+      'PUT /b/p/k?partNumber=2&uploadId=u%261',
+      'PUT /b/p/k?partNumber=3&uploadId=u%261',
+    ])
+    expect(Number(bodies[0])).toBeGreaterThan(150)
+  })
+
+  it('is removed when a part can not be stored', async () => {
+    const { requests, options } = await scriptedS3(begun, respondError(403, 'AccessDenied'))
+    await expect(createS3Objects({ ...options, partBytes: 6 }).put('k', content)).rejects.toMatchObject({ code: 'hosting.failed' })
+    expect(requests).toContain('DELETE /b/p/k?uploadId=u%261')
+  })
+
+  it('has failed if the body of the last response is an error', async () => {
+    const { requests, options } = await scriptedS3(begun, part, part, respondError(200, 'InternalError'))
+    await expect(createS3Objects({ ...options, partBytes: 5 }).put('k', content)).rejects.toThrow('InternalError')
+    expect(requests.filter((request) => request.startsWith('POST /b/p/k?uploadId'))).toHaveLength(4)
+  })
+
+  it('is complete if the response to its last request was lost', async () => {
+    const lost = (request: IncomingMessage) => void request.socket.destroy()
+    const { requests, options } = await scriptedS3(begun, part, part, lost, respondError(404, 'NoSuchUpload'), respond(200))
+    await createS3Objects({ ...options, partBytes: 5 }).put('k', content)
+    expect(requests.at(-1)).toBe('HEAD /b/p/k')
+  })
+
+  it('that the server has lost fails', async () => {
+    const { options } = await scriptedS3(begun, part, part, respondError(404, 'NoSuchUpload'), respond(404))
+    await expect(createS3Objects({ ...options, partBytes: 5 }).put('k', content)).rejects.toThrow('try again')
+  })
 })

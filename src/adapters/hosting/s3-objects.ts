@@ -1,6 +1,8 @@
 import { Failure } from '../../core/failure.ts'
 import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
 import { createS3Requests, type S3Requests } from './s3-requests.ts'
+import { putObject } from './s3-upload.ts'
+import { parseListPage } from './s3-xml.ts'
 
 /** Options of `createS3Objects`. */
 export interface S3Options {
@@ -15,6 +17,8 @@ export interface S3Options {
   readonly sessionToken?: string
   /** The number of keys per page of a listing. Default: the limit of the server. */
   readonly pageSize?: number
+  /** Larger objects are sent in parts of this many bytes. S3 allows 5 MiB to 5 GiB, and 10,000 parts. Default: 16 MiB. */
+  readonly partBytes?: number
   /** The time limit in milliseconds for one attempt of a request, including its body. */
   readonly timeoutMs?: number
   /** The delay in milliseconds before the first retry. It doubles with each further retry. */
@@ -27,6 +31,7 @@ const maxKeyBytes = 1024
 export function createS3Objects(options: S3Options): ObjectStore {
   const prefix = options.prefix ? `${options.prefix.replace(/^\/+/, '').replace(/(?<!\/)\/+$/, '')}/` : ''
   const request = createS3Requests(options)
+  const partBytes = options.partBytes ?? 16 * 1024 * 1024
 
   function fullKey(key: string): string {
     checkKey(key)
@@ -57,9 +62,7 @@ export function createS3Objects(options: S3Options): ObjectStore {
     ...uriMapping(`s3://${options.bucket}/${prefix}`),
     exists,
     list,
-    async put(key, bytes) {
-      await request({ method: 'PUT', key: fullKey(key), body: bytes })
-    },
+    put: async (key, bytes, { ifMissing = false } = {}) => putObject(request, { key: fullKey(key), ifMissing, partBytes }, bytes),
     get: async (key, range) => (await request({ method: 'GET', key: fullKey(key), missing: true, ...(range && { range }) }))?.body,
     delete: remove,
     async deleteTree(tree) {
@@ -75,43 +78,3 @@ async function listPage(request: S3Requests, parameters: Readonly<Record<string,
   const query = { 'list-type': '2', 'encoding-type': 'url', ...Object.fromEntries(given) }
   return parseListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
 }
-
-/**
- * Parses a page of ListObjectsV2. Requests ask for percent-encoded keys, because XML can not contain every character. Some servers ignore
- * this and send plain keys.
- */
-function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
-  if (!xml.includes('<ListBucketResult'))
-    throw new Failure('hosting.failed', 'the answer to a list request is not a ListBucketResult: check the endpoint and the bucket')
-  const isEncoded = elementOf('EncodingType', xml) === 'url'
-  const keys = xml
-    .split('<Contents>')
-    .slice(1)
-    .flatMap((entry) => elementOf('Key', entry) ?? [])
-  const isTruncated = elementOf('IsTruncated', xml) === 'true'
-  const next = elementOf('NextContinuationToken', xml)
-  if (isTruncated && next === undefined)
-    throw new Failure(
-      'hosting.failed',
-      'S3 returned an incomplete listing without a continuation token: check that the server supports ListObjectsV2',
-    )
-  return { keys: isEncoded ? keys.map(decodeKey) : keys, next: isTruncated ? next : undefined }
-}
-
-function elementOf(tag: string, xml: string): string | undefined {
-  const start = xml.indexOf(`<${tag}>`)
-  const end = start === -1 ? -1 : xml.indexOf(`</${tag}>`, start)
-  return end === -1 ? undefined : decodeText(xml.slice(start + tag.length + 2, end))
-}
-
-const xmlEntities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }
-
-function decodeText(text: string): string {
-  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(lt|gt|quot|apos|amp));/gi, (_, hex?: string, decimal?: string, name?: string) => {
-    if (name !== undefined) return xmlEntities[name.toLowerCase()] ?? ''
-    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16))
-  })
-}
-
-/** Decodes a percent-encoded key in which `+` stands for a space, as in HTML forms. */
-const decodeKey = (key: string) => decodeURIComponent(key.replaceAll('+', ' '))

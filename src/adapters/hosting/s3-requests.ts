@@ -6,7 +6,7 @@ import type { ByteRange } from '../../ports/blobs.ts'
 import type { S3Options } from './s3-objects.ts'
 
 interface S3Request {
-  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   /** The key of the object. A request without a key concerns the bucket. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
@@ -15,21 +15,26 @@ interface S3Request {
   readonly range?: ByteRange
   /** If true, the result for a missing object is undefined. Otherwise a missing object is a failure. */
   readonly missing?: boolean
+  /** If true, an object that exists is not replaced. A server that does not know this condition replaces it. */
+  readonly ifMissing?: boolean
 }
 
 interface S3Response {
   readonly body: Uint8Array
+  /** The header `ETag`, which names a part of an upload. */
+  readonly etag?: string
 }
 
 export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
 const maxAttempts = 4
 
-/** Sends signed requests. Retries after a network error and after the statuses 429 and 5xx. Every request may safely be repeated. */
+/** Sends signed requests. Retries after a network error and after the statuses 409, 429 and 5xx. Every request may safely be repeated. */
 export function createS3Requests(options: S3Options): S3Requests {
   const { endpoint, bucket, timeoutMs = 60_000, retryDelayMs = 100 } = options
   if (!URL.canParse(endpoint)) throw new Failure('hosting.failed', 'the address of S3 is not a URL: begin it with https://')
   let client: Promise<AwsClient> | undefined
+  let knowsConditions = true
 
   async function createClient(): Promise<AwsClient> {
     const { accessKeyId, secretAccessKey, sessionToken, region } = options
@@ -48,15 +53,24 @@ export function createS3Requests(options: S3Options): S3Requests {
       'X-Amz-Content-Sha256': hash,
       ...(body && { 'Content-Type': 'application/octet-stream' }),
       ...(range && { Range: `bytes=${range.start}-${range.end - 1}` }),
+      ...(request.ifMissing && knowsConditions && { 'If-None-Match': '*' }),
     }
     const content = body ? { body: Uint8Array.from(body) } : {}
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const response = await (await client).fetch(urlOf(endpoint, bucket, request), { method, headers, ...content, signal })
       const bytes = new Uint8Array(await response.arrayBuffer())
-      if (response.ok) return { body: range ? partOf(bytes, response.status, range) : bytes }
-      if (response.status === 404 && request.missing && errorCodeIn(bytes) !== 'NoSuchBucket') return undefined
-      return errorOf(response.status, errorCodeIn(bytes))
+      const code = response.ok && method !== 'POST' ? undefined : errorCodeIn(bytes)
+      if (response.ok && code !== undefined) return errorOf(500, code) // the end of an upload may fail after its status was sent
+      const etag = response.headers.get('ETag')
+      if (response.ok) return { body: range ? partOf(bytes, response.status, range) : bytes, ...(etag !== null && { etag }) }
+      if (response.status === 404 && request.missing && code !== 'NoSuchBucket') return undefined
+      if (request.ifMissing && response.status === 412) return { body: new Uint8Array() } // the object exists already
+      if (request.ifMissing && response.status === 501 && knowsConditions) {
+        knowsConditions = false
+        return send(request)
+      }
+      return errorOf(response.status, code)
     } catch (error) {
       return networkError(error)
     }
@@ -92,7 +106,10 @@ const hints: Readonly<Record<string, string>> = {
 
 function errorOf(status: number, code: string | undefined): S3Error {
   const hint = code === undefined ? undefined : hints[code]
-  return { text: [status, code, hint && `(${hint})`].filter(Boolean).join(' '), retryable: status >= 500 || status === 429 }
+  return {
+    text: [status, code, hint && `(${hint})`].filter(Boolean).join(' '),
+    retryable: status >= 500 || status === 429 || status === 409,
+  }
 }
 
 /** The error code in an error response. Nothing else is read, because the response may contain the access key. */

@@ -1,0 +1,45 @@
+import { Failure } from '../../core/failure.ts'
+import type { S3Requests } from './s3-requests.ts'
+import { completeUploadXml, elementOf } from './s3-xml.ts'
+
+interface Upload {
+  readonly key: string
+  readonly ifMissing: boolean
+  readonly partBytes: number
+}
+
+/** How many parts are sent at the same time. */
+const PARALLEL_PARTS = 4
+
+/** Stores an object. A large one is sent in parts, so that a lost connection repeats only one part. */
+export async function putObject(request: S3Requests, upload: Upload, bytes: Uint8Array): Promise<void> {
+  const { key, ifMissing, partBytes } = upload
+  if (bytes.length <= partBytes) await request({ method: 'PUT', key, body: bytes, ifMissing })
+  else await putInParts(request, upload, bytes)
+}
+
+/** The object appears when the last request, which names all parts, has succeeded. After a failure the parts are removed. */
+async function putInParts(request: S3Requests, { key, ifMissing, partBytes }: Upload, bytes: Uint8Array): Promise<void> {
+  const begun = await request({ method: 'POST', key, query: { uploads: '' } })
+  const uploadId = elementOf('UploadId', new TextDecoder().decode(begun?.body))
+  if (uploadId === undefined) throw new Failure('hosting.failed', 'S3 began an upload without an UploadId: check the endpoint')
+  try {
+    const etags: string[] = []
+    const parts = Array.from({ length: Math.ceil(bytes.length / partBytes) }, (_, index) => index)
+    const sendPart = async (index: number) => {
+      const body = bytes.subarray(index * partBytes, (index + 1) * partBytes)
+      const sent = await request({ method: 'PUT', key, query: { partNumber: `${index + 1}`, uploadId }, body })
+      if (sent?.etag === undefined) throw new Failure('hosting.failed', 'S3 stored a part without an ETag: check the endpoint')
+      etags[index] = sent.etag
+    }
+    for (let at = 0; at < parts.length; at += PARALLEL_PARTS) await Promise.all(parts.slice(at, at + PARALLEL_PARTS).map(sendPart))
+    const body = new TextEncoder().encode(completeUploadXml(etags))
+    const ended = await request({ method: 'POST', key, query: { uploadId }, body, ifMissing, missing: true })
+    // an upload that is missing may have been completed by an attempt whose response was lost
+    if (!ended && !(await request({ method: 'HEAD', key, missing: true })))
+      throw new Failure('hosting.failed', 'S3 lost an upload before it was complete: try again')
+  } catch (error) {
+    await request({ method: 'DELETE', key, query: { uploadId }, missing: true }).catch(() => {}) // the first error matters
+    throw error
+  }
+}
