@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate as nextTask } from 'node:timers/promises'
 import type { Agent } from '../agent/agent.ts'
 import { callback, checkOptions, expects, flag, group, type OptionRules, objectWith, optional } from '../core/options.ts'
 import { createApp } from './app.ts'
@@ -55,10 +56,14 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   } = options
   const settings = { ...defaultServerSettings, ...given }
   const shutdown = new AbortController()
+  const stopped = new AbortController()
   const stopRecovery = recover ? startRecovery(agent, log, now) : () => {}
   let app: Promise<App> | undefined
   const open = async () =>
-    createApp({ agent, settings, log, metrics, now, newId, shutdown: shutdown.signal }, await authenticationOf(settings))
+    createApp(
+      { agent, settings, log, metrics, now, newId, shutdown: shutdown.signal, stopped: stopped.signal },
+      await authenticationOf(settings),
+    )
   const prefix = basePath.endsWith('/') ? basePath.slice(0, -1) : basePath
 
   async function handle(request: Request): Promise<Response> {
@@ -75,6 +80,8 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
       stopRecovery()
       shutdown.abort()
       await agent.drain(settings.drainMs)
+      await nextTask() // the streams have then received the last events of the turns
+      stopped.abort()
       await agent.close()
     },
   })

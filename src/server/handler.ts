@@ -27,6 +27,8 @@ export interface ServerParts {
   readonly newId: () => string
   /** Aborted when the server begins to shut down. */
   readonly shutdown: AbortSignal
+  /** Aborted when running turns have had their time to finish. The streams of single turns go on until then. */
+  readonly stopped: AbortSignal
 }
 
 /** Makes a group of routes. A request that does not match the schema of its route gets the problem `request.invalid`. */

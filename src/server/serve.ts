@@ -1,3 +1,4 @@
+import { setImmediate as nextTask } from 'node:timers/promises'
 import { callback, checkOptions, group, type OptionRules, objectWith } from '../core/options.ts'
 import { createApp } from './app.ts'
 import { authenticationOf } from './auth/bearer.ts'
@@ -17,14 +18,15 @@ export interface RunningServer {
  * Starts a server. At its start and at intervals it resumes turns that other processes left unfinished. Without bearer tokens it listens
  * only on the loopback address.
  */
-export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<RunningServer> {
+export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): Promise<RunningServer> {
   checkOptions('serve', parts, serverParts)
   const { settings, agent, log } = parts
   if (settings.auth.kind === 'local' && !loopbackHosts.has(settings.host)) {
     throw new RangeError(`without tokens the server listens on 127.0.0.1 only, not on ${settings.host}: configure auth first`)
   }
   const shutdown = new AbortController()
-  const app = createApp({ ...parts, shutdown: shutdown.signal }, await authenticationOf(settings))
+  const stopped = new AbortController()
+  const app = createApp({ ...parts, shutdown: shutdown.signal, stopped: stopped.signal }, await authenticationOf(settings))
   const server = await listen(app, { ...settings, log })
   const stopRecovery = startRecovery(agent, log, parts.now)
 
@@ -36,6 +38,8 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
       shutdown.abort()
       // meanwhile the server still answers requests, so that load balancers get 503 from `/ready` and send requests to other servers
       await agent.drain(settings.drainMs)
+      await nextTask() // the streams have then received the last events of the turns
+      stopped.abort()
       await agent.close()
       const closed = server.close()
       // closes connections without a request; clients may keep them open for a long time, and `server.close` waits for them
@@ -57,7 +61,7 @@ const serverParts = group(
     metrics: objectWith('metrics, as `createMetrics` gives them', 'count', 'observe', 'gauge', 'text'),
     now: callback,
     newId: callback,
-  } satisfies OptionRules<Omit<ServerParts, 'shutdown'>>,
+  } satisfies OptionRules<Omit<ServerParts, 'shutdown' | 'stopped'>>,
   'other names allowed',
 )
 

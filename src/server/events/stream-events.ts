@@ -26,7 +26,7 @@ interface StreamRequest {
 
 /** Responds with a stream of events. While the stream is open, it counts as one of the streams that the user may have at the same time. */
 export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
-  const { agent, settings, now, shutdown, log } = parts
+  const { agent, settings, now, shutdown, stopped, log } = parts
   const { as, lastSeq, cursor } = request
   const key = conversationKeyOf(c)
   const release = streams.acquire(c.get('caller').scope)
@@ -41,7 +41,8 @@ export async function streamEvents(c: Context<Env>, parts: ServerParts, streams:
       format: cursor ? resumedFormat(format, cursor) : format,
       keepAliveMs: settings.keepAliveMs,
       slowMs: settings.slowFollowerMs,
-      shutdown,
+      // clients of these formats do not reconnect by themselves, so their stream goes on as long as the turn may run
+      shutdown: format.endsAfter ? stopped : shutdown,
       ...(expired && { expired }),
       onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
       onEnd() {

@@ -100,3 +100,44 @@ describe('the chat transport of the AI SDK', () => {
     expect((await fetch(`${server.url}/v1/conversations/nothing/ui-message/any/stream`)).status).toBe(404)
   })
 })
+
+describe.each(['ui-message', 'ag-ui'] as const)('while the server shuts down, a stream of %s', (as) => {
+  const body = {
+    'ui-message': { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Work.' }] }] },
+    'ag-ui': { threadId: 'c1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'Work.' }], tools: [], context: [], state: {} },
+  }
+
+  async function startTurn(drainMs: number) {
+    const work = pausedTool()
+    const { server, client, agent } = await openServer({
+      replies: [reply.call('paused.work'), reply.answer('All done.')],
+      tools: [work.tool],
+      server: { drainMs },
+    })
+    await client.conversations.create({ id: 'c1' })
+    const response = await fetch(`${server.url}/v1/conversations/c1/${as}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body[as]),
+    })
+    const text = response.text()
+    await viewWhen(client, 'c1', ({ turns }) => JSON.stringify(turns).includes('paused.work'))
+    return { work, server, agent, text }
+  }
+
+  it('goes on until the turn has ended', async () => {
+    const { work, server, text } = await startTurn(20_000)
+    const drained = server.drain()
+    setTimeout(work.finish, 50)
+    expect(await text).toContain('All done.')
+    expect(await text).toMatch(/"type":"(finish|RUN_FINISHED)"/)
+    expect(await text).not.toMatch(/error/i)
+    await drained
+  })
+
+  it('says that it was interrupted if the turn takes too long', async () => {
+    const { server, text } = await startTurn(50)
+    await server.drain()
+    expect(await text).toMatch(/"type":"(error|RUN_ERROR)"/)
+  })
+})
