@@ -1,10 +1,17 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { type ConversationStore, openConversation } from '../data/conversation-store.ts'
 import { loadConversations, showTitle } from '../data/conversations.ts'
+import { sendMessage } from '../data/send.ts'
 import { client } from '../data/session.ts'
 import { runningTurn } from '../model/turn-items.ts'
-import { Composer, type SendMode } from './composer/composer.tsx'
+import { SourcesContext } from './answer/sources-context.ts'
+import { type ChatActions, ChatActionsContext, type PanelContent } from './chat-actions.ts'
+import { Composer } from './composer/composer.tsx'
+import type { SendDraft } from './composer/use-draft.ts'
+import { ConnectionLine } from './connection-line.tsx'
+import { Panel } from './panel.tsx'
 import { Thread } from './thread.tsx'
+import { WaitingMessages } from './waiting-messages.tsx'
 
 /** A conversation with its composer. */
 export function ChatPage({ id }: { readonly id: string }) {
@@ -13,24 +20,57 @@ export function ChatPage({ id }: { readonly id: string }) {
 }
 
 function OpenChat({ id, store }: { readonly id: string; readonly store: ConversationStore }) {
-  const { view, loaded, refused } = useSyncExternalStore(store.subscribe, store.get)
+  const { view, loaded, refused, connection, attempt } = useSyncExternalStore(store.subscribe, store.get)
+  const [panel, setPanel] = useState<PanelContent>()
+  const [edit, setEdit] = useState<{ readonly text: string }>()
   const running = runningTurn(view) !== undefined
   useEffect(() => {
     if (view.title === undefined) return
     document.title = `${view.title} · Daybook`
     showTitle(id, view.title)
   }, [id, view.title])
-  if (refused) return <Refused status={refused.status} message={refused.message} />
-  const send = async (text: string, mode: SendMode) => {
-    await client.send(id, text, { mode, idempotencyKey: crypto.randomUUID() })
-    void loadConversations()
-  }
-  return (
-    <section className="flex h-full flex-col" aria-label={view.title ?? 'Conversation'}>
-      {loaded ? <Thread id={id} view={view} /> : <div className="flex-1" aria-busy="true" />}
-      <Composer running={running} onSend={send} onStop={() => void client.stop(id)} />
-    </section>
+  const actions = useMemo(() => actionsOf(id, setPanel, setEdit), [id])
+  const send: SendDraft = useCallback(
+    async ({ text, files, mode, key }, onProgress) => {
+      await sendMessage(id, { text, files, mode, key }, onProgress)
+      void loadConversations()
+    },
+    [id],
   )
+  if (refused) return <Refused status={refused.status} message={refused.message} />
+  return (
+    <ChatActionsContext value={actions}>
+      <SourcesContext value={view.sources}>
+        <div className="flex h-full">
+          <section className="flex min-w-0 flex-1 flex-col" aria-label={view.title ?? 'Conversation'}>
+            {connection === 'lost' && <ConnectionLine attempt={attempt} running={running} onRetry={store.retry} />}
+            {loaded ? <Thread id={id} view={view} /> : <div className="flex-1" aria-busy="true" />}
+            <WaitingMessages messages={view.waiting} />
+            <Composer
+              draftKey={id}
+              running={running}
+              send={send}
+              lastMessage={view.turns.at(-1)?.prompt}
+              edit={edit}
+              onStop={() => void client.stop(id)}
+            />
+          </section>
+          {panel && <Panel content={panel} view={view} onClose={() => setPanel(undefined)} />}
+        </div>
+      </SourcesContext>
+    </ChatActionsContext>
+  )
+}
+
+function actionsOf(id: string, openPanel: (panel: PanelContent) => void, setEdit: (edit: { readonly text: string }) => void): ChatActions {
+  return {
+    conversationId: id,
+    send: (text, mode = 'followup') => sendMessage(id, { text, mode, files: [], key: crypto.randomUUID() }, () => {}),
+    decide: async (callId, decision) => void (await client.decide(id, callId, decision)),
+    feedback: (turnId, reaction, text) => client.feedback(id, text, { turnId, reaction }),
+    edit: (text) => setEdit({ text }),
+    openPanel,
+  }
 }
 
 /** Opens a conversation while the component is shown. */

@@ -1,26 +1,33 @@
-import { useEffect } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { loadConversations } from '../data/conversations.ts'
+import { sendMessage } from '../data/send.ts'
 import { client } from '../data/session.ts'
 import { conversationPath } from '../routes.ts'
 import { Composer } from './composer/composer.tsx'
+import type { SendDraft } from './composer/use-draft.ts'
 
 /** The empty page. The first message creates a conversation. */
 export function NewChat() {
   const [, go] = useLocation()
+  const created = useRef<string>(undefined)
   useEffect(() => {
     document.title = 'Daybook'
   }, [])
-  async function send(text: string) {
-    const { id } = await client.conversations.create()
-    await client.send(id, text, { idempotencyKey: crypto.randomUUID() })
-    void loadConversations()
-    go(conversationPath(id))
-  }
+  const send: SendDraft = useCallback(
+    async (message, onProgress) => {
+      created.current ??= (await client.conversations.create()).id // a message that is sent again goes to the same conversation
+      const id = created.current
+      await sendMessage(id, message, onProgress)
+      void loadConversations()
+      setTimeout(() => go(conversationPath(id))) // when the draft is removed
+    },
+    [go],
+  )
   return (
     <section className="flex h-full flex-col justify-center gap-6 pb-[12dvh]" aria-label="New conversation">
-      <h1 className="text-center text-2xl font-semibold">What would you like to know?</h1>
-      <Composer running={false} onSend={send} onStop={() => {}} />
+      <h1 className="px-4 text-center text-2xl font-semibold">What would you like to know?</h1>
+      <Composer draftKey="new" running={false} send={send} />
     </section>
   )
 }

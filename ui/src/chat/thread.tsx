@@ -80,7 +80,7 @@ export function Thread({ id, view }: ThreadProps) {
                 className={`absolute inset-x-0 top-0 ${fills ? 'min-h-[calc(100cqh-24px)]' : ''}`}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <Turn turn={turn} live={live?.turnId === turn.id ? live : undefined} />
+                <Turn turn={turn} live={live?.turnId === turn.id ? live : undefined} isLast={index === last} />
               </div>
             )
           })}

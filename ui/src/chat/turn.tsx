@@ -1,41 +1,64 @@
-import type { LiveRound, TurnView } from 'daybook/client'
+import type { LiveRound, TurnView, Wait } from 'daybook/client'
 import { memo } from 'react'
+import { isBookkeeping } from '../model/tool-titles.ts'
 import { type TurnItem, turnItems } from '../model/turn-items.ts'
-import { AnswerText } from './answer/answer-text.tsx'
+import { Approval } from './approval.tsx'
+import { Followups } from './followups.tsx'
 import { Question } from './question.tsx'
 import { RunningLine } from './running-line.tsx'
+import { LateResult } from './steps/late-result.tsx'
+import { PlanCard } from './steps/plan.tsx'
+import { Step } from './steps/step.tsx'
+import { TurnEnding } from './turn-ending.tsx'
+import { TurnFiles } from './turn-files.tsx'
+import { TurnFooter } from './turn-footer.tsx'
 
 interface TurnProps {
   readonly turn: TurnView
   /** The running round, if it belongs to this turn. */
   readonly live: LiveRound | undefined
+  readonly isLast: boolean
 }
 
 /** A question, the steps that the agent took, and the answer. */
-export const Turn = memo(function Turn({ turn, live }: TurnProps) {
+export const Turn = memo(function Turn({ turn, live, isLast }: TurnProps) {
+  const running = turn.endedAt === undefined && !turn.parked
+  const items = turnItems(turn, live).filter((item) => item.kind !== 'tool' || !isBookkeeping(item.step.toolId) || isWaiting(item, turn))
   return (
     <article className="mx-auto flex w-full max-w-3xl flex-col gap-3 px-4 pb-8" aria-label={turn.prompt?.slice(0, 80) ?? 'Turn'}>
       {turn.prompt !== undefined && <Question text={turn.prompt} attachments={turn.attachments} />}
-      {turnItems(turn, live).map((item) => (
-        <Item key={item.key} item={item} />
+      {turn.plans.map((plan) => (
+        <PlanCard key={plan.plan_id} plan={plan} running={turn.endedAt === undefined} />
       ))}
-      {turn.endedAt === undefined && !turn.parked && <RunningLine live={live} />}
+      {items.map((item) => (
+        <Step key={item.key} item={item} turnId={turn.id} waiting={isWaiting(item, turn)} />
+      ))}
+      {turn.waits.map((wait) => (
+        <Waiting key={wait.wait_id} wait={wait} turn={turn} />
+      ))}
+      {turn.questions.length > 0 && (
+        <ul className="list-disc pl-5">
+          {turn.questions.map((question) => (
+            <li key={question}>{question}</li>
+          ))}
+        </ul>
+      )}
+      <TurnFiles files={turn.files} />
+      {running && <RunningLine live={live} />}
+      <TurnEnding turn={turn} />
+      <TurnFooter turn={turn} />
+      {isLast && turn.endedAt !== undefined && <Followups items={turn.followups} />}
     </article>
   )
 })
 
-const Item = memo(function Item({ item }: { readonly item: TurnItem }) {
-  switch (item.kind) {
-    case 'answer':
-      return <AnswerText text={item.text} live={item.live} />
-    case 'thinking':
-    case 'notes':
-      return <p className="text-soft">{item.text}</p>
-    case 'message':
-      return <Question text={item.text} attachments={[]} />
-    case 'tool':
-      return <p className="text-sm text-soft">{item.step.toolId}</p>
-    default:
-      return null
+const isWaiting = (item: TurnItem, { waits }: TurnView) =>
+  item.kind === 'tool' && waits.some(({ call_id: callId }) => callId === item.step.callId)
+
+function Waiting({ wait, turn }: { readonly wait: Wait; readonly turn: TurnView }) {
+  const step = turn.steps.find((candidate) => candidate.kind === 'tool' && candidate.callId === wait.call_id)
+  if (wait.kind === 'approval' && wait.call_id !== undefined && step?.kind === 'tool') {
+    return <Approval wait={wait} callId={wait.call_id} step={step} />
   }
-})
+  return <LateResult wait={wait} />
+}

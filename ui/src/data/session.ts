@@ -11,6 +11,9 @@ export function setToken(value: string | undefined, keep: boolean): void {
   else sessionStorage.removeItem(tokenKey)
 }
 
+/** The header with the token. Undefined without a token. */
+export const authorization = () => (token === undefined ? undefined : `Bearer ${token}`)
+
 /** The folder `page` of the built files is below the address of the server. */
 export const serverUrl = new URL(import.meta.env.DEV ? '/' : '..', import.meta.url).href
 

@@ -11,6 +11,15 @@ export interface MarkdownNode {
 // Raw HTML is off: tags in an answer are shown as text. Addresses are checked again when a link is rendered.
 const parser = createParser({ html: false, linkify: true, typographer: false, breaks: false })
 
+/** A citation such as `[[S:1,3]]`. Its numbers are in `content`. */
+parser.inline.ruler.before('link', 'citation', (state, silent) => {
+  const match = /^\[\[S:([\d,\s-]{1,100})\]\]/.exec(state.src.slice(state.pos, state.pos + 110))
+  if (!match) return false
+  if (!silent) state.push('citation', '', 0).content = match[1] ?? ''
+  state.pos += match[0].length
+  return true
+})
+
 /** Parses markdown into a tree. */
 export function parseMarkdown(text: string): readonly MarkdownNode[] {
   return nest(parser.parse(text, {}))

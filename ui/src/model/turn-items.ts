@@ -36,10 +36,20 @@ export interface AnswerItem {
 export function turnItems(turn: TurnView, live: LiveRound | undefined): readonly TurnItem[] {
   const running = new Set(live?.running.map(({ callId }) => callId))
   const steps = turn.steps.map((step, index) => itemOfStep(step, index, running))
-  const liveItems = live ? live.lanes.flatMap((lane) => itemOfLane(lane, live, turn.answers.length)) : []
-  const isAnswering = liveItems.some(({ kind }) => kind === 'answer')
+  const isAnswering = live?.lanes.some(({ marker, text }) => marker === 'answer' && text !== '') ?? false
+  const liveItems = live ? live.lanes.flatMap((lane) => itemOfLane(lane, live, turn.answers.length, isAnswering)) : []
   const answers = turn.answers.map((answer, index) => itemOfAnswer(answer, index, isAnswering || index < turn.answers.length - 1))
-  return [...steps, ...answers, ...liveItems]
+  return withUniqueKeys([...steps, ...answers, ...liveItems])
+}
+
+/** Imported turns may have several steps of one kind in a round. */
+function withUniqueKeys(items: readonly TurnItem[]): readonly TurnItem[] {
+  const seen = new Map<string, number>()
+  return items.map((item) => {
+    const count = (seen.get(item.key) ?? 0) + 1
+    seen.set(item.key, count)
+    return count === 1 ? item : { ...item, key: `${item.key}-${count}` }
+  })
 }
 
 function itemOfStep(step: StepView, index: number, running: ReadonlySet<string>): TurnItem {
@@ -64,12 +74,14 @@ function itemOfLane(
   { marker, artifactName = '', text, format, completed }: LiveLane,
   { iteration }: LiveRound,
   answers: number,
+  isAnswering: boolean,
 ): readonly TurnItem[] {
   if (text === '') return []
   switch (marker) {
     case 'thinking':
-      return [{ kind: 'thinking', key: `thinking-${iteration}`, text, live: !completed }]
+      return [{ kind: 'thinking', key: `thinking-${iteration}`, text, live: !isAnswering }]
     case 'timeline_text':
+      if (!artifactName.startsWith('timeline_text.react.decision.')) return [] // the card of a plan, which the checklist shows
       return [{ kind: 'notes', key: `notes-${iteration}`, text, live: true }]
     case 'answer':
       return [{ kind: 'answer', key: `answer-${answers}`, text, live: true, replaced: false, truncated: false, stopped: false }]

@@ -28,6 +28,7 @@ export function Button({ look = 'plain', className = '', type = 'button', ...res
 /** A button with an icon only. The label is read by screen readers and shown when the pointer rests on the button. */
 export function IconButton({
   label,
+  look = 'quiet',
   children,
   className = '',
   ...rest
@@ -37,7 +38,7 @@ export function IconButton({
       type="button"
       aria-label={label}
       title={label}
-      className={`inline-flex size-8 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink disabled:opacity-40 ${className}`}
+      className={`inline-flex size-8 shrink-0 items-center justify-center ${look === 'primary' ? 'rounded-full bg-accent text-on-accent hover:opacity-90' : 'rounded-md text-soft hover:bg-hover hover:text-ink'} disabled:opacity-40 ${className}`}
       {...rest}
     >
       {children}

@@ -1,7 +1,9 @@
 import { createElement, Fragment, type ReactNode, useMemo } from 'react'
 import remend from 'remend'
+import { parseSids } from '../../model/citations.ts'
 import { type MarkdownNode, parseMarkdown } from '../../model/markdown.ts'
 import { splitOpenFence } from '../../model/settled-markdown.ts'
+import { CitationChip } from './citation-chip.tsx'
 import { CodeBlock } from './code-block.tsx'
 import { MarkdownLink } from './markdown-link.tsx'
 import { TableBlock } from './table-block.tsx'
@@ -44,11 +46,13 @@ function renderNode(node: MarkdownNode, key: number): ReactNode {
       return (
         <CodeBlock key={key} code={token.content.replace(/\n$/, '')} language={token.info.trim().split(/\s/, 1)[0] ?? ''} open={false} />
       )
+    case 'citation':
+      return <CitationChip key={key} sids={parseSids(token.content)} />
     case 'image':
       return <span key={key}>{token.content === '' ? 'image' : token.content}</span> // images of other sites would tell them who reads the answer
     case 'link_open':
       return (
-        <MarkdownLink key={key} href={String(token.attrGet('href') ?? '')}>
+        <MarkdownLink key={key} href={String(token.attrGet('href') ?? '')} title={textOf(children)}>
           {children.map(renderNode)}
         </MarkdownLink>
       )
@@ -66,3 +70,5 @@ function renderElement({ token, children }: MarkdownNode, tag: string, key: numb
   const start = tag === 'ol' ? Number(token.attrGet('start') ?? 1) : undefined
   return createElement(tag, { key, ...(start !== undefined && start !== 1 && { start }) }, ...content)
 }
+
+const textOf = (nodes: readonly MarkdownNode[]): string => nodes.map(({ token, children }) => token.content + textOf(children)).join('')

@@ -1,80 +1,121 @@
-import { ArrowUp, Square } from 'lucide-react'
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { ArrowUp, Paperclip, Square } from 'lucide-react'
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef } from 'react'
+import { longPaste } from '../../model/attach.ts'
 import { IconButton } from '../../primitives/button.tsx'
-
-export type SendMode = 'followup' | 'steer'
+import { DraftFiles } from './draft-files.tsx'
+import { SendMenu } from './send-menu.tsx'
+import { type SendDraft, useDraft } from './use-draft.ts'
+import { useDrop } from './use-drop.ts'
 
 interface ComposerProps {
+  /** The draft is stored under this name. */
+  readonly draftKey: string
   readonly running: boolean
-  /** Resolves when the server has stored the message. Rejects if it was refused. */
-  onSend(text: string, mode: SendMode): Promise<void>
-  onStop(): void
+  readonly send: SendDraft
+  /** The last message that was sent, which the arrow key recalls. */
+  readonly lastMessage?: string | undefined
+  /** A text that another part of the page wants to be edited here. */
+  readonly edit?: { readonly text: string } | undefined
+  onStop?(): void
 }
 
 /** The box for a message. Its text is state of its own, so that typing draws nothing else again. */
-export function Composer({ running, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState('')
-  const [problem, setProblem] = useState<string>()
-  const [sending, setSending] = useState(false)
+export function Composer({ draftKey, running, send, lastMessage, edit, onStop }: ComposerProps) {
+  const { state, setText, attach, detach, submit } = useDraft(draftKey, send)
   const box = useRef<HTMLTextAreaElement>(null)
-  useEffect(() => box.current?.focus({ preventScroll: true }), [])
+  const picker = useRef<HTMLInputElement>(null)
+  const dropping = useDrop(attach)
+  useEffect(() => {
+    if (matchMedia('(pointer: fine)').matches) box.current?.focus({ preventScroll: true }) // a phone would open its keyboard
+  }, [])
+  useEffect(() => {
+    if (!edit) return
+    setText(edit.text)
+    box.current?.focus({ preventScroll: true })
+  }, [edit, setText])
 
-  async function send(mode: SendMode) {
-    if (text.trim() === '' || sending) return
-    setSending(true)
-    setProblem(undefined)
-    try {
-      await onSend(text, mode)
-      setText('')
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error))
-    } finally {
-      setSending(false)
-    }
-  }
   function onKeyDown(event: KeyboardEvent) {
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229 // 229: Safari ends a composition with this key
-    if (event.key !== 'Enter' || event.shiftKey || isComposing) return
-    event.preventDefault()
-    void send(running && (event.ctrlKey || event.metaKey) ? 'steer' : 'followup')
+    if (isComposing) return
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      void submit(running && (event.ctrlKey || event.metaKey) ? 'steer' : 'followup')
+    } else if (event.key === 'ArrowUp' && state.text === '' && lastMessage !== undefined) {
+      event.preventDefault()
+      setText(lastMessage)
+    } else if (event.key === 'Escape' && running) {
+      event.preventDefault()
+      onStop?.()
+    }
   }
+  function onPaste(event: ClipboardEvent) {
+    const files = [...event.clipboardData.files]
+    const text = event.clipboardData.getData('text/plain')
+    if (files.length > 0) attach(files)
+    else if (text.length > longPaste) attach([new File([text], 'pasted.txt', { type: 'text/plain' })])
+    else return
+    event.preventDefault()
+  }
+  const canSend = state.progress === undefined && (state.text.trim() !== '' || state.files.length > 0)
   return (
     <form
-      className="mx-auto w-full max-w-3xl px-4 pb-[max(1rem,env(safe-area-inset-bottom))]"
+      className="mx-auto w-full max-w-3xl px-4 pt-1 pb-[max(0.75rem,env(safe-area-inset-bottom))]"
+      aria-label="Message"
       onSubmit={(event) => {
         event.preventDefault()
-        void send('followup')
+        void submit('followup')
       }}
     >
-      {problem !== undefined && (
-        <p role="alert" className="mb-2 rounded-md bg-bad-tint px-3 py-1.5 text-sm text-bad">
-          {problem}
-        </p>
+      {state.problems.length > 0 && (
+        <ul role="alert" className="mb-2 rounded-lg bg-bad-tint px-3 py-1.5 text-sm text-bad">
+          {state.problems.map((problem) => (
+            <li key={problem} className="wrap-anywhere">
+              {problem}
+            </li>
+          ))}
+        </ul>
       )}
-      <div className="flex items-end gap-2 rounded-2xl border border-line bg-page py-1.5 pr-2 pl-4 shadow-sm focus-within:border-accent">
-        <textarea
-          ref={box}
-          value={text}
-          rows={1}
-          aria-label="Message"
-          placeholder="Ask something"
-          className="field-sizing-content max-h-[40dvh] min-h-9 flex-1 resize-none bg-transparent py-1.5 text-base leading-6 outline-none placeholder:text-faint"
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={onKeyDown}
-        />
-        {running && (
-          <IconButton label="Stop (Esc)" onClick={onStop} className="bg-hover text-ink">
-            <Square size={13} fill="currentColor" />
+      <div
+        className={`rounded-2xl border bg-page shadow-sm focus-within:border-accent ${dropping ? 'border-accent bg-tint' : 'border-line'}`}
+        data-dropping={dropping || undefined}
+      >
+        <DraftFiles files={state.files} progress={state.progress} onRemove={detach} />
+        <div className="flex items-end gap-1 py-1.5 pr-1.5 pl-1.5">
+          <IconButton label="Attach files" onClick={() => picker.current?.click()} className="mb-0.5">
+            <Paperclip size={17} />
           </IconButton>
-        )}
-        <IconButton
-          label="Send"
-          type="submit"
-          disabled={text.trim() === '' || sending}
-          className="bg-accent text-on-accent hover:bg-accent hover:text-on-accent"
-        >
-          <ArrowUp size={17} />
-        </IconButton>
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files"
+            onChange={(event) => {
+              attach([...(event.target.files ?? [])])
+              event.target.value = ''
+            }}
+          />
+          <textarea
+            ref={box}
+            value={state.text}
+            rows={1}
+            aria-label="Message"
+            placeholder={running ? 'Add something while it works' : 'Ask something, or drop a file'}
+            className="field-sizing-content max-h-[40dvh] min-h-9 flex-1 resize-none bg-transparent px-1 py-1.5 text-base leading-6 outline-none placeholder:text-faint"
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={onKeyDown}
+            onPaste={onPaste}
+          />
+          {running && canSend && <SendMenu onSend={(mode) => void submit(mode)} />}
+          {running && (
+            <IconButton label="Stop (Esc)" onClick={onStop} className="mb-0.5 bg-hover text-ink">
+              <Square size={13} fill="currentColor" />
+            </IconButton>
+          )}
+          <IconButton label="Send" type="submit" look="primary" disabled={!canSend} className="mb-0.5">
+            <ArrowUp size={17} />
+          </IconButton>
+        </div>
       </div>
     </form>
   )

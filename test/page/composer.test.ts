@@ -1,0 +1,157 @@
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { reply } from '../../src/testing/scripted-model.ts'
+import { heldAnswer, usePage } from '../support/page/page-fixture.ts'
+
+const page = usePage()
+const boxOf = (tab: Page) => tab.getByRole('textbox', { name: 'Message' })
+
+async function ask(text: string) {
+  const tab = await page.open()
+  await boxOf(tab).fill(text)
+  await tab.keyboard.press('Enter')
+  await tab.waitForURL(/\/c\//)
+  return tab
+}
+
+/** Puts files into a paste or a drop, as a browser does it. */
+const transfer = (tab: Page, kind: 'paste' | 'drop', files: readonly { name: string; type: string; text: string }[], text = '') =>
+  tab.evaluate(
+    ([event, list, words]) => {
+      const data = new DataTransfer()
+      for (const file of list) data.items.add(new File([file.text], file.name, { type: file.type }))
+      if (words !== '') data.setData('text/plain', words)
+      const target = event === 'paste' ? document.querySelector('textarea') : document.body
+      if (event === 'paste') target?.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+      else target?.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))
+    },
+    [kind, files, text] as const,
+  )
+
+it('Enter sends, Shift+Enter breaks the line, and Enter in an input method never sends', async () => {
+  page.say(reply.answer('Read.'))
+  const tab = await page.open()
+  await boxOf(tab).fill('first')
+  await tab.keyboard.press('Shift+Enter')
+  await tab.keyboard.type('second')
+  await boxOf(tab).dispatchEvent('keydown', { key: 'Enter', keyCode: 229, bubbles: true })
+  await boxOf(tab).dispatchEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true })
+  expect(await boxOf(tab).inputValue()).toBe('first\nsecond')
+  expect(new URL(tab.url()).pathname).toBe('/')
+  await tab.keyboard.press('Enter')
+  await tab.getByText('Read.').waitFor()
+  expect(await tab.getByText('first second').count()).toBe(1)
+})
+
+it('a draft with its files survives a reload, a change of the conversation and a running turn, until the server has the message', async () => {
+  const held = heldAnswer(['Working.'])
+  page.say(held.reply)
+  const tab = await ask('Work.')
+  await tab.getByText('Thinking').first().waitFor()
+  await boxOf(tab).fill('my draft')
+  await transfer(tab, 'drop', [{ name: 'a.csv', type: 'text/csv', text: 'a,b\n1,2' }])
+  await tab.getByText('a.csv').waitFor()
+  held.release()
+  await tab.getByText('Working.').waitFor()
+  await tab.getByRole('button', { name: 'New' }).click()
+  expect(await boxOf(tab).inputValue()).toBe('')
+  await tab.goBack()
+  await expect.poll(() => boxOf(tab).inputValue()).toBe('my draft')
+  await tab.reload()
+  await expect.poll(() => boxOf(tab).inputValue()).toBe('my draft')
+  await tab.getByRole('list', { name: 'Files to send' }).getByText('a.csv').waitFor()
+
+  page.expectProblems(/500|ERR_FAILED/)
+  await tab.route('**/turns', (route) => route.abort())
+  await tab.getByRole('button', { name: 'Send' }).click()
+  await tab.getByText('The server could not be reached.').waitFor()
+  expect(await boxOf(tab).inputValue()).toBe('my draft')
+  await tab.unroute('**/turns')
+  page.say(reply.answer('Got the file.'))
+  await tab.getByRole('button', { name: 'Send' }).click()
+  await tab.getByText('Got the file.').waitFor()
+  await expect.poll(() => boxOf(tab).inputValue()).toBe('')
+  await tab.reload()
+  await tab.getByText('Got the file.').waitFor()
+  expect(await boxOf(tab).inputValue()).toBe('')
+})
+
+it('while a turn runs, Enter follows up, Ctrl+Enter steers and Esc stops, and the menu prints the keys', async () => {
+  const first = heldAnswer(['One', ' two', ' three'])
+  page.say(first.reply, reply.answer('Steered.'))
+  const tab = await ask('Count.')
+  first.release(1)
+  await tab.getByText('One').waitFor()
+  await boxOf(tab).fill('in German')
+  await tab.getByRole('button', { name: 'Ways to send' }).click()
+  expect(await tab.getByRole('menuitem', { name: /Follow up/ }).textContent()).toContain('Enter')
+  expect(await tab.getByRole('menuitem', { name: /Steer/ }).textContent()).toContain('Ctrl')
+  await tab.keyboard.press('Escape')
+  await boxOf(tab).focus()
+  await tab.keyboard.press('Control+Enter')
+  first.release()
+  await tab.getByText('Steered.').waitFor()
+  await tab.getByText('in German').first().waitFor()
+
+  const second = heldAnswer(['This stays', ' and this does not come'])
+  page.say(second.reply)
+  await boxOf(tab).fill('Again.')
+  await tab.keyboard.press('Enter')
+  second.release(1)
+  await tab.getByText('This stays').waitFor()
+  await boxOf(tab).focus()
+  await tab.keyboard.press('Escape')
+  second.release()
+  await tab.getByText('You stopped this answer.').waitFor()
+  expect(await tab.getByText('This stays').count()).toBe(1)
+})
+
+it('a message that the agent has not read is a bubble above the box, and moves into the thread when it is read', async () => {
+  const held = heldAnswer(['First answer.'])
+  page.say(held.reply, reply.answer('Both answered.'))
+  const tab = await ask('First?')
+  await tab.getByText('Thinking').first().waitFor()
+  await boxOf(tab).fill('Second?')
+  await tab.keyboard.press('Enter')
+  const waiting = tab.getByRole('list', { name: 'Messages that wait' })
+  await waiting.getByText('Second?').waitFor()
+  expect(await waiting.textContent()).toContain('Not seen yet')
+  held.release()
+  await tab.getByText('Both answered.').waitFor()
+  expect(await waiting.count()).toBe(0)
+  expect(await tab.getByRole('log').getByText('Second?').count()).toBe(1)
+})
+
+it('the arrow key recalls the last message in an empty box', async () => {
+  page.say(reply.answer('Yes.'))
+  const tab = await ask('Is it raining?')
+  await tab.getByText('Yes.').waitFor()
+  await boxOf(tab).press('ArrowUp')
+  expect(await boxOf(tab).inputValue()).toBe('Is it raining?')
+})
+
+it('an image is pasted, a file is dropped, a long text becomes a file, and each refusal names file, limit and reason', async () => {
+  const tab = await page.open()
+  await boxOf(tab).waitFor()
+  const files = tab.getByRole('list', { name: 'Files to send' })
+  await transfer(tab, 'paste', [{ name: 'image.png', type: 'image/png', text: 'not really a picture' }])
+  await files.getByText('image.png').waitFor()
+  await transfer(tab, 'drop', [{ name: 'rows.csv', type: 'text/csv', text: 'a,b\n1,2\n' }])
+  await files.getByText('rows.csv').waitFor()
+  await transfer(tab, 'paste', [], 'long '.repeat(1_000))
+  await files.getByText('pasted.txt').waitFor()
+  expect(await boxOf(tab).inputValue()).toBe('')
+  await transfer(tab, 'drop', [{ name: 'empty.txt', type: 'text/plain', text: '' }])
+  await tab.getByText('“empty.txt” is empty').waitFor()
+  await transfer(tab, 'drop', [{ name: 'huge.bin', type: 'application/octet-stream', text: 'x'.repeat(37 * 1024 * 1024) }])
+  await tab.getByText('“huge.bin” is too large: a message can have 36 MB of files.').waitFor()
+  page.expectProblems(/400/)
+  await tab.getByRole('button', { name: 'Send' }).click()
+  await tab.getByRole('alert').getByText('“image.png”:').waitFor()
+  expect(await files.getByText('rows.csv').count()).toBe(1)
+  await tab.getByRole('button', { name: 'Remove image.png' }).click()
+  page.say(reply.answer('Two files.'))
+  await tab.getByRole('button', { name: 'Send' }).click()
+  await tab.getByText('Two files.').waitFor()
+  await tab.getByRole('list', { name: 'Attached files' }).getByText('rows.csv').waitFor()
+})

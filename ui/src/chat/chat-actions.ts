@@ -1,0 +1,30 @@
+import { createContext } from 'react'
+import type { SendMode } from './composer/use-draft.ts'
+
+/** What the parts of a conversation can do to it. */
+export interface ChatActions {
+  readonly conversationId: string
+  send(text: string, mode?: SendMode): Promise<void>
+  decide(callId: string, decision: { approved: boolean; note?: string; params?: Record<string, unknown> }): Promise<void>
+  feedback(turnId: string, reaction: 'ok' | 'not_ok', text: string): Promise<void>
+  /** Puts a text into the box for the message. */
+  edit(text: string): void
+  /** Opens a file or a document in the panel beside the conversation. */
+  openPanel(panel: PanelContent): void
+}
+
+/** What the panel beside the conversation shows. */
+export type PanelContent =
+  | { readonly kind: 'canvas'; readonly turnId: string; readonly key: string }
+  | { readonly kind: 'file'; readonly rn: string; readonly filename: string; readonly mime: string | undefined }
+
+const unavailable = () => Promise.reject(new Error('no conversation is open'))
+
+export const ChatActionsContext = createContext<ChatActions>({
+  conversationId: '',
+  send: unavailable,
+  decide: unavailable,
+  feedback: unavailable,
+  edit: () => {},
+  openPanel: () => {},
+})

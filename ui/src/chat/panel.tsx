@@ -1,0 +1,59 @@
+import type { ConversationView } from 'daybook/client'
+import { Download, X } from 'lucide-react'
+import { lazy, Suspense } from 'react'
+import { saveFile } from '../data/files.ts'
+import { turnItems } from '../model/turn-items.ts'
+import { IconButton } from '../primitives/button.tsx'
+import { AnswerText } from './answer/answer-text.tsx'
+import type { PanelContent } from './chat-actions.ts'
+
+const FilePreview = lazy(() => import('./file-preview.tsx'))
+
+interface PanelProps {
+  readonly content: PanelContent
+  readonly view: ConversationView
+  onClose(): void
+}
+
+/** The panel beside the conversation: a document that is being written, or a file. On a small screen it covers the page. */
+export function Panel({ content, view, onClose }: PanelProps) {
+  const document = content.kind === 'canvas' ? documentOf(view, content) : undefined
+  const title = content.kind === 'file' ? content.filename : (document?.name ?? 'Document')
+  return (
+    <aside
+      aria-label={title}
+      className="fade-in fixed inset-0 z-10 flex flex-col bg-page lg:static lg:w-[min(46vw,48rem)] lg:shrink-0 lg:border-l lg:border-line"
+    >
+      <header className="flex items-center gap-1 border-b border-line py-1 pr-2 pl-4">
+        <h2 className="flex-1 truncate text-sm font-medium">{title}</h2>
+        {content.kind === 'file' && (
+          <IconButton label="Download" onClick={() => void saveFile(content.rn, content.filename)}>
+            <Download size={16} />
+          </IconButton>
+        )}
+        <IconButton label="Close" onClick={onClose}>
+          <X size={16} />
+        </IconButton>
+      </header>
+      <div className="min-h-0 flex-1 overflow-auto p-4" tabIndex={0} role="region" aria-label={`Content of ${title}`}>
+        {content.kind === 'file' ? (
+          <Suspense fallback={<p className="text-soft">Loading …</p>}>
+            <FilePreview rn={content.rn} filename={content.filename} mime={content.mime} />
+          </Suspense>
+        ) : (
+          <AnswerText
+            text={document?.text ?? 'The document is not shown any more. It is in the files of the turn.'}
+            live={document?.live ?? false}
+          />
+        )}
+      </div>
+    </aside>
+  )
+}
+
+function documentOf(view: ConversationView, { turnId, key }: Extract<PanelContent, { kind: 'canvas' }>) {
+  const turn = view.turns.find(({ id }) => id === turnId)
+  const items = turn ? turnItems(turn, view.live?.turnId === turnId ? view.live : undefined) : []
+  const item = items.find((candidate) => candidate.key === key)
+  return item?.kind === 'canvas' ? item : undefined
+}

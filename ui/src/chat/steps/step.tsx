@@ -1,0 +1,68 @@
+import { memo } from 'react'
+import { notesForPeople } from '../../model/notes.ts'
+import type { AnswerItem, TurnItem } from '../../model/turn-items.ts'
+import { AnswerText } from '../answer/answer-text.tsx'
+import { CodeBlock } from '../answer/code-block.tsx'
+import { Question } from '../question.tsx'
+import { ToolCard } from '../tool/tool-card.tsx'
+import { CanvasCard } from './canvas-card.tsx'
+import { Earlier } from './earlier.tsx'
+import { Thinking } from './thinking.tsx'
+
+interface StepProps {
+  readonly item: TurnItem
+  readonly turnId: string
+  readonly waiting: boolean
+}
+
+/** One item of a turn. */
+export const Step = memo(
+  function Step({ item, turnId, waiting }: StepProps) {
+    switch (item.kind) {
+      case 'answer':
+        return <Answer item={item} />
+      case 'thinking':
+        return <Thinking text={item.text} live={item.live} />
+      case 'notes':
+        return <Notes text={item.text} live={item.live} />
+      case 'tool':
+        return <ToolCard step={item.step} running={item.running} waiting={waiting} />
+      case 'program':
+        return <CodeBlock code={item.text} language="program" open />
+      case 'canvas':
+        return <CanvasCard turnId={turnId} itemKey={item.key} name={item.name} text={item.text} live={item.live} />
+      case 'message':
+        return <Question text={item.text} attachments={[]} label={messageLabels[item.from]} />
+      case 'summary':
+        return <Earlier title="Earlier turns were summarised" text={item.text} />
+      case 'notice':
+        return null // for the model; what matters to people has words of its own
+      default:
+        return item satisfies never
+    }
+  },
+  (a, b) => a.waiting === b.waiting && a.turnId === b.turnId && sameItem(a.item, b.item),
+)
+
+const messageLabels = { followup: 'Read while it worked', steer: 'You redirected it', external: 'Arrived from outside' } as const
+
+/** Items are made anew for each change of a turn, so they are compared by their content. */
+function sameItem(a: TurnItem, b: TurnItem): boolean {
+  const keys = Object.keys(a) as (keyof TurnItem)[]
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
+}
+
+function Answer({ item }: { readonly item: AnswerItem }) {
+  if (item.replaced) return <Earlier title="An earlier answer" text={item.text} />
+  return (
+    <div data-answer="last">
+      <h2 className="sr-only">Answer</h2>
+      <AnswerText text={item.text} live={item.live} />
+    </div>
+  )
+}
+
+function Notes({ text, live }: { readonly text: string; readonly live: boolean }) {
+  const words = notesForPeople(text)
+  return words === '' ? null : <AnswerText text={words} live={live} />
+}

@@ -1,0 +1,31 @@
+import { Brain } from 'lucide-react'
+import { memo, useEffect, useRef, useState } from 'react'
+import { duration } from '../../model/time.ts'
+import { Disclosure } from './disclosure.tsx'
+
+/**
+ * The thinking of the model. It is open while it is being written, and folds once when the answer begins. After a person has opened or
+ * closed it, only the person changes it.
+ */
+export const Thinking = memo(function Thinking({ text, live }: { readonly text: string; readonly live: boolean }) {
+  const [chosen, setChosen] = useState<boolean>()
+  const elapsed = useElapsed(live)
+  const open = chosen ?? live
+  const title = live ? 'Thinking' : elapsed === undefined ? 'Thought' : `Thought ${duration(elapsed)}`
+  return (
+    <Disclosure open={open} icon={<Brain size={14} aria-hidden />} title={title} onToggle={setChosen}>
+      <p className="whitespace-pre-wrap text-soft wrap-anywhere">{text}</p>
+    </Disclosure>
+  )
+})
+
+/** How long something was live while this page showed it. Undefined if the page was opened later. */
+function useElapsed(live: boolean): number | undefined {
+  const startedAt = useRef<number>(undefined)
+  const [elapsed, setElapsed] = useState<number>()
+  useEffect(() => {
+    if (live) startedAt.current ??= performance.now()
+    else if (startedAt.current !== undefined) setElapsed((known) => known ?? performance.now() - (startedAt.current ?? 0))
+  }, [live])
+  return elapsed
+}

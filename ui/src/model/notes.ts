@@ -1,0 +1,10 @@
+/** A line with which the agent marks a step of its plan, such as `✓ [1] Read the report`. The checklist shows the same. */
+const planMark = /^\s*(?:[✓✗…□→■]|\[[ x]\])\s*\[\d+\]/
+
+/** The notes of the agent without the marks of its plan. Empty if nothing else is in them. */
+export const notesForPeople = (text: string): string =>
+  text
+    .split('\n')
+    .filter((line) => !planMark.test(line) && !/^\s*\[P\]/.test(line))
+    .join('\n')
+    .trim()

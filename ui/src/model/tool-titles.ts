@@ -1,0 +1,62 @@
+/** What a tool call is called on the page: a verb for people, and what the call is about. */
+export interface ToolTitle {
+  readonly title: string
+  readonly detail: string
+}
+
+type Params = Readonly<Record<string, unknown>>
+type Describe = readonly [running: string, done: string, detail: (params: Params) => string]
+
+const none = () => ''
+const text = (value: unknown) => (typeof value === 'string' ? value : '')
+const list = (value: unknown) => (Array.isArray(value) ? value.map(text).filter((item) => item !== '') : [text(value)])
+/** The last part of a path, which is the name that people know. */
+const nameOf = (path: string) => path.split('/').at(-1) ?? path
+const pathNames = ({ path, paths }: Params) =>
+  list(paths ?? path)
+    .map(nameOf)
+    .join(', ')
+const hostOf = (url: string) => URL.parse(url)?.hostname.replace(/^www\./, '') ?? url
+
+const known: Readonly<Record<string, Describe>> = {
+  'react.read': ['Reading', 'Read', pathNames],
+  'react.write': ['Writing', 'Wrote', pathNames],
+  'react.patch': ['Changing', 'Changed', pathNames],
+  'react.plan': ['Planning', 'Planned', none],
+  'react.hide': ['Setting aside', 'Set aside', pathNames],
+  'react.pull': ['Fetching files', 'Fetched files', pathNames],
+  'react.checkout': ['Opening files', 'Opened files', pathNames],
+  'react.memsearch': ['Searching earlier messages', 'Searched earlier messages', ({ query }) => text(query)],
+  'react.search_files': ['Searching files', 'Searched files', ({ query, pattern }) => text(query ?? pattern)],
+  'react.search_knowledge': ['Searching the knowledge', 'Searched the knowledge', ({ query }) => text(query)],
+  'web_tools.web_search': ['Searching the web', 'Searched the web', ({ queries }) => list(queries).join(' · ')],
+  'web_tools.web_fetch': ['Reading', 'Read', ({ urls }) => list(urls).map(hostOf).join(', ')],
+  'exec_tools.execute_code_python': ['Running a program', 'Ran a program', ({ prog_name: name }) => text(name)],
+  'exec_tools.execute_code_javascript': ['Running a program', 'Ran a program', ({ prog_name: name }) => text(name)],
+  'rendering_tools.write_pdf': ['Making a PDF', 'Made a PDF', pathNames],
+  'rendering_tools.write_docx': ['Making a document', 'Made a document', pathNames],
+  'rendering_tools.write_pptx': ['Making slides', 'Made slides', pathNames],
+  'rendering_tools.write_png': ['Making a picture', 'Made a picture', pathNames],
+}
+
+/** The title of a call. A tool that the page does not know is named by its id, in words. */
+export function toolTitle(toolId: string, params: Params, running: boolean): ToolTitle {
+  const description = Object.hasOwn(known, toolId) ? known[toolId] : undefined
+  if (!description) return { title: wordsOf(toolId), detail: shortest(params) }
+  const [now, done, detail] = description
+  return { title: running ? now : done, detail: detail(params) }
+}
+
+/** Whether a call only serves the agent's own order, so that people need not see it. */
+export const isBookkeeping = (toolId: string) => toolId === 'react.plan' || toolId === 'react.hide'
+
+function wordsOf(toolId: string): string {
+  const words = toolId.replace(/[._-]+/g, ' ').trim()
+  return words === '' ? 'Tool' : `${words[0]?.toUpperCase()}${words.slice(1)}`
+}
+
+/** The first parameter that fits in a line. */
+function shortest(params: Params): string {
+  const values = Object.values(params).filter((value) => typeof value === 'string' || typeof value === 'number')
+  return values.map(String).find((value) => value.length <= 60 && !value.includes('\n')) ?? ''
+}

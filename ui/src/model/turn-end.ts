@@ -1,0 +1,41 @@
+import type { TurnView } from 'daybook/client'
+
+/** What the page says below a turn that ended without a whole answer. */
+export interface TurnEnd {
+  readonly text: string
+  /** Whether sending the same question again may help. */
+  readonly canRetry: boolean
+}
+
+/** The words for the end of a turn. Undefined if there is nothing to say. */
+export function turnEnd({ exitReason, endedAt, answers }: Pick<TurnView, 'exitReason' | 'endedAt' | 'answers'>): TurnEnd | undefined {
+  if (endedAt === undefined) return undefined
+  const answer = answers.at(-1)
+  if (answer?.stopped) return { text: 'You stopped this answer.', canRetry: false }
+  switch (exitReason) {
+    case 'error':
+      return {
+        text: 'The model could not be reached, or it ended with an error. Try again, or look into the settings of the server.',
+        canRetry: true,
+      }
+    case 'protocol_violation':
+      return {
+        text: 'The model did not give an answer that could be read. Try again, perhaps with other words or another model.',
+        canRetry: true,
+      }
+    case 'cancelled':
+    case 'steer':
+      return answer ? undefined : { text: 'Stopped before an answer was written.', canRetry: true }
+    case 'max_iterations':
+      return { text: 'The agent reached its limit of steps. Ask it to go on if something is missing.', canRetry: false }
+    case 'time':
+      return { text: 'The agent reached its limit of time. Ask it to go on if something is missing.', canRetry: false }
+    case 'budget':
+    case 'unpriced':
+      return { text: 'The limit for the cost of a turn was reached.', canRetry: false }
+    default:
+      return answer?.truncated
+        ? { text: 'The answer was cut off because it was too long. Ask the agent to go on.', canRetry: false }
+        : undefined
+  }
+}
