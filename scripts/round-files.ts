@@ -79,4 +79,4 @@ function openCoverage() {
  */
 const wasCalled = ({ functionName, ranges }: FunctionCoverage) => functionName !== '' && (ranges[0]?.count ?? 0) > 0
 
-if (import.meta.main) for (const file of await filesOfToolRound({ watched: true })) console.log(file)
+if (import.meta.main) for (const file of await filesOfToolRound({ watched: process.argv[2] !== 'unwatched' })) console.log(file)

@@ -12,11 +12,10 @@ import { type ApprovalFunction, approvalFunction, forPrograms } from '../tools/a
 import { listedSkills, usableSkills } from '../tools/skill-catalog.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
-import { checkDialect, createSpeech, type Speech } from './dialect.ts'
+import { checkDialect, createSpeech, createSystemPrompt, type Speech } from './dialect.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { observedEntries, observedModels, observedTools, startTelemetry } from './observed.ts'
-import { createSystemPrompt, type SystemPrompt } from './prompts/texts.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { allTools, builtInTools, createToolbox, execTools, type Toolbox } from './tools.ts'
 import type { OutputCheck } from './turn/output.ts'
@@ -32,16 +31,10 @@ export interface AgentContext {
   readonly namedModels: ReadonlyMap<string, Model>
   readonly toolsFor?: ToolsFor | undefined
   readonly toolbox: Toolbox
-  /** The dialect of the decision model. With the setting `auto` it changes when the provider refuses tools: see `speakChannels`. */
-  readonly dialect: Dialect
-  /**
-   * Called when the provider has refused a request because of its tools. If the setting `dialect` allows it, all later calls are in the
-   * dialect `channels`. Returns whether the call can be repeated in this dialect.
-   */
-  speakChannels?(): boolean
+  /** The dialect of the decision model and the system text. */
+  readonly speech: Speech
   /** The dialect and the system text for another decision model, which a run has chosen. */
   speechOf?(model: Model): Speech
-  readonly system: SystemPrompt
   readonly settings: AgentSettings
   readonly hooks: Hooks
   /**
@@ -71,10 +64,8 @@ export type TurnServices = Pick<
   AgentContext,
   | 'models'
   | 'toolbox'
-  | 'dialect'
-  | 'speakChannels'
+  | 'speech'
   | 'speechOf'
-  | 'system'
   | 'settings'
   | 'hooks'
   | 'hooksDelayCompletion'
@@ -139,7 +130,6 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     speeches.set(model, speech)
     return speech
   }
-  const speech = speechOf(models.decision)
   return {
     store,
     clock,
@@ -150,13 +140,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     namedModels: new Map(Object.entries(parts.models ?? {})),
     toolsFor: parts.toolsFor,
     toolbox,
-    get dialect() {
-      return speech.dialect
-    },
-    get system() {
-      return speech.system
-    },
-    speakChannels: speech.speakChannels,
+    speech: speechOf(models.decision),
     speechOf,
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),

@@ -1,7 +1,12 @@
+import type { TokenCounter } from '../core/estimate/tokens.ts'
+import { hashText } from '../core/hash.ts'
 import type { Dialect } from '../core/model-event.ts'
 import { InvalidOption } from '../core/options.ts'
-import type { Model } from '../ports/model.ts'
-import type { SystemPrompt } from './prompts/texts.ts'
+import type { SystemFingerprint } from '../core/timeline/response-record.ts'
+import type { Model, RequestTool } from '../ports/model.ts'
+import { catalogText } from '../tools/catalog.ts'
+import { requestTools } from '../tools/request-tools.ts'
+import { type SystemText, systemText } from './prompts/texts.ts'
 import type { AgentSettings } from './settings.ts'
 
 /** The greatest number of tools that all providers accept in one request. */
@@ -66,4 +71,28 @@ export function createSpeech(
   }
   systemOf(self.dialect) // an invalid tool is reported when the agent is created, not in its first turn
   return self
+}
+
+/** The system text of an agent. It does not change while the agent exists. */
+export interface SystemPrompt {
+  readonly text: string
+  /** The tools that are sent with the text, in the dialect `native`. */
+  readonly tools?: readonly RequestTool[]
+  /** Hashes of the system text with its tools, and of the tools alone. They show whether one of the two has changed. */
+  readonly fingerprint: SystemFingerprint
+  /** The number of tokens of the text. The tokens are counted at the first call. */
+  tokens(): number
+}
+
+export function createSystemPrompt(parts: SystemText, count: TokenCounter): SystemPrompt {
+  const text = systemText(parts)
+  const tools = parts.dialect === 'native' ? requestTools(parts.tools) : undefined
+  const whole = tools ? JSON.stringify(tools) + text : text
+  const fingerprint = {
+    hash: hashText(whole),
+    tools: hashText(tools ? JSON.stringify(tools) : catalogText(parts.tools)),
+    size: whole.length,
+  }
+  let tokens: number | undefined
+  return { text, ...(tools && { tools }), fingerprint, tokens: () => (tokens ??= count(whole)) }
 }

@@ -3,6 +3,7 @@ import { InvalidOption } from '../core/options.ts'
 import type { DocumentRenderer } from '../ports/documents.ts'
 import type { KnowledgeSearch } from '../ports/knowledge.ts'
 import type { Sandbox } from '../ports/sandbox.ts'
+import type { ApprovalFunction } from '../tools/approval.ts'
 import { createExecTools } from '../tools/exec/exec-tools.ts'
 import type { InvokeLimits } from '../tools/invoke.ts'
 import { checkoutTool } from '../tools/react/checkout.ts'
@@ -57,6 +58,10 @@ export function createToolbox(tools: readonly Tool[]): Toolbox {
 function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSignature {
   return { id, parameters, order, strategy, ...(exec && { exec: true as const }) }
 }
+
+/** Whether a person must approve the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */
+export const mayNeedApproval = ({ approve }: { readonly approve?: ApprovalFunction | undefined }, tool: Tool | undefined): boolean =>
+  approve !== undefined || tool?.approval !== undefined
 
 /** The objects that the built-in tools read and search. Without `memory` or `knowledgeSearch`, the tool that searches it is left out. */
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {

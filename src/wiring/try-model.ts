@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type ModelChoice, modelFrom } from '../adapters/model/model-from.ts'
-import { dialectOf } from '../agent/dialect.ts'
-import { createSystemPrompt } from '../agent/prompts/texts.ts'
+import { createSystemPrompt, dialectOf } from '../agent/dialect.ts'
 import { createToolbox } from '../agent/tools.ts'
 import { parseRecordedResponse } from '../core/decision/native-response.ts'
 import { readDecision } from '../core/decision/read.ts'

@@ -31,8 +31,11 @@ function createContext(replies: readonly string[]) {
     models: { decision: model, gate: model, compaction: model },
     namedModels: new Map(),
     toolbox: createToolbox([weather()]),
-    dialect: 'channels',
-    system: { text: '', tokens: () => 0, fingerprint: { hash: 0, tools: 0, size: 0 } },
+    speech: {
+      dialect: 'channels',
+      system: { text: '', tokens: () => 0, fingerprint: { hash: 0, tools: 0, size: 0 } },
+      speakChannels: () => false,
+    },
     settings: agentSettings(),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
     hooksDelayCompletion: false,

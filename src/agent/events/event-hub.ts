@@ -12,11 +12,13 @@ export interface EventHub {
   open(conversationId: string, seq: number): LiveFeed
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
+  /** Adds a listener and returns a function that removes it. */
+  subscribe(conversationId: string, listener: Listener): () => void
   /**
-   * Adds a listener and returns a function that removes it. A listener to `entries` gets only journal entries. It does not count as a
-   * watcher, so the live output of a response is not computed for it.
+   * Records in `range` which entries are published. Returns a function that ends this. A range does not count as a watcher, so the live
+   * output of a response is not computed for it.
    */
-  subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
+  noteEntries(conversationId: string, range: EntryRange): () => void
   /** Called when the conversation was deleted. A deleted conversation has no further events. */
   announceDeleted(conversationId: string): void
   /** Sets a callback for the deletion of the conversation. Returns a function that removes the callback. */
@@ -38,6 +40,18 @@ export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
   readonly seq: number
 }
 
+/** The published entries from `after` (exclusive) to `last`. Both are -1 if there are none. */
+export interface EntryRange {
+  after: number
+  last: number
+}
+
+/** Adds an entry to the end of a range. */
+export function addEntry(range: EntryRange, seq: number): void {
+  if (range.last === -1) range.after = seq - 1
+  range.last = seq
+}
+
 /** Publishes the events of one running conversation. While no client watches, the live output of a response is not computed. */
 export interface LiveFeed {
   emit(event: TurnEvent): void
@@ -53,7 +67,8 @@ interface ConversationFeed {
   readonly conversationId: string
   /** Undefined while the conversation is not running. */
   live: LiveState | undefined
-  readonly listeners: Listeners
+  readonly listeners: Set<Listener>
+  readonly ranges: Set<EntryRange>
 }
 
 interface LiveState {
@@ -64,11 +79,6 @@ interface LiveState {
 
 type Listener = (published: PublishedEvent) => void
 
-interface Listeners {
-  readonly everything: Set<Listener>
-  readonly entries: Set<Listener>
-}
-
 /** `onError` is called with the error of a listener that throws. The other listeners still get the event. */
 export function createEventHub(onError: (error: unknown) => void): EventHub {
   const feeds = new Map<string, ConversationFeed>()
@@ -77,13 +87,13 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
   function findOrCreate(conversationId: string): ConversationFeed {
     const existing = feeds.get(conversationId)
     if (existing) return existing
-    const feed: ConversationFeed = { conversationId, live: undefined, listeners: { everything: new Set(), entries: new Set() } }
+    const feed: ConversationFeed = { conversationId, live: undefined, listeners: new Set(), ranges: new Set() }
     feeds.set(conversationId, feed)
     return feed
   }
 
-  function removeIfUnused({ conversationId, live, listeners }: ConversationFeed): void {
-    if (!live && listeners.everything.size === 0 && listeners.entries.size === 0) feeds.delete(conversationId)
+  function removeIfUnused({ conversationId, live, listeners, ranges }: ConversationFeed): void {
+    if (!live && listeners.size === 0 && ranges.size === 0) feeds.delete(conversationId)
   }
 
   /**
@@ -120,8 +130,8 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
 
   function publish(feed: ConversationFeed, event: TurnEvent): void {
     const published = toPublished(feed.live, event)
-    notify(feed.listeners.everything, published)
-    if (event.type === 'entry') notify(feed.listeners.entries, published)
+    notify(feed.listeners, published)
+    if (event.type === 'entry') for (const range of feed.ranges) addEntry(range, event.seq)
   }
 
   return {
@@ -130,7 +140,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       feed.live = { seq, inFlight: [], catchUp: undefined }
       return {
         emit: (event) => publish(feed, event),
-        hasWatchers: () => feed.listeners.everything.size > 0,
+        hasWatchers: () => feed.listeners.size > 0,
         onJoin(catchUp) {
           if (feed.live) feed.live.catchUp = catchUp
         },
@@ -146,12 +156,19 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       const feed = feeds.get(conversationId)
       if (feed) publish(feed, event)
     },
-    subscribe(conversationId, listener, to = 'everything') {
+    subscribe(conversationId, listener) {
       const feed = findOrCreate(conversationId)
-      if (to === 'everything') feed.live?.catchUp?.()
-      feed.listeners[to].add(listener)
+      feed.live?.catchUp?.()
+      feed.listeners.add(listener)
       return () => {
-        if (feed.listeners[to].delete(listener)) removeIfUnused(feed)
+        if (feed.listeners.delete(listener)) removeIfUnused(feed)
+      }
+    },
+    noteEntries(conversationId, range) {
+      const feed = findOrCreate(conversationId)
+      feed.ranges.add(range)
+      return () => {
+        if (feed.ranges.delete(range)) removeIfUnused(feed)
       }
     },
     announceDeleted(conversationId) {

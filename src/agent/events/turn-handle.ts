@@ -2,7 +2,7 @@ import type { TurnEvent } from '../../core/event.ts'
 import { createOutputReader } from '../../core/stream/json/partial.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { TurnResult } from '../turn/result.ts'
-import type { EventHub, PublishedEvent } from './event-hub.ts'
+import { addEntry, type EntryRange, type EventHub, type PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
 /** A running turn. Iterate over it to get its events, await `result`, or do both. The turn runs even if no caller iterates or awaits. */
@@ -43,7 +43,7 @@ export interface FeedHandle {
 export function openTurnHandle(
   conversationId: string,
   start: (feed: FeedHandle) => Promise<TurnResult>,
-  hub: Pick<EventHub, 'subscribe' | 'inFlight'>,
+  hub: Pick<EventHub, 'subscribe' | 'noteEntries' | 'inFlight'>,
   store: Pick<ConversationStore, 'readJournal'>,
 ): TurnHandle {
   const queue = createQueue<TurnEvent>(() => unsubscribe())
@@ -52,17 +52,12 @@ export function openTurnHandle(
     if (event.type === 'entry') lastSeq = event.seq
     queue.push(event)
   }
-  const unread = { after: -1, last: -1 }
-  const noteUnread = ({ seq }: Pick<PublishedEvent, 'seq'>) => {
-    if (unread.last === -1) unread.after = seq - 1
-    unread.last = seq
-    lastSeq = seq
-  }
+  const unread: EntryRange = { after: -1, last: -1 }
   let ended = false
   let iterated = false
   let reader: 'none' | 'reading' | 'gone' = 'none'
   let fed = false
-  let unsubscribe = hub.subscribe(conversationId, noteUnread, 'entries')
+  let unsubscribe = hub.noteEntries(conversationId, unread)
   const stopReading = () => {
     reader = 'gone'
   }
@@ -71,11 +66,11 @@ export function openTurnHandle(
       unsubscribe()
       unsubscribe = reader === 'none' ? () => {} : stopReading
       fed = true
-      return lastSeq
+      return lastSeq ?? (unread.last === -1 ? undefined : unread.last)
     },
     push(event) {
       if (reader === 'reading') queue.push(event)
-      else if (reader === 'none' && event.type === 'entry') noteUnread(event)
+      else if (reader === 'none' && event.type === 'entry') addEntry(unread, event.seq)
     },
   }
   const result = start(feed)

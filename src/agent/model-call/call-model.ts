@@ -96,7 +96,7 @@ export async function callModel(
       if (isOverflowError(error)) {
         overflows = await compactUntilSmaller(turn, promptTails(turn, progress, origin.ts, wrapUp), overflows, signal)
         if (overflows > maxOverflows && !signal.aborted) return call
-      } else if (isToolsRefusal(error) && agent.speakChannels?.()) {
+      } else if (isToolsRefusal(error) && agent.speech.speakChannels()) {
         // the next attempt is in the dialect `channels`, so it needs no pause
       } else if (mayRetry(error) && retries < agent.settings.retryDelaysMs.length) {
         conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
@@ -133,11 +133,12 @@ function callOnce(
   const { agent, conversation } = turn
   const { turnId: turn_id, iteration } = origin
   const { conversationId, live } = conversation
+  const { dialect, system } = agent.speech
   live.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
   const request = {
     role: 'decision' as const,
-    system: agent.system.text,
-    ...(agent.system.tools && { tools: agent.system.tools }),
+    system: system.text,
+    ...(system.tools && { tools: system.tools }),
     parts: prompt.parts,
     maxTokens: Math.min(maxTokens, outputLimit(agent.models.decision.window)),
     temperature,
@@ -147,7 +148,7 @@ function callOnce(
   return readResponse(
     () => agent.models.decision.stream(request, activity.signal),
     activity,
-    readOptions(turn, origin, attempt, hearsText, agent.dialect),
+    readOptions(turn, origin, attempt, hearsText, dialect),
   )
 }
 

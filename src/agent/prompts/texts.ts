@@ -1,16 +1,11 @@
-import type { TokenCounter } from '../../core/estimate/tokens.ts'
-import { hashText } from '../../core/hash.ts'
 import type { Dialect } from '../../core/model-event.ts'
 import { maxCalls } from '../../core/stream/deciding-keys.ts'
-import type { SystemFingerprint } from '../../core/timeline/response-record.ts'
-import type { RequestTool } from '../../ports/model.ts'
 import type { SkillSummary } from '../../ports/skills.ts'
 import { catalogText, withoutMissingTools } from '../../tools/catalog.ts'
-import { requestTools } from '../../tools/request-tools.ts'
 import { skillCatalogText } from '../../tools/skill-catalog.ts'
 import type { Tool } from '../../tools/tool.ts'
 
-interface SystemText {
+export interface SystemText {
   readonly instructions?: string
   /**
    * Text from the operator of the installation. It is the last part of the system text. It has priority over the instructions, but not over
@@ -39,30 +34,6 @@ export function systemText({ instructions, customisation, tools, skills = [], di
   return [native ? nativeProtocolText : several, own, native ? '' : catalogText(tools), skillCatalogText(skills), admin]
     .filter((text) => text.trim() !== '')
     .join('\n\n')
-}
-
-/** The system text of an agent. It does not change while the agent exists. */
-export interface SystemPrompt {
-  readonly text: string
-  /** The tools that are sent with the text, in the dialect `native`. */
-  readonly tools?: readonly RequestTool[]
-  /** Hashes of the system text with its tools, and of the tools alone. They show whether one of the two has changed. */
-  readonly fingerprint: SystemFingerprint
-  /** The number of tokens of the text. The tokens are counted at the first call. */
-  tokens(): number
-}
-
-export function createSystemPrompt(parts: SystemText, count: TokenCounter): SystemPrompt {
-  const text = systemText(parts)
-  const tools = parts.dialect === 'native' ? requestTools(parts.tools) : undefined
-  const whole = tools ? JSON.stringify(tools) + text : text
-  const fingerprint = {
-    hash: hashText(whole),
-    tools: hashText(tools ? JSON.stringify(tools) : catalogText(parts.tools)),
-    size: whole.length,
-  }
-  let tokens: number | undefined
-  return { text, ...(tools && { tools }), fingerprint, tokens: () => (tokens ??= count(whole)) }
 }
 
 /** The rules that are the same in both dialects. */

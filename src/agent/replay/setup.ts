@@ -19,8 +19,8 @@ import { createInbox } from '../conversation/inbox.ts'
 import { openLedger } from '../conversation/ledger.ts'
 import { createRenderers, type Renderers } from '../conversation/renderers.ts'
 import { createSpending } from '../conversation/spending.ts'
+import { createSystemPrompt, type SystemPrompt } from '../dialect.ts'
 import { createHooks } from '../hooks.ts'
-import { createSystemPrompt, type SystemPrompt } from '../prompts/texts.ts'
 import { agentSettings } from '../settings.ts'
 import { allTools, builtInTools, createToolbox, execTools } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -86,11 +86,14 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
     toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
     // a turn may have responses of both dialects, if another process has resumed it
-    get dialect() {
-      return player.nextDialect()
-    },
-    get system() {
-      return systemOf(player.nextDialect())
+    speech: {
+      get dialect() {
+        return player.nextDialect()
+      },
+      get system() {
+        return systemOf(player.nextDialect())
+      },
+      speakChannels: () => false,
     },
     settings,
     hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),

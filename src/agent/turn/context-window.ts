@@ -41,10 +41,10 @@ function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 
   return exceeds(tails.tokenUpperBound) && exceeds(tails.tokens())
 }
 
-const sizesOf = ({ settings, models, system }: TurnServices, timeline: Timeline) => ({
+const sizesOf = ({ settings, models, speech }: TurnServices, timeline: Timeline) => ({
   limit: contextLimit(settings, models.decision.window),
   calibration: calibrationOf(timeline),
-  systemTokens: system.tokens(),
+  systemTokens: speech.system.tokens(),
 })
 
 /**

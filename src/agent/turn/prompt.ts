@@ -39,7 +39,7 @@ export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string,
   const { announce } = tails
   const points = (slice: Slice) => cachePoints(slice, agent.settings.cache, progress).marks
   const prompt = renderer.render(timeline, { currentTurnId: turnId, points, sources, announce })
-  const otherTokens = () => agent.system.tokens() + tails.tokens()
+  const otherTokens = () => agent.speech.system.tokens() + tails.tokens()
   const known = meter.known(timeline, renderer.peek(timeline, turnId))
   return {
     parts: prompt.parts,
@@ -73,7 +73,7 @@ export function promptTails(turn: Turn, progress: Progress, now: string, wrapUp?
   if (last?.progress === progress && last.timeline === timeline && last.now === now && last.wrapUp === wrapUp) return last.tails
   const { estimator, noSources, sourcesTail } = conversation.renderers
   const limit = contextLimit(agent.settings, agent.models.decision.window)
-  const maxTokens = Math.floor(TAIL_SHARE * (limit / calibrationOf(timeline) - agent.system.tokens()))
+  const maxTokens = Math.floor(TAIL_SHARE * (limit / calibrationOf(timeline) - agent.speech.system.tokens()))
   const sources = timeline.sources.rows.length === 0 ? noSources : sourcesTail(timeline.sources, turnId, maxTokens)
   const facts = announceFacts(agent, progress, timeline, now, wrapUp)
   const announce = fitAnnounce(facts, maxTokens, estimator)
@@ -100,7 +100,7 @@ interface LastTails {
 const lastTails = new WeakMap<Renderers, LastTails>()
 
 function promptRecord(
-  { models, system, settings }: TurnServices,
+  { models, speech, settings }: TurnServices,
   { fingerprints, renderer }: Renderers,
   { marks, points, segments }: Prompt,
   timeline: Timeline,
@@ -112,7 +112,7 @@ function promptRecord(
     marks,
     points,
     segments,
-    system: system.fingerprint,
+    system: speech.system.fingerprint,
     tail: texts ? { size: tail.length, text: tail } : { size: tail.length },
     shown: fingerprints.record(renderer.fingerprints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
     cache_ttl_seconds: settings.expiry.ttlSeconds,
@@ -120,7 +120,7 @@ function promptRecord(
 }
 
 function announceFacts(
-  { settings, toolbox, options, output, dialect }: TurnServices,
+  { settings, toolbox, options, output, speech }: TurnServices,
   progress: Progress,
   timeline: Timeline,
   utc: string,
@@ -142,7 +142,7 @@ function announceFacts(
     workspace,
     constraints: constraintsOf(progress, toolbox, options, wrapUp),
     instructions: options?.instructions,
-    output: output?.announced(dialect),
+    output: output?.announced(speech.dialect),
     extra: sections,
   }
 }

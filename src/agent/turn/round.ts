@@ -1,7 +1,10 @@
 import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../core/block/index.ts'
 import {
   afterRejectedResponse,
+  type Budget,
+  type BudgetCheck,
   budgetWrapUp,
+  checkBudget,
   checkWrapUp,
   remainingRounds,
   repairsExhausted,
@@ -20,7 +23,7 @@ import type { Tool } from '../../tools/tool.ts'
 import { callModel, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { endForServiceError, serviceErrorNotice } from '../model-call/service-errors.ts'
 import type { ModelSettings } from '../settings.ts'
-import { mayNeedApproval } from '../waits/approvals.ts'
+import { mayNeedApproval } from '../tools.ts'
 import { waitForProvider } from '../waits/provider-wait.ts'
 import { goOnOrWait } from '../waits/waits.ts'
 import { needsFacts, refreshAnnouncedFacts } from '../workspace/workspace.ts'
@@ -29,7 +32,6 @@ import { prepareContext } from './context-window.ts'
 import type { ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
-import { checkTurnBudget, limitWrapUpTime, reachedLimits } from './limits.ts'
 import type { OutputCheck } from './output.ts'
 import type { Progress } from './progress.ts'
 import { readResponseDecision } from './read-decision.ts'
@@ -72,6 +74,37 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (call.interrupted) return handleInterruption(turn, after, origin, call)
   if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
   return await handleResponse(turn, after, origin, call)
+}
+
+/** Checks the limits of a turn before a round. Time in which the turn waited for a person or a late result does not count. */
+function checkTurnBudget(
+  { turnId, agent: { clock, models }, conversation: { spending, inbox, ledger } }: Turn,
+  budget: Budget,
+): BudgetCheck {
+  if (inbox.timeUp) return 'wrap_up:time' // the timer may fire shortly before the clock reaches the time limit
+  const { waited_ms: waited = 0 } = ledger.timeline.openTurn ?? {}
+  const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now()) - waited
+  if (budget.maxMoney === undefined) return checkBudget(budget, now)
+  const { money, unpriced, last } = spending.of(turnId)
+  const hasPrice = unpriced.length === 0 && (budget.rounds > 0 || spending.hasPrice(models.decision.name))
+  return checkBudget({ ...budget, money, unpriced: !hasPrice }, now, last)
+}
+
+/** Gives the wrap-up the time that the turn has left, but at least `wrapUpSeconds`. If the turn has no time limit, the wrap-up has none. */
+function limitWrapUpTime(
+  { agent: { clock, settings }, conversation: { inbox, ledger } }: Turn,
+  { startedAt, maxMilliseconds }: Budget,
+): void {
+  if (maxMilliseconds === undefined) return
+  const { waited_ms: waited = 0 } = ledger.timeline.openTurn ?? {}
+  inbox.limitTime(Math.max(startedAt + maxMilliseconds + waited - Date.parse(clock.now()), settings.wrapUpSeconds * 1000))
+}
+
+/** The limit that a check has found. */
+const reachedLimits: { readonly [Check in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: ReachedLimit } = {
+  'wrap_up:rounds': 'rounds',
+  'wrap_up:time': 'time',
+  'wrap_up:money': 'money',
 }
 
 /** The limits of the model call in this round. */
@@ -124,13 +157,14 @@ async function callTool(
   warnings: readonly Notice[],
 ): Promise<RoundResult> {
   const { toolbox } = turn.agent
-  if (decision.further || mayNeedApproval(turn.agent, toolbox.find(decision.toolId))) {
+  const found = toolbox.find(decision.toolId)
+  if (decision.further || mayNeedApproval(turn.agent, found)) {
     const after = await runSeveralCalls(turn, admitted, { origin, call, decision, warnings })
     return 'rejected' in after ? rejectResponse(turn, progress, origin, call, after.rejected) : afterCalls(turn, after)
   }
   const checked = checkCall(decision, toolbox.signatures, call.response)
   if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
-  const tool = toolbox.find(decision.toolId) as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
+  const tool = found as Tool // the cast is safe, because `checkCall` returns ok only for a tool that exists
   // This timeline has the blocks that the model saw. Since the model was called, only events and titles may have been committed.
   const { timeline } = turn.conversation.ledger
   const { notes, code } = decision

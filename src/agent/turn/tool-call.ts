@@ -36,7 +36,7 @@ import type { LiveFeed } from '../events/event-hub.ts'
 import { emitExecEnd, emitExecStart } from '../events/exec-status.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { enterLateResult } from '../waits/approvals.ts'
-import { completionToken } from '../waits/completion-token.ts'
+import { createCompletionToken } from '../waits/completion-token.ts'
 import { withContext } from '../workspace/workspace.ts'
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
@@ -179,6 +179,7 @@ export function callOf(
   const { turnId, agent, conversation, workspace } = turn
   const { conversationId, scope, records, renderers } = conversation
   const slice = () => renderers.renderer.slice(seen, turnId)
+  let token: Promise<string> | undefined
   return {
     conversationId,
     origin,
@@ -194,13 +195,13 @@ export function callOf(
     },
     clock: agent.clock,
     code,
-    dialect: agent.dialect,
+    dialect: agent.speech.dialect,
     scope,
     records,
     workspace: workspace.open,
     blobs: conversation.blobs,
     onProblem: agent.onProblem,
-    completionToken: completionToken(turn, origin),
+    completionToken: () => (token ??= createCompletionToken(turn, origin)), // a call has one token
     ...(agent.toolbox.offers && { offers: agent.toolbox.offers }),
   }
 }
@@ -260,11 +261,8 @@ function progressAfterCall(progress: Progress, toolId: string, delivered: Delive
     const repairs = afterAcceptedRound(progress.repairs)
     return repairs === progress.repairs && hasHidden === progress.hasHidden ? progress : { ...progress, hasHidden, repairs }
   }
-  return {
-    ...progress,
-    hasHidden,
-    repairs: afterToolRefusal(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs,
-  }
+  const { repairs } = afterToolRefusal(progress.repairs, { code, toolId }, remainingRounds(progress.budget))
+  return { ...progress, hasHidden, repairs }
 }
 
 function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, toolId: string, exec: boolean): Promise<void> {

@@ -148,16 +148,10 @@ export function servicesFor(
   const { model: name, max_rounds: maxRounds, tools } = options.stored
   const model = options.model ?? (name === undefined ? undefined : modelOf(name))
   const output = outputCheckOf(options)
-  const speech = (model && agent.speechOf?.(model)) ?? agent
+  const speech = model && agent.speechOf?.(model)
   return {
     ...agent,
-    get dialect() {
-      return speech.dialect
-    },
-    get system() {
-      return speech.system
-    },
-    ...(speech.speakChannels && { speakChannels: speech.speakChannels }),
+    ...(speech && { speech }),
     ...(model && { models: { ...agent.models, decision: model } }),
     ...(maxRounds !== undefined && { settings: { ...agent.settings, maxRounds } }),
     ...(tools && { toolbox: offering(agent.toolbox, tools) }),

@@ -2,15 +2,10 @@ import type { BlockOrigin } from '../../core/block/index.ts'
 import type { Change, Wait } from '../../core/timeline/change.ts'
 import { type Approval, judgeCall } from '../../tools/approval.ts'
 import { failed } from '../../tools/outcome.ts'
-import type { LateResult, Outcome, Tool } from '../../tools/tool.ts'
-import type { TurnServices } from '../agent-context.ts'
+import type { LateResult, Outcome } from '../../tools/tool.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 import { waitOf } from './wait-events.ts'
-
-/** Whether a person must approve the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */
-export const mayNeedApproval = ({ approve }: TurnServices, tool: Tool | undefined): boolean =>
-  approve !== undefined || tool?.approval !== undefined
 
 /** Decides whether a call runs, waits for a person, or is refused. If the rule fails, a person is asked. */
 export async function judge({ agent, conversation }: Turn, { tool, params, origin }: CheckedCall): Promise<Approval> {

@@ -4,28 +4,21 @@ import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
 
 /**
- * Makes the function with which a tool gets the token of its call. With the token, another system can deliver the result of the call once,
- * without any other right. Only the hash of the token is stored. The token names the conversation and the call.
+ * Makes the token of a call. With the token, another system can deliver the result of the call once, without any other right. Only the hash
+ * of the token is stored. The token names the conversation and the call.
  */
-export function completionToken(turn: Turn, { callId }: BlockOrigin): () => Promise<string> {
+export async function createCompletionToken(turn: Turn, { callId }: BlockOrigin): Promise<string> {
   const { agent, conversation } = turn
-  let made: Promise<string> | undefined
-  const make = async (): Promise<string> => {
-    const token = `${Buffer.from(conversation.conversationId).toString('base64url')}.${callId}.${agent.clock.randomHex(48)}`
-    const wait = {
-      wait_id: `complete-${callId}`,
-      kind: 'later' as const,
-      call_id: callId,
-      token_sha256: hashToken(token),
-      running: true as const,
-    }
-    await conversation.ledger.commit(waitingChange(turn, [wait], true))
-    return token
+  const token = `${Buffer.from(conversation.conversationId).toString('base64url')}.${callId}.${agent.clock.randomHex(48)}`
+  const wait = {
+    wait_id: `complete-${callId}`,
+    kind: 'later' as const,
+    call_id: callId,
+    token_sha256: hashToken(token),
+    running: true as const,
   }
-  return () => {
-    made ??= make()
-    return made
-  }
+  await conversation.ledger.commit(waitingChange(turn, [wait], true))
+  return token
 }
 
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
