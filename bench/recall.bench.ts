@@ -11,7 +11,8 @@ import type { MemoryFilter, MemoryIndex } from '../src/ports/memory-index.ts'
 import type { ConversationStore } from '../src/ports/store.ts'
 import { appended, closed, opened } from '../src/testing/conformance/store-fixture.ts'
 import { median, report } from './measure.ts'
-import { type RecallQuestion, type RecallSample, readRecallFile, syntheticSamples } from './recall-data.ts'
+import { type RecallQuestion, type RecallSample, readRecallFile } from './recall-data.ts'
+import { syntheticSamples } from './recall-synthetic.ts'
 
 /**
  * Measures what a memory search finds, how long it takes, and what the index costs an append. `RECALL_DATA` names files in the shape of
@@ -21,7 +22,7 @@ export async function bench(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-recall-'))
   try {
     const files = (process.env.RECALL_DATA ?? '').split(',').filter((file) => file !== '')
-    if (files.length === 0) await benchRecall('synthetic', syntheticSamples(4))
+    if (files.length === 0) await benchRecall('synthetic', syntheticSamples(8))
     for (const file of files) await benchRecall(file, readRecallFile(file))
     await benchSpeed(folder)
     await benchAppends(folder)
@@ -55,12 +56,13 @@ async function storeSample(store: ConversationStore, sample: RecallSample, user:
   }
 }
 
-const measures = ['session all@5', 'session any@5', 'turn any@10', 'multi-hop all@5'] as const
+const measures = ['session all@5', 'session any@5', 'turn all@10', 'turn any@10', 'multi-hop all@5', 'multi-hop any@5'] as const
 type Results = Record<(typeof measures)[number], number[]>
 
+const emptyResults = () => Object.fromEntries(measures.map((measure) => [measure, []])) as unknown as Results
+
 async function benchRecall(name: string, samples: readonly RecallSample[]): Promise<void> {
-  const ours: Results = { 'session all@5': [], 'session any@5': [], 'turn any@10': [], 'multi-hop all@5': [] }
-  const plain: Results = { 'session all@5': [], 'session any@5': [], 'turn any@10': [], 'multi-hop all@5': [] }
+  const [ours, plain] = [emptyResults(), emptyResults()]
   for (const [index, sample] of samples.entries()) {
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createSystemClock() }) // both stores search with the same code
     const user = `u${index}`
@@ -99,9 +101,15 @@ function record(results: Results, question: RecallQuestion, found: readonly { re
   const turns = new Set(found.slice(0, 10).map(({ turn }) => turn))
   const all = Number(question.sessions.every((id) => sessions.has(id)))
   results['session all@5'].push(all)
-  results['session any@5'].push(Number(question.sessions.some((id) => sessions.has(id))))
-  if (question.turns.length > 0) results['turn any@10'].push(Number(question.turns.some((id) => turns.has(id))))
-  if (question.multiHop) results['multi-hop all@5'].push(all)
+  const any = Number(question.sessions.some((id) => sessions.has(id)))
+  results['session any@5'].push(any)
+  if (question.turns.length > 0) {
+    results['turn all@10'].push(Number(question.turns.every((id) => turns.has(id))))
+    results['turn any@10'].push(Number(question.turns.some((id) => turns.has(id))))
+  }
+  if (!question.multiHop) return
+  results['multi-hop all@5'].push(all)
+  results['multi-hop any@5'].push(any)
 }
 
 /** BM25 over the turns with lower-case words as terms. */

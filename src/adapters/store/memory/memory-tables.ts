@@ -1,4 +1,13 @@
-import { CHUNK, type IndexReader, type IndexWriter, type Owner, type PostingKey, type StoredSnippet } from '../shared/recall/tables.ts'
+import {
+  CHUNK,
+  type ChunkPostings,
+  type IndexReader,
+  type IndexWriter,
+  type Owner,
+  POSTING_BYTES,
+  type PostingKey,
+  type StoredSnippet,
+} from '../shared/recall/tables.ts'
 
 interface TurnState {
   readonly turnId: string
@@ -25,6 +34,14 @@ export function createMemoryTables(): Tables & {
   let nextKey = 1
 
   const listOf = (conversation: number) => [...(ofConversation.get(conversation)?.values() ?? [])].sort(inOrder)
+
+  function readPostings({ key: owner, next }: Owner, term: number): readonly ChunkPostings[] {
+    const chunks = Array.from({ length: Math.ceil(next / CHUNK) }, (_, chunk) => chunk)
+    return chunks.flatMap((chunk) => {
+      const body = postings.get(placeOf({ owner, term, chunk }))
+      return body ? [{ chunk, body }] : []
+    })
+  }
 
   return {
     findOwner: (folder) => owners.get(folder),
@@ -63,13 +80,8 @@ export function createMemoryTables(): Tables & {
       known.set(turnId, { turnId, searched: state.searched || searched, worked: state.worked || worked })
     },
 
-    postings({ key: owner, next }, term) {
-      const chunks = Array.from({ length: Math.ceil(next / CHUNK) }, (_, chunk) => chunk)
-      return chunks.flatMap((chunk) => {
-        const body = postings.get(placeOf({ owner, term, chunk }))
-        return body ? [{ chunk, body }] : []
-      })
-    },
+    postings: readPostings,
+    countPostings: (owner, term) => readPostings(owner, term).reduce((sum, { body }) => sum + body.length / POSTING_BYTES, 0),
     documents(owner, from) {
       const rows = []
       for (let group = from; ; group++) {

@@ -1,5 +1,12 @@
 import type { MemoryTarget } from '../../../core/recall/snippets.ts'
-import type { ChunkPostings, IndexReader, IndexWriter, Owner, StoredSnippet } from '../shared/recall/tables.ts'
+import {
+  type ChunkPostings,
+  type IndexReader,
+  type IndexWriter,
+  type Owner,
+  POSTING_BYTES,
+  type StoredSnippet,
+} from '../shared/recall/tables.ts'
 import type { Database, Statement } from './database.ts'
 
 interface SnippetRow {
@@ -39,6 +46,9 @@ export function createIndexReader(database: Database): IndexReader {
   const postings = database.readStatement<ChunkPostings>(
     'SELECT chunk, body FROM memory_postings WHERE owner = ? AND term = ? ORDER BY chunk',
   )
+  const count = database.readStatement<{ postings: number }>(
+    `SELECT sum(length(body)) / ${POSTING_BYTES} AS postings FROM memory_postings WHERE owner = ? AND term = ?`,
+  )
   const documents = database.readStatement<{ group: number; body: Uint8Array }>(
     'SELECT "group", body FROM memory_documents WHERE owner = ? AND "group" >= ? ORDER BY "group"',
   )
@@ -54,6 +64,7 @@ export function createIndexReader(database: Database): IndexReader {
   return {
     findOwner: (folder) => owner.get(folder),
     postings: ({ key }, term) => postings.all(key, term),
+    countPostings: ({ key }, term) => count.get(key, term)?.postings ?? 0,
     documents: (key, from) => documents.all(key, from),
     snippet(key, number) {
       const row = snippet.get(key, number)

@@ -62,6 +62,7 @@ it('released steps are never changed: files of users depend on them', () => {
     'aedfed39fa59cb3b',
     '642bd64ecf844348',
     '5efe493e74e624bc',
+    'b9344552723bf504',
   ])
 })
 

@@ -234,6 +234,15 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   UPDATE conversations SET memory_seq = 0;
   `,
+  // The terms of texts have changed, so the memory index is built again.
+  `
+  DELETE FROM memory_owners;
+  DELETE FROM memory_documents;
+  DELETE FROM memory_postings;
+  DELETE FROM memory_snippets;
+  DELETE FROM memory_turns;
+  UPDATE conversations SET memory_seq = 0;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -18,6 +18,8 @@ export interface Documents {
   readonly conversations: readonly ConversationDocuments[]
   /** How many terms all snippets have together. */
   readonly terms: number
+  /** Two arrays for the scores of a search. A search does not wait for anything, so no other search uses them meanwhile. */
+  readonly scores: readonly [Float32Array, Float32Array]
 }
 
 /** What the documents of a conversation have together. */
@@ -28,7 +30,7 @@ export interface ConversationDocuments {
   readonly last: number
 }
 
-/** How many documents of all owners are kept. One takes 19 bytes. */
+/** How many documents of all owners are kept. One takes 27 bytes. */
 const MAX_CACHED = 1_000_000
 
 /**
@@ -92,7 +94,8 @@ function readDocuments(tables: IndexReader, { key: owner, next, snippets }: Owne
       conversations[position] = { key, terms: (conversations[position]?.terms ?? 0) + size, last: number }
     }
   }
-  return { next, snippets, conversation, seconds, length, role, before, after, conversations, terms }
+  const scores = [new Float32Array(next), new Float32Array(next)] as const
+  return { next, snippets, conversation, seconds, length, role, before, after, conversations, terms, scores }
 }
 
 type Column = Uint32Array | Uint16Array | Uint8Array | Int32Array

@@ -5,10 +5,12 @@ import { CHUNK, type IndexReader, type Owner, POSTING_BYTES, termKey } from './t
 export interface WeightedTerm {
   readonly term: string
   readonly weight: number
+  /** If more snippets have the term, it is left out, because it says little and takes time. */
+  readonly atMost?: number
 }
 
 /** The parameters of BM25. A conversation is long, so how often it has a term says more. */
-const [K1, B] = [1.2, 0.6]
+const [K1, B] = [1.2, 0.5]
 const CONVERSATION_K1 = 2
 
 /** The scores of an owner's snippets and conversations for the terms that were added. */
@@ -27,14 +29,16 @@ export interface Scorer {
  */
 export function createScorer(tables: IndexReader, owner: Owner, documents: Documents): Scorer {
   const { length, conversation, conversations: known } = documents
-  const snippets = new Float32Array(documents.next)
+  const snippets = documents.scores[0].fill(0)
   const conversations = new Float32Array(known.length)
   const perLength = (K1 * B * documents.snippets) / Math.max(1, documents.terms)
   const averageTerms = Math.max(1, documents.terms / Math.max(1, known.length))
   const counts = new Float32Array(known.length)
 
-  function addTerm({ term, weight }: WeightedTerm): void {
-    const lists = tables.postings(owner, termKey(term))
+  function addTerm({ term, weight, atMost }: WeightedTerm): void {
+    const key = termKey(term)
+    if (atMost !== undefined && tables.countPostings(owner, key) > atMost) return
+    const lists = tables.postings(owner, key)
     const having = lists.reduce((sum, { body }) => sum + body.length / POSTING_BYTES, 0)
     const factor = weight * rarityOf(having, documents.snippets) * (K1 + 1)
     const fixed = K1 * (1 - B)

@@ -88,6 +88,51 @@ describe('a memory search', () => {
     expect((await memoryOf(store).search('colour of the bicycle', inConversation('c1'))).map(({ text }) => text)).toContain('Dark green.')
   })
 
+  it.each([
+    [
+      'what a named person said, and not what others said to them',
+      'Which boat did Ann sell?',
+      'Ann: I sold the blue boat.',
+      'Bob: Ann, who sold a boat?',
+    ],
+    [
+      'other words for the same',
+      'What happened to the rubbish of the children?',
+      'The kids carried the trash away.',
+      'A horse ate the grass.',
+    ],
+  ])('finds %s', async (_, question, wanted, other) => {
+    const store = createStore()
+    const filler = Array.from({ length: 20 }, (_unused, n) => `Bob: number ${n} of the list`)
+    const texts = [wanted, ...filler, other, ...filler, 'Ann: hello']
+    await writeConversation(
+      store,
+      'c1',
+      ...texts.map((text, n) => [opened(`t${n}`, n), appended([prompt(text, `t${n}`, n)], n + 1), closed(`t${n}`, n)]),
+    )
+    const matches = await memoryOf(store).search(question, inConversation('c1', { limit: 5 }))
+    expect(matches[0]?.text).toBe(wanted)
+  })
+
+  it('prefers what was said at the time that the question names', async () => {
+    const store = createStore()
+    const days = [3, 40, 80].map((day) => day * 24 * 60)
+    await writeConversation(
+      store,
+      'c1',
+      ...days.map((day, n) => [
+        opened(`t${n}`, day),
+        appended([prompt('we walked to the harbour', `t${n}`, day)], n + 1),
+        closed(`t${n}`, day),
+      ]),
+    )
+    const then = new Date(Date.parse(minute(days[1] ?? 0)))
+    const month = then.toLocaleString('en', { month: 'long', timeZone: 'UTC' })
+    const question = `Where did we walk in ${month} ${then.getUTCFullYear()}?`
+    const matches = await memoryOf(store).search(question, inConversation('c1', { now: minute(days[2] ?? 0) }))
+    expect(matches[0]?.turnId).toBe('t1')
+  })
+
   it('prefers the newer of two equal texts', async () => {
     const store = createStore()
     const turns = [0, 1].map((n) => [opened(`t${n}`, n), appended([prompt('the harbour', `t${n}`, n * 20_000)], n + 1), closed(`t${n}`, n)])

@@ -1,6 +1,7 @@
 import { entityTermsOf } from '../../../../core/recall/entities.ts'
-import { termsOf } from '../../../../core/recall/terms.ts'
+import type { Period } from '../../../../core/recall/period.ts'
 import type { Documents } from './documents.ts'
+import { analyseQuestion } from './question.ts'
 import { createScorer, type Scorer, type WeightedTerm } from './score.ts'
 import type { IndexReader, Owner, StoredSnippet } from './tables.ts'
 
@@ -32,40 +33,43 @@ export interface FoundSnippet {
   readonly score: number
 }
 
-/** A question has at most this many different terms. */
-const MAX_TERMS = 32
 /** Names are taken from this many of the best snippets, and this many of them are looked for. */
 const [HOP_SNIPPETS, HOP_TERMS] = [8, 8]
 /** How much a term counts that the question does not have. */
-const HOP_WEIGHT = 0.6
+const HOP_WEIGHT = 0.5
+/** Such a term counts only if it is rare: at most so many snippets have it, or this share of them. Common names lead everywhere. */
+const [RARE, RARE_SHARE] = [8, 0.01]
 /** How much of its score a snippet gives to the snippets before and after it. */
 const NEIGHBOUR_SHARE = 0.3
 /** How much the score of the whole conversation counts beside the score of the snippet. */
-const CONVERSATION_SHARE = 0.5
+const CONVERSATION_SHARE = 0.8
 /** A snippet of this moment counts this much more than an old one. The share halves with every week. */
 const RECENCY_SHARE = 0.1
 const DAY = 24 * 3_600
+/** How much more a snippet counts from the time that the question names, or from the days after it, because people tell what has happened. */
+const PERIOD_SHARE = 0.3
+const TOLD_LATER = 7 * DAY
 /** What the score is multiplied by, for an age in days. */
 const recencyByDay = Float32Array.from({ length: 100 }, (_, age) => 1 + RECENCY_SHARE * 0.5 ** (age / 7))
 
 /**
  * Searches in these steps:
  *
- *   1. Score all snippets and conversations with the terms of the question.
+ *   1. Score all snippets and conversations with the terms of the question, and with words that mean nearly the same.
  *   2. Take the names in the best snippets, and add these names as weak terms. A question that needs two places often names only one of
  *      them; the other place shares a person, a file or a thing with the first.
  *   3. Give a share of the score of a snippet to its neighbours, because an answer often has none of the words of its question.
- *   4. Add the score of the conversation, and a little for recent snippets.
+ *   4. Add the score of the conversation, and a little for recent snippets and for snippets of the time that the question names.
  *   5. Keep one snippet per turn. Only now cut the list.
  */
 export function searchIndex(tables: IndexReader, owner: Owner, documents: Documents, search: IndexSearch): readonly FoundSnippet[] {
-  const asked: readonly WeightedTerm[] = [...new Set(termsOf(search.question))].slice(0, MAX_TERMS).map((term) => ({ term, weight: 1 }))
+  const { asked, added, period } = analyseQuestion(search.question, search.now)
   if (asked.length === 0) return []
   const find = createFinder(tables, owner, search)
   const scorer = createScorer(tables, owner, documents)
-  scorer.add(asked)
-  scorer.add(hopTerms(bestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS), asked, find, scorer))
-  const final = finalScores(scorer, documents, search.now)
+  scorer.add([...asked, ...added])
+  scorer.add(hopTerms(bestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS), [...asked, ...added], find, scorer))
+  const final = finalScores(scorer, documents, search.now, period)
   return cut(bestFirst(final, documents, search.filter, 4 * search.limit + 64), final, search, find, documents)
 }
 
@@ -96,15 +100,16 @@ function hopTerms(
     for (const term of entityTermsOf(find(number)?.text ?? ''))
       if (!known.has(term)) weights.set(term, (weights.get(term) ?? 0) + (snippets[number] as number))
   }
+  const atMost = Math.max(RARE, RARE_SHARE * snippets.length)
   const chosen = [...weights].sort(([, a], [, b]) => b - a).slice(0, HOP_TERMS)
   const most = chosen[0]?.[1] ?? 1
-  return chosen.map(([term, weight]) => ({ term, weight: (HOP_WEIGHT * weight) / most }))
+  return chosen.map(([term, weight]) => ({ term, weight: (HOP_WEIGHT * weight) / most, atMost }))
 }
 
 /** The score of each snippet, with the shares of its neighbours and of its conversation. */
-function finalScores({ snippets, conversations }: Scorer, documents: Documents, now: number): Float32Array {
+function finalScores({ snippets, conversations }: Scorer, documents: Documents, now: number, period: Period | undefined): Float32Array {
   const { before, after, conversation, seconds, next } = documents
-  const shared = new Float32Array(next)
+  const shared = documents.scores[1]
   let highest = Number.MIN_VALUE
   for (let number = 0; number < next; number++) {
     const [previous, following] = [before[number] as number, after[number] as number]
@@ -120,7 +125,9 @@ function finalScores({ snippets, conversations }: Scorer, documents: Documents, 
     const whole = (conversations[conversation[number] as number] as number) / highestConversation
     const age = Math.floor(Math.max(0, now - (seconds[number] as number)) / DAY)
     const recency = age < recencyByDay.length ? (recencyByDay[age] as number) : 1
-    shared[number] = ((own / highest + CONVERSATION_SHARE * whole) / (1 + CONVERSATION_SHARE)) * recency
+    const isThen = period && (seconds[number] as number) >= period.from && (seconds[number] as number) < period.to + TOLD_LATER
+    const timing = isThen ? recency * (1 + PERIOD_SHARE) : recency
+    shared[number] = ((own / highest + CONVERSATION_SHARE * whole) / (1 + CONVERSATION_SHARE)) * timing
   }
   return shared
 }

@@ -56,6 +56,8 @@ export interface IndexReader {
   findOwner(folder: string): Owner | undefined
   /** All postings of a term, in the order of the chunks. */
   postings(owner: Owner, term: number): readonly ChunkPostings[]
+  /** How many postings a term has. It reads no postings. */
+  countPostings(owner: Owner, term: number): number
   /** The rows from a group on. */
   documents(owner: number, from: number): readonly { readonly group: number; readonly body: Uint8Array }[]
   snippet(owner: number, number: number): StoredSnippet | undefined

@@ -1,4 +1,5 @@
 import { type Snippet, snippetsOf, type TurnFact, turnFactsOf } from '../../../../core/recall/snippets.ts'
+import { speakerTermsOf } from '../../../../core/recall/speakers.ts'
 import { termsOf } from '../../../../core/recall/terms.ts'
 import type { Change } from '../../../../core/timeline/change.ts'
 import {
@@ -36,6 +37,7 @@ export const analyseEntry = (seq: number, change: Change): IndexedEntry => ({
 function countTerms(text: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const term of termsOf(text)) counts.set(term, (counts.get(term) ?? 0) + 1)
+  for (const term of speakerTermsOf(text)) counts.set(term, 1)
   return counts
 }
 

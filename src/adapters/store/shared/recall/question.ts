@@ -1,0 +1,43 @@
+import { type Period, periodOf } from '../../../../core/recall/period.ts'
+import { relatedTerms } from '../../../../core/recall/related.ts'
+import { isName, speakerTerm } from '../../../../core/recall/speakers.ts'
+import { wordsOf } from '../../../../core/recall/terms.ts'
+import type { WeightedTerm } from './score.ts'
+
+/** What a question looks for. */
+export interface Question {
+  /** The terms that the question has. Without any, nothing is found. */
+  readonly asked: readonly WeightedTerm[]
+  /** The people that the question names as speakers, and words that mean nearly the same as those of the question. */
+  readonly added: readonly WeightedTerm[]
+  /** The time that the question names. */
+  readonly period: Period | undefined
+}
+
+/** A question has at most this many different terms, and this many are added to them. */
+const [MAX_TERMS, MAX_ADDED] = [32, 24]
+/** How much a speaker counts, and how much a word of nearly the same meaning. */
+const [SPEAKER_WEIGHT, RELATED_WEIGHT] = [1.5, 0.35]
+
+/** A related word that more snippets have is left out. */
+const RELATED_AT_MOST = 4_000
+
+/** Analyses a question. `now` is the time of the search, in seconds since 1970. */
+export function analyseQuestion(question: string, now: number): Question {
+  const words = wordsOf(question)
+  const asked = [...new Set(words.flatMap(({ terms }) => terms))].slice(0, MAX_TERMS)
+  const speakers = new Set(words.filter(({ text }) => isName(text)).map(({ text }) => speakerTerm(text)))
+  const related = new Set(asked.flatMap(relatedTerms).filter((term) => !asked.includes(term)))
+  const added = [
+    ...[...speakers].map((term) => ({ term, weight: SPEAKER_WEIGHT })),
+    ...[...related].map((term) => ({ term, weight: RELATED_WEIGHT, atMost: RELATED_AT_MOST })),
+  ]
+  return {
+    asked: asked.map((term) => ({ term, weight: 1 })),
+    added: added.slice(0, MAX_ADDED),
+    period: periodOf(
+      words.map(({ text }) => text.toLowerCase()),
+      now,
+    ),
+  }
+}
