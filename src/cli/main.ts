@@ -14,12 +14,12 @@ import { effectsCommand } from './commands/effects.ts'
 import { filesCommand } from './commands/files.ts'
 import { initCommand } from './commands/init.ts'
 import { listCommand } from './commands/list.ts'
+import { migrateCommand } from './commands/migrate.ts'
 import { replayCommand } from './commands/replay.ts'
 import { runCommand } from './commands/run.ts'
 import { sendCommand, steerCommand, stopCommand } from './commands/send.ts'
 import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
-import { upgradeCommand } from './commands/upgrade.ts'
 import { approveCommand, completeCommand, refuseCommand, waitingCommand } from './commands/waiting.ts'
 import { type CommandContext, createContext } from './context.ts'
 import { devCommand } from './dev/dev.ts'
@@ -90,7 +90,7 @@ export async function main(
     cachelintCommand(context, exit),
     configCommand(context),
     doctorCommand(context, exit),
-    upgradeCommand(context),
+    migrateCommand(context),
     completionCommand(terminal, program),
   ]
   // Additional arguments are an error, because they usually mean that quotes are missing, as in `daybook run what is this`.

@@ -13,6 +13,7 @@ export type FailureCode =
   | 'conversation.busy'
   | 'conversation.exists'
   | 'conversation.missing'
+  | 'conversation.newer'
   | 'conversation.superseded'
   | 'cursor.invalid'
   | 'document.unreadable'

@@ -92,10 +92,11 @@ export interface ConversationStore {
    */
   readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
   /**
-   * The entries with a `seq` above `after`, in order. An entry that is appended during the iteration may be included or left out. The
+   * The entries with a `seq` above `after`, in order. Throws `conversation.newer` at an entry that a newer version of Daybook has written,
+   * unless `passNewer` is true. An entry that is appended during the iteration may be included or left out. The
    * caller may modify the returned entries.
    */
-  readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
+  readJournal(conversationId: string, range: JournalRange): AsyncIterable<Entry>
 
   /**
    * Tells the listener when the conversation has new entries, and when it was deleted. The entries may come from any process. The listener
@@ -278,3 +279,11 @@ export const LEASE_MS = 30_000
 
 /** How many offers one `readOffers` returns. */
 export const OFFERS_PER_READ = 100
+
+/** The entries that `readJournal` returns. */
+export interface JournalRange {
+  readonly after: number
+  readonly limit?: number
+  /** Whether changes that only a newer version of Daybook knows are returned as they are stored. They have another type than `Change`. */
+  readonly passNewer?: boolean
+}

@@ -45,6 +45,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'conversation.busy': 409,
   'conversation.exists': 409,
   'conversation.missing': 404,
+  'conversation.newer': 503,
   'conversation.superseded': 409,
   'cursor.invalid': 400,
   'document.unreadable': 422,

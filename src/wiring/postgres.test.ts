@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { hasPostgres, startPostgres } from '../../test/support/postgres.ts'
@@ -62,6 +63,20 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     await expect(two.agent.archive.exportBundle('c4')).rejects.toThrow('can not be exported') // the second agent has no bucket
   })
 
+  it('pass on what a newer version has written, and run no turn of that conversation', async () => {
+    const { agent } = await open({ model: scriptedModel([reply.answer('Hello.')]) })
+    await agent.run('c5', 'Hello').result
+    const { last } = await plantNewerChange(server?.url ?? '', 'c5')
+    const seen: unknown[] = []
+    for await (const event of agent.follow('c5', { after: last - 1 })) {
+      seen.push(event)
+      break
+    }
+    expect(seen).toMatchObject([{ type: 'entry', seq: last, change: { type: 'turn.painted', colour: 'blue' } }])
+    await expect(agent.run('c5', 'Again').result).rejects.toMatchObject({ code: 'conversation.newer' })
+    expect(await agent.archive.head('c5')).toMatchObject({ lastSeq: last })
+  })
+
   it('answer a message to a turn that another agent runs, and follow it', async () => {
     const started = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
@@ -99,3 +114,23 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     return createHosting({ objects, blobs: createPostgresBlobs(database) })
   })
 })
+
+/** Adds an entry to a journal as a newer version of Daybook would. Returns its `seq`. */
+async function plantNewerChange(url: string, conversationId: string): Promise<{ readonly last: number }> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const newer = { type: 'turn.painted', ts: '2026-01-01T00:00:00.000Z', colour: 'blue' }
+  const { rows } = await client.query('UPDATE daybook.conversations SET last_seq = last_seq + 1 WHERE id = $1 RETURNING key, last_seq', [
+    conversationId,
+  ])
+  const [{ key, last_seq }] = rows
+  await client.query('INSERT INTO daybook.journal VALUES ($1, $2, $3, $4, $5)', [
+    key,
+    last_seq,
+    newer.type,
+    newer.ts,
+    JSON.stringify(newer),
+  ])
+  await client.end()
+  return { last: last_seq }
+}

@@ -38,7 +38,7 @@ export async function* follow(
   // the `seq` of the latest entry with the blocks of a response. The live events of that response came before it and are left out
   let lastDecision = 0
   async function* readEntries(before = Number.POSITIVE_INFINITY): AsyncGenerator<TurnEvent> {
-    for await (const entry of store.readJournal(conversationId, { after: lastEntry, limit: before - lastEntry - 1 })) {
+    for await (const entry of store.readJournal(conversationId, { after: lastEntry, limit: before - lastEntry - 1, passNewer: true })) {
       if (signal?.aborted || entry.seq >= before) return
       lastEntry = entry.seq
       if (endsLiveOutput(entry.change)) lastDecision = entry.seq

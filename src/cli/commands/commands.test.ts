@@ -239,14 +239,15 @@ it('doctor checks this machine and prints no key', async () => {
   })
 })
 
-it('upgrade says when there is nothing to do, and leaves a newer database unchanged', async () => {
-  expect((await line.run('upgrade')).text).toContain('nothing to do')
+it('migrate says when there is nothing to do, and leaves a newer database unchanged', async () => {
+  expect((await line.run('migrate')).text).toContain('nothing to do')
   await line.run('run', 'Hello')
-  expect((await line.run('upgrade')).text).toContain('has the format of this version')
+  expect((await line.run('migrate')).text).toContain('has the format of this version')
+  expect((await line.run('migrate', '--dry-run')).text).toContain('has the format of this version')
   const database = new DatabaseSync(join(line.folder, 'data', 'daybook.db'))
   database.exec('PRAGMA user_version = 999')
   database.close()
-  expect(await line.run('upgrade')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^store\.newer: .*update Daybook/) })
+  expect(await line.run('migrate')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^store\.newer: .*update Daybook/) })
 })
 
 it('prints scripts with which a shell completes its commands', async () => {

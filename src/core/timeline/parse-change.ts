@@ -150,6 +150,12 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
 export const parseTurnOptions = (value: unknown): StoredTurnOptions | undefined =>
   value !== undefined && turnOptions(value) === undefined ? (value as StoredTurnOptions) : undefined
 
+/** The type of a change that only a newer version of Daybook knows. Undefined for any other value. */
+export function newerType(value: unknown): string | undefined {
+  const type = isObject(value) ? value.type : undefined
+  return typeof type === 'string' && type !== '' && !Object.hasOwn(changeChecks, type) ? type : undefined
+}
+
 /**
  * Checks a change from a journal. Unknown fields are kept, because a later release of Daybook may have written them. A change of an unknown
  * type can not be applied, so it throws `change.invalid`.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { errorMessage, Failure, missingPackageText } from '../../../core/failure.ts'
-import { migrations, SCHEMA_VERSION } from './schema.ts'
+import { checkTables, DEFAULT_SCHEMA } from './migrate.ts'
 
 /** Options of `openDatabase`. */
 export interface DatabaseOptions {
@@ -44,8 +44,23 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** Opens a database, and creates or migrates its tables. */
-export async function openDatabase({ url, schema = 'daybook', maxConnections = 10 }: DatabaseOptions): Promise<Database> {
+/**
+ * Opens a database. Tables are created in a schema that has none. Throws `store.outdated` if the tables need `daybook migrate`, and
+ * `store.newer` if this version of Daybook can not work with them.
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const database = await connectDatabase(options)
+  try {
+    await checkTables(database, options.schema ?? DEFAULT_SCHEMA)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** Opens connections to a database without looking at its tables. */
+export async function connectDatabase({ url, schema = DEFAULT_SCHEMA, maxConnections = 10 }: DatabaseOptions): Promise<Database> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Failure('store.failed', `${JSON.stringify(schema)} can not be the name of a schema: use lower-case letters, digits and _`)
   const pg = await loadPackage()
@@ -131,13 +146,7 @@ export async function openDatabase({ url, schema = 'daybook', maxConnections = 1
       await pool.end()
     },
   }
-  try {
-    await migrate(database, schema)
-    return database
-  } catch (error) {
-    await pool.end()
-    throw error
-  }
+  return database
 }
 
 const INT8 = 20
@@ -195,26 +204,4 @@ function translateError(error: unknown): unknown {
   if (error instanceof Failure) return error
   const isLost = isConnectionError(error)
   return new Failure('store.failed', `PostgreSQL: ${errorMessage(error)}`, { cause: error, details: { connectionLost: isLost } })
-}
-
-/** A number that no other program is likely to use as an advisory lock. */
-const MIGRATION_LOCK = 0x64617962
-
-/** Creates the tables, or brings them to the current version. Processes that start at the same time wait for each other. */
-async function migrate(database: Database, schema: string): Promise<void> {
-  await database.write(async ({ all, run }) => {
-    await run('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-    await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await run('CREATE TABLE IF NOT EXISTS version (version integer NOT NULL, compatible_from integer NOT NULL)')
-    const [found] = await all<{ version: number; compatible_from: number }>('SELECT version, compatible_from FROM version')
-    const version = found?.version ?? 0
-    if (found && found.compatible_from > SCHEMA_VERSION)
-      throw new Failure(
-        'store.newer',
-        `the tables in schema ${schema} were written by a newer version of Daybook: update this installation`,
-      )
-    for (const step of migrations.slice(version)) await run(step)
-    if (!found) await run('INSERT INTO version VALUES ($1, 1)', [SCHEMA_VERSION])
-    else if (version < SCHEMA_VERSION) await run('UPDATE version SET version = $1', [SCHEMA_VERSION])
-  })
 }

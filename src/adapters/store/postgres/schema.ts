@@ -1,12 +1,21 @@
+/** One version of the schema. */
+export interface Migration {
+  readonly sql: string
+  /** The oldest version of the code that can work with the tables after this step. */
+  readonly compatibleFrom: number
+}
+
 /**
- * The SQL of the schema, one step per version. A released step is never changed; a new version adds a step. The tables are those of the
+ * The steps of the schema, one per version. A released step is never changed; a new version adds a step. The tables are those of the
  * SQLite store, which docs/format.md describes. These columns differ:
  *
  * - A row of `journal` has the key (conversation, seq).
  * - `title` and `open_turn` are JSON texts, because PostgreSQL can not store the character U+0000.
  */
-export const migrations: readonly string[] = [
-  `
+export const migrations: readonly Migration[] = [
+  {
+    compatibleFrom: 1,
+    sql: `
   CREATE SEQUENCE claims;
 
   CREATE TABLE conversations (
@@ -110,6 +119,12 @@ export const migrations: readonly string[] = [
 
   CREATE TABLE objects (key text COLLATE "C" PRIMARY KEY, bytes bytea NOT NULL);
   `,
+  },
+  {
+    // when a blob was last put, so that old blobs to which no entry refers can be found
+    compatibleFrom: 1,
+    sql: `ALTER TABLE blobs ADD COLUMN put_at timestamptz NOT NULL DEFAULT now();`,
+  },
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -9,7 +9,8 @@ import { describeStore } from '../../../testing/conformance/store.ts'
 import { accepted, appended, journalOf, owner } from '../../../testing/conformance/store-fixture.ts'
 import { watchOffers } from '../../../testing/conformance/store-offers.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
-import { createPostgresStore } from './store.ts'
+import { SCHEMA_VERSION } from './schema.ts'
+import { createPostgresStore, migratePostgres } from './store.ts'
 
 describe.skipIf(!hasPostgres)('with a real server', async () => {
   const server = hasPostgres ? await startPostgres() : undefined
@@ -83,6 +84,42 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await open(schema)
     expect((await client.query(`SELECT version FROM ${schema}.version`)).rows).toEqual([{ version: 99 }])
     await client.end()
+  })
+
+  it('uses older tables only after `migratePostgres`, which can run twice and in several processes at once', async () => {
+    const { schema, store } = await open()
+    await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')])])
+    const client = new pg.Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    await client.query(`ALTER TABLE ${schema}.blobs DROP COLUMN put_at; UPDATE ${schema}.version SET version = 1, compatible_from = 1`)
+    await expect(open(schema)).rejects.toMatchObject({ code: 'store.outdated', message: expect.stringContaining('daybook migrate') })
+    const options = { url: server?.url ?? '', schema }
+    expect(await migratePostgres(options, { dryRun: true })).toEqual({ from: 1, to: SCHEMA_VERSION })
+    await expect(open(schema)).rejects.toMatchObject({ code: 'store.outdated' })
+    const reports = await Promise.all([1, 2, 3].map(() => migratePostgres(options)))
+    expect(reports.filter(({ from, to }) => from !== to)).toEqual([{ from: 1, to: SCHEMA_VERSION }])
+    expect(await journalOf((await open(schema)).store, 'c1')).toHaveLength(1)
+    await client.end()
+  })
+
+  it('does not load a conversation with a change of a newer version, and passes its entries on', async () => {
+    const { store, schema } = await open()
+    await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')])])
+    const client = new pg.Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    const newer = { type: 'turn.painted', ts: '2026-01-01T00:00:00.000Z', colour: 'blue' }
+    await client.query(`INSERT INTO ${schema}.journal SELECT key, 2, $1, $2, $3 FROM ${schema}.conversations`, [
+      newer.type,
+      newer.ts,
+      JSON.stringify(newer),
+    ])
+    await client.query(`UPDATE ${schema}.conversations SET last_seq = 2`)
+    await client.end()
+    const { store: other } = await open(schema)
+    await expect(other.loadVisible('c1')).rejects.toMatchObject({ code: 'conversation.newer', details: { seq: 2, type: newer.type } })
+    const passed: unknown[] = []
+    for await (const { change } of other.readJournal('c1', { after: 1, passNewer: true })) passed.push(change)
+    expect(passed).toEqual([newer])
   })
 
   it('says what is wrong when the server can not be reached', async () => {

@@ -7,9 +7,10 @@ import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
 import { createAppender } from './append.ts'
 import { createPostgresBlobs } from './blobs.ts'
 import { createConversations } from './conversations.ts'
-import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
+import { connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
 import { createLister } from './list.ts'
+import { DEFAULT_SCHEMA, type MigrationReport, migrateTables } from './migrate.ts'
 import { createPostgresObjects, type PostgresObjects } from './objects.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
@@ -38,6 +39,19 @@ export async function openPostgres(
   const { clock, blobs, ...options } = settings
   const database = await openDatabase(options)
   return { store: createStore(database, clock, blobs), objects: createPostgresObjects(database) }
+}
+
+/**
+ * Brings the tables to the version of this code, or creates them. It can be called twice, and by several processes at the same time. With
+ * `dryRun`, everything is tried and nothing is kept.
+ */
+export async function migratePostgres(options: DatabaseOptions, { dryRun = false } = {}): Promise<MigrationReport> {
+  const database = await connectDatabase(options)
+  try {
+    return await migrateTables(database, options.schema ?? DEFAULT_SCHEMA, { dryRun })
+  } finally {
+    await database.close()
+  }
 }
 
 function createStore(database: Database, clock: Clock, given: BlobStore | undefined): ConversationStore {
@@ -73,7 +87,7 @@ function createStore(database: Database, clock: Clock, given: BlobStore | undefi
     findByCall: (conversationId, callId) => retryMissingBlob(() => reader.byCall(conversationId, callId)),
     readTurnLog: (conversationId, turnId) => retryMissingBlob(() => reader.turnLog(conversationId, turnId)),
 
-    readJournal: (conversationId, { after, limit = Number.POSITIVE_INFINITY }) => reader.journal(conversationId, after, limit),
+    readJournal: reader.journal,
 
     watch,
 

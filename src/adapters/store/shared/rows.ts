@@ -1,6 +1,7 @@
 import { errorMessage, Failure } from '../../../core/failure.ts'
 import { isObject } from '../../../core/json.ts'
-import { parseChange } from '../../../core/timeline/parse-change.ts'
+import type { Change } from '../../../core/timeline/change.ts'
+import { newerType, parseChange } from '../../../core/timeline/parse-change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Entry } from '../../../ports/store.ts'
 import { decodeRow, largeTextsOf, mayHoldMarkers } from './large-text.ts'
@@ -21,17 +22,18 @@ export interface TypedRow extends StoredRow {
 const PARALLEL_FETCHES = 16
 
 /**
- * Parses rows into entries and fetches their large texts. A row that can not be parsed throws `store.damaged` with the `seq` of the row.
+ * Parses rows into entries and fetches their large texts. A row that can not be parsed throws `store.damaged` with the `seq` of the row. A
+ * change that a newer version of Daybook has written throws `conversation.newer`. With `passNewer` it is returned as it is stored.
  */
 export function createRowReader(blobs: BlobStore) {
-  async function readRows(conversationId: string, rows: readonly StoredRow[]): Promise<readonly Entry[]> {
+  async function readRows(conversationId: string, rows: readonly StoredRow[], { passNewer = false } = {}): Promise<readonly Entry[]> {
     const parsed = rows.map((row) => parseWithLargeTexts(conversationId, row))
     const texts = await fetchTexts(conversationId, parsed)
     return parsed.map(({ seq, value, hashes }) =>
       orDamagedRow(conversationId, seq, () => ({
         seq,
         // `texts` has every hash that `decodeRow` asks for, because `fetchTexts` has fetched all `hashes`
-        change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value),
+        change: readChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value, { conversationId, seq, passNewer }),
       })),
     )
   }
@@ -83,6 +85,23 @@ export function createRowReader(blobs: BlobStore) {
   }
 }
 
+interface ChangePlace {
+  readonly conversationId: string
+  readonly seq: number
+  readonly passNewer: boolean
+}
+
+function readChange(value: unknown, { conversationId, seq, passNewer }: ChangePlace): Change {
+  const type = newerType(value)
+  if (type !== undefined && passNewer) return value as Change // only for readers that pass it on
+  if (type === undefined) return parseChange(value)
+  throw new Failure(
+    'conversation.newer',
+    `a newer version of Daybook has written entry ${seq} of conversation ${conversationId} (${JSON.stringify(type)}): update this installation`,
+    { details: { conversationId, seq, type } },
+  )
+}
+
 export type RowReader = ReturnType<typeof createRowReader>
 
 interface ParsedRow {
@@ -111,7 +130,7 @@ function orDamagedRow<T>(conversationId: string, seq: number, work: () => T): T 
   try {
     return work()
   } catch (error) {
-    throw damagedRow(conversationId, seq, error)
+    throw error instanceof Failure && error.code === 'conversation.newer' ? error : damagedRow(conversationId, seq, error)
   }
 }
 

@@ -161,6 +161,12 @@ function immutableUrl(file: string): URL {
 
 const versionOf = (database: DatabaseSync) => pragma(database, 'user_version')
 
+/** The format of a file, and the format that this version of Daybook writes. */
+export const formatsOf = (file: string): { readonly found: number; readonly current: number } => ({
+  found: withReadOnly(file, versionOf),
+  current: SCHEMA_VERSION,
+})
+
 function pragma(database: DatabaseSync, name: string): number {
   return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0])
 }

@@ -1,7 +1,7 @@
 import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
-import type { Entry, Saved } from '../../../ports/store.ts'
+import type { Entry, JournalRange, Saved } from '../../../ports/store.ts'
 import { isMissingBlob, type RowReader, type StoredRow, type TypedRow } from '../shared/rows.ts'
 import { blocksById, changesOf, isFirstVersion, parseFrame, timelineOfRows } from '../shared/visible.ts'
 import type { Database, Statement } from './database.ts'
@@ -103,8 +103,8 @@ export function createReader(database: Database, rowReader: RowReader) {
    * The entry of a row that was read before. If a blob of the row is missing, the function checks whether the row still exists. The result
    * is undefined if another process has deleted the row or its conversation.
    */
-  async function readIfStored(conversationId: string, row: TypedRow): Promise<Entry | undefined> {
-    const read = async () => (await readRows(conversationId, [row]))[0]
+  async function readIfStored(conversationId: string, row: TypedRow, passNewer: boolean): Promise<Entry | undefined> {
+    const read = async () => (await readRows(conversationId, [row], { passNewer }))[0]
     try {
       return await read()
     } catch (error) {
@@ -138,13 +138,16 @@ export function createReader(database: Database, rowReader: RowReader) {
      * The entries after `after`, at most `limit`. The large texts of an entry are fetched when the caller takes the entry. So a caller that
      * reads slowly holds the texts of one entry, and not those of a page.
      */
-    async *journal(conversationId: string, after: number, limit: number): AsyncGenerator<Entry> {
+    async *journal(
+      conversationId: string,
+      { after, limit = Number.POSITIVE_INFINITY, passNewer = false }: JournalRange,
+    ): AsyncGenerator<Entry> {
       let last = after
       for (let left = limit; left > 0; ) {
         const page = pageAfter(conversationId, last, left)
         if (page.length === 0) return
         for (const row of page) {
-          const entry = await readIfStored(conversationId, row)
+          const entry = await readIfStored(conversationId, row, passNewer)
           last = row.seq
           if (!entry) break // read the page again
           left--

@@ -44,7 +44,8 @@ export function createSqliteRecall(database: Database, reader: Reader) {
     const start = database.read(() => committedPosition.get(id))
     if (!start || start.memory_seq >= start.last_seq) return false
     const analysed: IndexedEntry[] = []
-    for await (const { seq, change } of reader.journal(id, start.memory_seq, ENTRIES_PER_STEP)) analysed.push(analyseEntry(seq, change))
+    for await (const { seq, change } of reader.journal(id, { after: start.memory_seq, limit: ENTRIES_PER_STEP, passNewer: true }))
+      analysed.push(analyseEntry(seq, change))
     const isComplete = analysed.length < ENTRIES_PER_STEP
     const last = isComplete ? Math.max(start.last_seq, analysed.at(-1)?.seq ?? 0) : (analysed.at(-1) as IndexedEntry).seq
     await database.write(() => {

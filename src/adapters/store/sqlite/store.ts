@@ -75,7 +75,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     findByCall: (conversationId, callId) => retryMissingBlob(() => reader.byCall(conversationId, callId)),
     readTurnLog: (conversationId, turnId) => retryMissingBlob(() => reader.turnLog(conversationId, turnId)),
 
-    readJournal: (conversationId, { after, limit = Number.POSITIVE_INFINITY }) => reader.journal(conversationId, after, limit),
+    readJournal: reader.journal,
 
     watch,
 
