@@ -62,10 +62,10 @@ it('accepts a model object from a file', () => {
 
 it('rejects unknown settings and lists the known ones', () => {
   expect(() => environmentLayer({ DAYBOOK_DATUM: 'x' })).toThrow(
-    /^unknown setting DAYBOOK_DATUM; the settings are DAYBOOK_MODEL, DAYBOOK_DIALECT, DAYBOOK_AGENT, DAYBOOK_DATA, /,
+    /^unknown setting DAYBOOK_DATUM; the settings are DAYBOOK_MODEL, DAYBOOK_FALLBACK_MODEL, DAYBOOK_DIALECT, /,
   )
   expect(() => fileLayer('daybook.config.ts', { auth: { sekret: 'x' } })).toThrow(
-    /^unknown setting auth\.sekret in daybook\.config\.ts; the settings are model, dialect, agent, data, /,
+    /^unknown setting auth\.sekret in daybook\.config\.ts; the settings are model, fallbackModel, dialect, agent, data, /,
   )
   expect(() => fileLayer('daybook.config.ts', undefined)).toThrow('must export its settings as default')
 })

@@ -26,6 +26,10 @@ export const Settings = z.strictObject({
    * from the provider's own environment variable, such as `OPENAI_API_KEY`.
    */
   model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
+  /** The model that is asked while the provider of `model` can not answer. Without it, the turn waits, or ends with an apology. */
+  fallbackModel: z
+    .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')])
+    .optional(),
   /**
    * How the model speaks. `channels`: it writes tool calls as text with tags. `native`: it calls tools in the provider's own form. `auto`:
    * as the table of providers says.
@@ -157,6 +161,7 @@ export type Settings = z.infer<typeof Settings>
 /** The environment variable of every setting. */
 export const variables = {
   model: 'DAYBOOK_MODEL',
+  fallbackModel: 'DAYBOOK_FALLBACK_MODEL',
   dialect: 'DAYBOOK_DIALECT',
   agent: 'DAYBOOK_AGENT',
   data: 'DAYBOOK_DATA',

@@ -15,6 +15,7 @@ import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { checkDialect, createSpeech, createSystemPrompt, type Speech } from './dialect.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
+import { createFallback, type FallbackModel } from './model-call/retry.ts'
 import { observedEntries, observedModels, observedTools, startTelemetry } from './observed.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { allTools, builtInTools, createToolbox, execTools, type Toolbox } from './tools.ts'
@@ -27,6 +28,7 @@ export interface AgentContext {
   readonly clock: Clock
   readonly hub: EventHub
   readonly models: Models
+  readonly fallback?: FallbackModel | undefined
   /** The models that a run can choose by name. */
   readonly namedModels: ReadonlyMap<string, Model>
   readonly toolsFor?: ToolsFor | undefined
@@ -63,6 +65,7 @@ export interface AgentContext {
 export type TurnServices = Pick<
   AgentContext,
   | 'models'
+  | 'fallback'
   | 'toolbox'
   | 'speech'
   | 'speechOf'
@@ -89,6 +92,8 @@ export interface Models {
   readonly decision: Model
   readonly gate: Model
   readonly compaction: Model
+  /** Asked for decisions while the provider of `decision` can not answer. Without it, the turn waits or ends. */
+  readonly fallback?: Model
 }
 
 /** A failure that the result of a turn does not show, such as an error in a hook, in a listener or while removing files. */
@@ -137,6 +142,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     workspaces,
     hub: hub ?? createEventHub((error) => onProblem({ where: 'listener', error })),
     models,
+    fallback: models.fallback && createFallback(models.fallback, clock),
     namedModels: new Map(Object.entries(parts.models ?? {})),
     toolsFor: parts.toolsFor,
     toolbox,

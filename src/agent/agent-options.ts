@@ -38,7 +38,12 @@ const modelOrRoles =
   (expected: OptionRule, isModel: (value: object) => boolean, model: OptionRule): OptionRule =>
   (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return expected(value)
-    const roles: OptionRules<Models> = { decision: model, gate: optional(model), compaction: optional(model) }
+    const roles: OptionRules<Models> = {
+      decision: model,
+      gate: optional(model),
+      compaction: optional(model),
+      fallback: optional(model),
+    }
     return isModel(value) ? model(value) : group('models', roles)(value)
   }
 

@@ -20,7 +20,10 @@ import type { ToolsFor } from './turn/turn-options.ts'
 
 /** The parts that an agent is made of: models, store, tools, texts, settings and callbacks. */
 export interface AgentParts {
-  /** One model for all roles, or a model for each role. A role without a model uses the model for `decision`. */
+  /**
+   * One model for all roles, or a model for each role. A role without a model uses the model for `decision`. `fallback` is asked for
+   * decisions while the provider of `decision` can not answer.
+   */
   readonly model: Model | (Pick<Models, 'decision'> & Partial<Models>)
   /** Models that a single run can choose by name: `run(id, text, { model: 'fast' })`. */
   readonly models?: Readonly<Record<string, Model>>

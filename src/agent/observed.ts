@@ -18,8 +18,13 @@ export function startTelemetry(parts: AgentParts, onProblem: AgentContext['onPro
 
 export function observedModels(models: Models, telemetry: AgentTelemetry | undefined): Models {
   if (!telemetry) return models
-  const { decision, gate, compaction } = models
-  return { decision: telemetry.model(decision), gate: telemetry.model(gate), compaction: telemetry.model(compaction) }
+  const { decision, gate, compaction, fallback } = models
+  return {
+    decision: telemetry.model(decision),
+    gate: telemetry.model(gate),
+    compaction: telemetry.model(compaction),
+    ...(fallback && { fallback: telemetry.model(fallback) }),
+  }
 }
 
 export function observedTools(tools: readonly Tool[], telemetry: AgentTelemetry | undefined): readonly Tool[] {

@@ -117,7 +117,7 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser' | 'dialect' | 'telemetry' | 'memorySearch' | 'skills'>> & {
+  Partial<Pick<Settings, 'browser' | 'dialect' | 'fallbackModel' | 'telemetry' | 'memorySearch' | 'skills'>> & {
     readonly agent?: Settings['agent']
     readonly web?: Settings['web']
   }
@@ -150,7 +150,7 @@ export async function openAgent(
   /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
   async function definedParts(settings: AgentConfiguration) {
     const { model: _, skills: _folders, models, settings: own, ...definition } = definitionOf(settings)
-    const model = modelOf(settings.model, documents)
+    const model = modelOf(settings, documents)
     const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
     closers.push(() => web.close())
     return {

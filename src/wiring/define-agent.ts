@@ -7,8 +7,13 @@ import { checkOptions } from '../core/options.ts'
 import type { ModelRole } from '../ports/model.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
 
-/** A model for each role. A role without a model uses the model for `decision`. */
-export type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
+/**
+ * A model for each role. A role without a model uses the model for `decision`. `fallback` is asked for decisions while the provider of
+ * `decision` can not answer.
+ */
+export type ModelChoices = { readonly decision: ModelChoice } & {
+  readonly [R in Exclude<ModelRole, 'decision'> | 'fallback']?: ModelChoice
+}
 
 /** What an agent is: its model, its tools and its texts. Where its conversations are stored is not part of it. */
 export interface AgentDefinition

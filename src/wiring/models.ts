@@ -15,11 +15,12 @@ const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' i
 
 export function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
   if (typeof choice === 'string' || isOneModel(choice)) return modelFrom(choice as ModelChoice, options)
-  const { decision, gate, compaction } = choice as ModelChoices
+  const { decision, gate, compaction, fallback } = choice as ModelChoices
   return {
     decision: modelFrom(decision, options),
     ...(gate !== undefined && { gate: modelFrom(gate, options) }),
     ...(compaction !== undefined && { compaction: modelFrom(compaction, options) }),
+    ...(fallback !== undefined && { fallback: modelFrom(fallback, options) }),
   }
 }
 
@@ -37,11 +38,20 @@ export function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 
   return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
 }
 
-/** The models that the setting `model` describes: by a name, as an object from a configuration file, or with an object for each role. */
-export function modelOf(choice: Settings['model'], reader: DocumentReader): AgentParts['model'] {
+/**
+ * The models that the setting `model` describes: by a name, as an object from a configuration file, or with an object for each role. The
+ * setting `fallbackModel` wins over the fallback model in this object.
+ */
+export function modelOf(
+  { model: choice, fallbackModel }: Pick<Settings, 'model' | 'fallbackModel'>,
+  reader: DocumentReader,
+): AgentParts['model'] {
   // the other members are not checked, so a wrong method fails when it is called
-  if (typeof choice === 'string' || isOneModel(choice) || 'decision' in choice)
-    return modelsFrom(choice as AgentOptions['model'], { reader })
+  if (typeof choice === 'string' || isOneModel(choice) || 'decision' in choice) {
+    const models = modelsFrom(choice as AgentOptions['model'], { reader })
+    if (fallbackModel === undefined) return models
+    return { ...('stream' in models ? { decision: models } : models), fallback: modelFrom(fallbackModel as ModelChoice, { reader }) }
+  }
   throw new Failure('model.unavailable', 'the setting model must be a name, a model of the AI SDK, or an object with a stream function')
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type BlobRef, type BlockOrigin, type Draft, thinkingBlock } from '../../core/block/index.ts'
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
@@ -9,7 +8,7 @@ import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { idOf, isToolName } from '../../core/decision/read-native.ts'
 import { outputLimit } from '../../core/estimate/estimate.ts'
-import type { Dialect, ServiceError } from '../../core/model-event.ts'
+import type { Dialect } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import { withoutRewriting } from '../../core/stream/lane.ts'
 import { createLanes, type LaneSettings } from '../../core/stream/lanes.ts'
@@ -29,6 +28,7 @@ import { buildDecisionPrompt, type DecisionPrompt, promptTails, type Tails } fro
 import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
+import { isProviderTrouble, mayRetry, waitBeforeRetry, withFallback } from './retry.ts'
 import { isOverflowError, isToolsRefusal } from './service-errors.ts'
 
 /** A call of the decision model, with its response. If attempts failed, the response is that of the last attempt. */
@@ -63,13 +63,10 @@ export interface JournaledCall extends CallOutcome {
 /** How often a prompt may be compacted after the provider has rejected it as too long. Each compaction removes more than the one before. */
 const maxOverflows = 3
 
-/** The longest pause that the provider may ask for. If it asks for a longer pause, the turn ends, and its answer tells the user why. */
-const maxRetryAfterSeconds = 60
-
 /**
  * Sends the prompt and reads the response. If the call fails, it is repeated, but only while the user has seen nothing of the response.
- * Before the retry, `callModel` waits, or compacts the timeline if the prompt was too long. An error that can not be retried is in the
- * returned response.
+ * Before the retry, `callModel` waits, or compacts the timeline if the prompt was too long. If the provider can not answer, the fallback
+ * model is asked. An error that can not be retried is in the returned response. If both models fail, it is the error of the usual model.
  */
 export async function callModel(
   turn: Turn,
@@ -85,23 +82,35 @@ export async function callModel(
   let retries = 0
   let overflows = 0
   let retried: readonly RetriedAttempt[] = []
+  let other = agent.fallback && withFallback(turn)
+  let asked = turn
+  let failed: NewCall | undefined // the call of the usual model, while the fallback model is asked
+  if (other && agent.fallback?.isBusy(agent.models.decision)) [asked, other] = [other, turn]
   try {
     for (let attempt = 0; ; attempt++) {
-      const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
-      const response = await callOnce(turn, origin, prompt, model, { attempt, activity, hearsText: progress.repairs.plainText === true })
+      const prompt = buildDecisionPrompt(asked, progress, origin.ts, wrapUp)
+      const response = await callOnce(asked, origin, prompt, model, { attempt, activity, hearsText: progress.repairs.plainText === true })
       const { error } = response
       const interrupted = response.interrupted || isCutShort(response, model.maxTokens)
       const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
       if (interrupted || !error || response.liveOutput().showedAnything()) return call
       if (isOverflowError(error)) {
-        overflows = await compactUntilSmaller(turn, promptTails(turn, progress, origin.ts, wrapUp), overflows, signal)
+        overflows = await compactUntilSmaller(asked, promptTails(asked, progress, origin.ts, wrapUp), overflows, signal)
         if (overflows > maxOverflows && !signal.aborted) return call
-      } else if (isToolsRefusal(error) && agent.speech.speakChannels()) {
+      } else if (isToolsRefusal(error) && asked.agent.speech.speakChannels()) {
         // the next attempt is in the dialect `channels`, so it needs no pause
       } else if (mayRetry(error) && retries < agent.settings.retryDelaysMs.length) {
         conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
         await waitBeforeRetry(agent, retries++, error, signal)
-      } else return call
+      } else if (other && (asked !== turn || isProviderTrouble(error))) {
+        conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
+        if (asked === turn) {
+          agent.fallback?.setBusy(agent.models.decision, error)
+          failed = call
+        }
+        ;[asked, other] = [other, undefined]
+        retries = 0
+      } else return failed ? { ...failed, retried } : call
       if (signal.aborted) return { ...call, interrupted: true }
       const cost = retriedAttempt(response, prompt)
       if (cost) retried = [...retried, cost]
@@ -188,20 +197,6 @@ const nativeSettings = ({ signatures }: Toolbox, { callId }: BlockOrigin) => ({
   executionIdOf: (index: number) => callIdAt(callId, index),
   hasCallInText: (text: string) => callsInText(text, (name) => isToolName(name, signatures)) !== undefined,
 })
-
-const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds
-
-/**
- * Waits for the pause of the settings or for the pause that the provider asked for, whichever is longer. Returns early when the signal
- * aborts.
- */
-async function waitBeforeRetry({ settings, clock }: TurnServices, retry: number, error: ServiceError, signal: AbortSignal): Promise<void> {
-  const pause = Math.max(settings.retryDelaysMs[retry] ?? 0, (error.retry_after_seconds ?? 0) * 1000)
-  const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
-  await sleep(pause + jitter, undefined, { signal }).catch((error: unknown) => {
-    if (!signal.aborted) throw error
-  })
-}
 
 /**
  * Whether a response that ended after an abort contains no decision. Such a response is incomplete, although the adapter reported an

@@ -148,15 +148,22 @@ export function servicesFor(
   const { model: name, max_rounds: maxRounds, tools } = options.stored
   const model = options.model ?? (name === undefined ? undefined : modelOf(name))
   const output = outputCheckOf(options)
+  return {
+    ...withModel(agent, model),
+    ...(maxRounds !== undefined && { settings: { ...agent.settings, maxRounds } }),
+    ...(tools && { toolbox: offering(agent.toolbox, tools) }),
+    ...(output && { output }),
+    options: options.stored,
+  }
+}
+
+/** The objects that a turn uses, with another decision model, its dialect and its system text. */
+export function withModel(agent: TurnServices, model: Model | undefined): TurnServices {
   const speech = model && agent.speechOf?.(model)
   return {
     ...agent,
     ...(speech && { speech }),
     ...(model && { models: { ...agent.models, decision: model } }),
-    ...(maxRounds !== undefined && { settings: { ...agent.settings, maxRounds } }),
-    ...(tools && { toolbox: offering(agent.toolbox, tools) }),
-    ...(output && { output }),
-    options: options.stored,
   }
 }
 
