@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { failingStore } from '../../test/support/crash/failing-store.ts'
+import { createReplays } from '../../test/support/replay-all.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import type { ChildRecord } from '../core/cost/child-calls.ts'
@@ -14,6 +15,10 @@ import type { Tool } from '../tools/tool.ts'
 import { createAgentFrom } from './agent.ts'
 import { agentTool, childConversationId } from './agent-tool.ts'
 
+const replays = createReplays()
+afterEach(replays.expectSame)
+afterAll(() => expect(replays.count).toBeGreaterThan(10))
+
 const usage = { uncached: 100, cacheRead: 0, cacheWrite: 0, output: 10 }
 const priced = (text: string): Reply => ({ text, usage })
 const params = z.object({ task: z.string() })
@@ -25,11 +30,10 @@ function setUp() {
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const create = (model: ScriptedModel, tools: readonly Tool[], over: ConversationStore = store) =>
     createAgentFrom({
+      ...replays.note({ store, tools, settings: { stopGraceMs: 2_000, priceOf: () => 1 } }),
       model,
       store: over,
       clock,
-      tools,
-      settings: { stopGraceMs: 2_000, priceOf: () => 1 },
       bookkeeping: { chargeOf: ({ uncached }) => ({ uncached, cacheRead: 0, cacheWrite: 0, output: 0 }), rulesOf: () => undefined },
     })
   const journal = async (key: string) => {

@@ -1,10 +1,14 @@
-import { expect, it } from 'vitest'
+import { afterAll, afterEach, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
-import { replay } from '../../src/agent/replay/replay.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
+import { createReplays } from '../support/replay-all.ts'
+
+const replays = createReplays()
+afterEach(replays.expectSame)
+afterAll(() => expect(replays.count).toBeGreaterThan(2))
 
 const limited = (seconds: number): Reply => ({
   error: { kind: 'rate_limited', retryable: true, retry_after_seconds: seconds, message: 'slow down' },
@@ -17,7 +21,7 @@ function createWorld() {
 
 it('a turn waits for a provider that says when to ask again, and another process goes on with it', async () => {
   const world = createWorld()
-  const first = createHarness({ ...world, replies: [limited(600)] })
+  const first = createHarness(replays.note({ ...world, replies: [limited(600)] }))
   const { exitReason, waits } = await first.say('Hello.')
   expect({ exitReason, waits }).toMatchObject({
     exitReason: 'waiting',
@@ -25,16 +29,15 @@ it('a turn waits for a provider that says when to ask again, and another process
   })
   expect(await first.agent.waiting()).toMatchObject({ waits: [{ kind: 'provider' }] })
   await first.agent.close()
-  const second = createHarness({ ...world, replies: [reply.answer('Hello, late.')] })
+  const second = createHarness(replays.note({ ...world, replies: [reply.answer('Hello, late.')] }))
   expect((await second.agent.recover()).results).toEqual([])
   world.clock.advance(600_000)
   expect((await second.agent.recover()).results).toMatchObject([{ exitReason: 'complete', answer: 'Hello, late.' }])
-  expect((await replay(world.store, 'c1')).map(({ divergence }) => divergence)).toEqual([undefined])
 })
 
 it('a followup is read when the time is over, and a stop ends the wait', async () => {
   const world = createWorld()
-  const harness = createHarness({ ...world, replies: [limited(600), reply.answer('Both.')] })
+  const harness = createHarness(replays.note({ ...world, replies: [limited(600), reply.answer('Both.')] }))
   await harness.say('One.')
   expect((await harness.agent.run('c1', 'Two.').result).exitReason).toBe('waiting')
   expect(await harness.agent.stop('c1')).toBe(true)
@@ -45,10 +48,10 @@ it('a followup is read when the time is over, and a stop ends the wait', async (
 it('a turn does not wait longer than the setting allows, in all', async () => {
   const world = createWorld()
   const settings = { providerWaitSeconds: 1_000 }
-  const harness = createHarness({ ...world, replies: [limited(600), limited(600)], settings })
+  const harness = createHarness(replays.note({ ...world, replies: [limited(600), limited(600)], settings }))
   await harness.say('Hello.')
   world.clock.advance(600_000)
   expect((await harness.agent.recover()).results).toMatchObject([{ exitReason: 'error' }])
-  const off = createHarness({ replies: [limited(600)], settings: { providerWaitSeconds: 0 } })
+  const off = createHarness(replays.note({ replies: [limited(600)], settings: { providerWaitSeconds: 0 } }))
   expect((await off.say('Hello.')).exitReason).toBe('error')
 })

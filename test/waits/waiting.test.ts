@@ -1,9 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
-import { replay } from '../../src/agent/replay/replay.ts'
-import type { AgentSettings } from '../../src/agent/settings.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../src/testing/harness.ts'
@@ -12,6 +10,11 @@ import type { ApprovalRule } from '../../src/tools/approval.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { later } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
+import { createReplays } from '../support/replay-all.ts'
+
+const replays = createReplays()
+afterEach(replays.expectSame)
+afterAll(() => expect(replays.count).toBeGreaterThan(30))
 
 /** A world that outlives its processes: the store, the clock, and what the tools did. */
 function createWorld() {
@@ -48,7 +51,7 @@ const send = reply.call('mail.send', { to: 'ann' })
 const order = reply.call('shop.print', { title: 'Rome' })
 
 function process(world: World, replies: readonly Reply[], more: Partial<HarnessOptions> = {}): Harness {
-  return createHarness({ clock: world.clock, store: world.store, replies, tools: [mail(world), print(world)], ...more })
+  return createHarness(replays.note({ clock: world.clock, store: world.store, replies, tools: [mail(world), print(world)], ...more }))
 }
 
 const waitingCall = async ({ agent }: Harness) => (await agent.waiting()).waits[0]?.call_id ?? ''
@@ -57,16 +60,6 @@ const results = async (harness: Harness) =>
     type === 'react.tool.result' && meta?.render_role !== 'metadata' ? [text ?? ''] : [],
   )
 const idle = async ({ agent }: Harness) => agent.drain(5_000)
-
-/** Every recorded turn of the conversation, replayed with the same tools, takes the same course. */
-async function expectSameReplay(
-  harness: Harness,
-  world: World,
-  more: { readonly approve?: ApprovalRule; readonly settings?: Partial<AgentSettings> } = {},
-) {
-  const replayed = await replay(harness.store, 'c1', { tools: [mail(world), print(world)], ...more })
-  expect(replayed.map(({ divergence }) => divergence)).toEqual(replayed.map(() => undefined))
-}
 
 describe('a call that needs an approval', () => {
   it('waits without a claim, and runs after the approval, also in another process', async () => {
@@ -92,7 +85,6 @@ describe('a call that needs an approval', () => {
     expect(world.effects).toEqual(['mail to ann'])
     expect(blocksOf(await second.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', text: 'Sent.' })
     expect((await world.store.head('c1'))?.openTurn).toBe(null)
-    await expectSameReplay(second, world)
   })
 
   it('is not run when it is refused, and the model reads the note', async () => {
@@ -103,7 +95,6 @@ describe('a call that needs an approval', () => {
     await idle(harness)
     expect(world.effects).toEqual([])
     expect((await results(harness)).join()).toContain('Bob did not approve this call of mail.send. It was not run. Note: Not on Sundays.')
-    await expectSameReplay(harness, world)
   })
 
   it('runs with the parameters that the person has edited, and a notice says so', async () => {
@@ -114,7 +105,6 @@ describe('a call that needs an approval', () => {
     await idle(harness)
     expect(world.effects).toEqual(['mail to zoe'])
     expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.notice')?.text).toContain('changed its parameters')
-    await expectSameReplay(harness, world)
   })
 })
 
@@ -122,7 +112,9 @@ describe('the rule of the agent', () => {
   const calls = async (approve: ApprovalRule) => {
     const world = createWorld()
     const tools = [mail(world, { approval: undefined })]
-    const harness = createHarness({ clock: world.clock, store: world.store, replies: [send, reply.answer('Done.')], tools, approve })
+    const harness = createHarness(
+      replays.note({ clock: world.clock, store: world.store, replies: [send, reply.answer('Done.')], tools, approve }),
+    )
     const { exitReason } = await harness.say('Write to Ann.')
     return { exitReason, effects: world.effects.length, results: (await results(harness)).join() }
   }
@@ -151,7 +143,7 @@ describe('the rule of the agent', () => {
     const harness = process(world, [send], { approve: { '*': 'allow' } })
     expect((await harness.say('Go.')).exitReason).toBe('waiting')
     const tools = [mail(world, { approval: ({ to }: { to: string }) => to !== 'ann' })]
-    const free = createHarness({ replies: [send, reply.answer('Sent.')], tools })
+    const free = createHarness(replays.note({ replies: [send, reply.answer('Sent.')], tools }))
     expect((await free.say('Go.')).exitReason).toBe('complete')
   })
 })
@@ -169,7 +161,6 @@ describe('a result that arrives later', () => {
     expect(world.effects).toEqual(['print Rome'])
     expect((await results(second)).join()).toContain('"pages":12')
     expect((await world.store.head('c1'))?.openTurn).toBe(null)
-    await expectSameReplay(second, world)
   })
 
   it('arrives as an event after a followup has settled the call with an interim result', async () => {
@@ -183,7 +174,6 @@ describe('a result that arrives later', () => {
     expect((await harness.say('And now?')).answer).toBe('Now it is.')
     expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'event.external')?.text).toContain('"pages":12')
     expect(world.effects).toEqual(['print Rome'])
-    await expectSameReplay(harness, world)
   })
 
   it('fails when it has not arrived in time', async () => {
@@ -194,12 +184,14 @@ describe('a result that arrives later', () => {
       params: z.object({ title: z.string() }),
       run: () => later({ expiresAt: new Date(Date.parse(world.clock.now()) + 60_000) }),
     })
-    const harness = createHarness({
-      clock: world.clock,
-      store: world.store,
-      replies: [order, reply.answer('It did not come.')],
-      tools: [tool],
-    })
+    const harness = createHarness(
+      replays.note({
+        clock: world.clock,
+        store: world.store,
+        replies: [order, reply.answer('It did not come.')],
+        tools: [tool],
+      }),
+    )
     await harness.say('Print.')
     expect((await harness.agent.recover()).results).toEqual([])
     world.clock.advance(60_000)
@@ -220,7 +212,6 @@ describe('time', () => {
     const closed = (await harness.journal()).findLast(({ type }) => type === 'turn.closed')
     expect(closed).toMatchObject({ exit_reason: 'complete' })
     expect(world.effects).toEqual(['mail to ann'])
-    await expectSameReplay(harness, world, { settings })
   })
 
   it('ends an approval that has a limit', async () => {
@@ -232,7 +223,6 @@ describe('time', () => {
     await expect(harness.agent.decide('c1', callId, { approved: true })).rejects.toMatchObject({ code: 'call.expired' })
     expect((await harness.agent.recover()).results).toMatchObject([{ answer: 'Nobody answered.' }])
     expect(world.effects).toEqual([])
-    await expectSameReplay(harness, world)
   })
 })
 
@@ -430,7 +420,6 @@ describe('a turn that waits causes at most one effect', () => {
       const isClosed = (await world.store.head('c1'))?.openTurn === null
       const isWaiting = (await harness.agent.waiting({ conversationId: 'c1' })).waits.length > 0
       expect(isClosed).toBe(!isWaiting)
-      await expectSameReplay(harness, world)
     })
   }
 
@@ -456,12 +445,14 @@ describe('a turn that waits causes at most one effect', () => {
         return later()
       },
     })
-    const harness: Harness = createHarness({
-      clock: world.clock,
-      store: world.store,
-      replies: [order, reply.answer('Printed.')],
-      tools: [tool],
-    })
+    const harness: Harness = createHarness(
+      replays.note({
+        clock: world.clock,
+        store: world.store,
+        replies: [order, reply.answer('Printed.')],
+        tools: [tool],
+      }),
+    )
     expect(await harness.say('Print.')).toMatchObject({ exitReason: 'complete', answer: 'Printed.' })
     expect((await results(harness)).join()).toContain('fast')
   })
@@ -477,7 +468,6 @@ describe('a turn that waits causes at most one effect', () => {
     expect(answers.filter((answer) => answer === 'recorded')).toHaveLength(1)
     expect(world.effects).toEqual(['mail to ann']) // the first racer approves
     expect((await world.store.head('c1'))?.openTurn).toBe(null)
-    await expectSameReplay(first as Harness, world)
   })
 })
 
@@ -504,7 +494,9 @@ describe('several calls in one response', () => {
   it('each waits by itself: the others run, and the results are in the order of the calls', async () => {
     const world = createWorld()
     const tools = [mail(world), print(world), search(world)]
-    const harness = createHarness({ clock: world.clock, store: world.store, replies: [together, reply.answer('All done.')], tools })
+    const harness = createHarness(
+      replays.note({ clock: world.clock, store: world.store, replies: [together, reply.answer('All done.')], tools }),
+    )
     const { exitReason, waits = [] } = await harness.say('Go.')
     expect({ exitReason, kinds: waits.map(({ kind }) => kind) }).toEqual({ exitReason: 'waiting', kinds: ['approval', 'later'] })
     expect(world.effects).toEqual(['search rome', 'search broken', 'print Rome'])
@@ -524,14 +516,14 @@ describe('several calls in one response', () => {
       expect.stringContaining('printed'),
     ])
     expect((await world.store.head('c1'))?.openTurn).toBe(null)
-    const replayed = await replay(harness.store, 'c1', { tools })
-    expect(replayed.map(({ divergence }) => divergence)).toEqual([undefined])
   })
 
   it('a steer withdraws all of them', async () => {
     const world = createWorld()
     const tools = [mail(world), print(world), search(world)]
-    const harness = createHarness({ clock: world.clock, store: world.store, replies: [together, reply.answer('Stopped.')], tools })
+    const harness = createHarness(
+      replays.note({ clock: world.clock, store: world.store, replies: [together, reply.answer('Stopped.')], tools }),
+    )
     await harness.say('Go.')
     await harness.agent.steer('c1', 'Never mind.')
     await idle(harness)

@@ -2,6 +2,7 @@ import { applyChange } from '../../core/timeline/apply.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { ShownFingerprints } from '../../core/timeline/response-record.ts'
 import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import { IMPORTED_OPEN } from '../../core/timeline/turn-log.ts'
 import type { Entry } from '../../ports/store.ts'
 
 /**
@@ -23,7 +24,10 @@ export interface Recording {
   readonly withdrawals: ReadonlySet<number>
   /** The blocks that the last prompt before this turn contained. */
   readonly shown: RecordedPrompt
-  /** True when a retention policy has removed entries before the turn or in it. The timeline of the turn can not be rebuilt then. */
+  /**
+   * True when a retention policy has removed entries before the turn or in it, or when the turn was imported. A bundle has no responses. The
+   * turn can not be replayed then.
+   */
   readonly torn: boolean
 }
 
@@ -72,13 +76,16 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
     timeline = applyChange(timeline, change)
     if (change.type === 'response.received' && change.role === undefined) shown = withShownBlocks(shown, change.prompt?.shown)
     if (change.type === 'turn.closed' && open?.turnId === change.turn_id) {
-      yield recordingOf(open, torn)
+      yield recordingOf(open, torn || importedReasons.has(change.exit_reason))
       open = undefined
       before = undefined
     }
   }
   if (open) yield recordingOf(open, torn)
 }
+
+/** The exit reasons of imported turns. */
+const importedReasons: ReadonlySet<string> = new Set(['imported', IMPORTED_OPEN])
 
 /**
  * Whether a replay does not compare the change. In a replay no process dies, so no call is repeated. The order in which tools return is not

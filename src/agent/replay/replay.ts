@@ -16,7 +16,10 @@ export interface Replayed {
   readonly rounds: number
   /** The first difference. Undefined when the present code does the same as the recording. */
   readonly divergence?: Divergence
-  /** Set when the turn can not be replayed, because a retention policy has removed entries before the turn or in it. */
+  /**
+   * Set when the turn can not be replayed, because it was imported, or because a retention policy has removed entries before
+   * it or in it.
+   */
   readonly torn?: true
 }
 

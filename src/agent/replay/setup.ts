@@ -165,7 +165,8 @@ function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens
     tools,
     count,
     systemOf,
-    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // no retries: only the try that got a response is recorded
+    // No retries and no waits for a provider: only the try that got a response, or that ended the turn, is recorded.
+    settings: { ...settings, retryDelaysMs: [], providerWaitSeconds: 0, recordPrompts: true },
   }
 }
 

@@ -55,7 +55,7 @@ export function replayTable(turns: readonly Replayed[], style: Style): string {
 }
 
 const verdictOf = ({ torn, divergence }: Replayed) =>
-  torn ? 'not replayed: part of its history was deleted' : divergence ? 'not the same' : 'the same'
+  torn ? 'not replayed: it was imported, or a part of its history was deleted' : divergence ? 'not the same' : 'the same'
 
 function summary(turns: readonly Replayed[], style: Style): string {
   const replayed = turns.filter(({ torn }) => !torn)

@@ -125,7 +125,7 @@ it('the replay table has a line per turn, its first difference below it, and a s
     "turn_1  2 rounds  the same
     turn_2  1 round   not the same
         ✗ entry 7: on record a call; now a notice
-    turn_3  0 rounds  not replayed: part of its history was deleted
+    turn_3  0 rounds  not replayed: it was imported, or a part of its history was deleted
 
     1 of 2 turns would not be the same"
   `)
