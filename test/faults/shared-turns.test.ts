@@ -4,10 +4,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import type { NativeFrame } from '../../src/core/event.ts'
 import { type Killable, startKillable } from '../support/load/fault-run.ts'
 import { createLoadClient, type LoadClient } from '../support/load/load-client.ts'
-import { messageText } from '../support/load/load-model.ts'
+import { idToApprove, messageText, noteTool } from '../support/load/load-model.ts'
+import { createReplays } from '../support/replay-all.ts'
 
 const cleanUp: (() => unknown)[] = []
 afterEach(async () => {
@@ -21,10 +25,12 @@ interface Follower {
   readonly reads: Map<string, (string | null)[]>
   readonly accepted: string[]
   readonly closed: string[]
+  /** How many decisions were read. */
+  decisions: number
 }
 
-function followAt(client: LoadClient, conversationId: string): Follower {
-  const follower: Follower = { seqs: [], reads: new Map(), accepted: [], closed: [] }
+function followAt(client: LoadClient, conversationId: string, onApproval: (callId: string) => void): Follower {
+  const follower: Follower = { seqs: [], reads: new Map(), accepted: [], closed: [], decisions: 0 }
   client.follow(conversationId, {
     onEvent(seq, data) {
       if (seq === undefined) return
@@ -33,6 +39,8 @@ function followAt(client: LoadClient, conversationId: string): Follower {
       if (frame.type !== 'entry') return
       const { change } = frame
       if (change.type === 'event.accepted') follower.accepted.push(change.event.event_id)
+      if (change.type === 'event.accepted' && change.event.kind === 'decision') follower.decisions++
+      if (change.type === 'turn.waiting') for (const { kind, call_id = '' } of change.waits) if (kind === 'approval') onApproval(call_id)
       if (change.type === 'event.folded')
         for (const id of change.event_ids) follower.reads.set(id, [...(follower.reads.get(id) ?? []), change.turn_id])
       if (change.type === 'turn.closed') follower.closed.push(change.turn_id)
@@ -47,7 +55,7 @@ const KILLS = 4
 const KILL_EVERY_MS = 2_000
 const CONVERSATIONS = 5
 
-it('two servers on one folder get messages, steers and stops for the same turns, and one of them is killed at a time: every message is answered once, and every follower gets every entry once', async () => {
+it('two servers on one folder get messages, steers, stops and decisions for the same turns, and one of them is killed at a time: every message is answered once, and every follower gets every entry once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-shared-turns-'))
   cleanUp.push(() => rmSync(folder, { recursive: true, force: true }))
   const servers: readonly Killable[] = [await startKillable(folder, 80), await startKillable(folder, 80)]
@@ -57,7 +65,15 @@ it('two servers on one folder get messages, steers and stops for the same turns,
   for (const client of clients) cleanUp.push(client.close)
   const ids = Array.from({ length: CONVERSATIONS }, (_, index) => `c${index}`)
   for (const id of ids) await clients[0]?.create(id)
-  const followers = new Map(ids.map((id) => [id, clients.map((client) => followAt(client, id))]))
+  /** A person at each server answers every approval that the server shows, mostly with yes. */
+  const decide = async (place: number, id: string, callId: string) => {
+    await sleep(Math.random() * 300)
+    const { status, text } = await postDecision(() => servers[place]?.url ?? '', id, callId, Math.random() < 0.7)
+    if (![202, 404, 409].includes(status)) errors.push(`decision: ${status} ${text}`)
+  }
+  const followers = new Map(
+    ids.map((id) => [id, clients.map((client, place) => followAt(client, id, (callId) => void decide(place, id, callId)))]),
+  )
   const messages = new Map(ids.map((id) => [id, [] as string[]]))
   const steers = new Map(ids.map((id) => [id, [] as string[]]))
 
@@ -69,7 +85,7 @@ it('two servers on one folder get messages, steers and stops for the same turns,
       const eventId = `${id}-${place}-${number}`
       const kind = Math.random()
       if (kind < 0.6) {
-        await client.send(id, eventId, messageText(eventId))
+        await client.send(id, eventId, messageText(kind < 0.2 ? idToApprove(eventId) : eventId))
         messages.get(id)?.push(eventId)
       } else {
         await client.steer(id, eventId, kind < 0.9 ? messageText(eventId) : '')
@@ -107,7 +123,31 @@ it('two servers on one folder get messages, steers and stops for the same turns,
   const offers = offersIn(folder)
   expect(offers.open).toBe(undefined)
   expect(offers.accepted).toBeGreaterThan(0) // events came to the server that did not run the turn
+  expect([...followers.values()].reduce((sum, [one]) => sum + (one?.decisions ?? 0), 0)).toBeGreaterThan(0)
+  const blobs = await createFileBlobs({ folder: join(folder, 'blobs') })
+  const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock: createSystemClock() })
+  cleanUp.push(() => store.close())
+  const replays = createReplays()
+  replays.note({ store, tools: [noteTool()] })
+  await replays.expectSame()
+  expect(replays.count).toBeGreaterThan(CONVERSATIONS)
 }, 180_000)
+
+/** Sends a decision about a call. If the server was killed, sends it again. */
+async function postDecision(url: () => string, id: string, callId: string, approved: boolean) {
+  for (;;) {
+    try {
+      const response = await fetch(`${url()}/v1/conversations/${id}/calls/${callId}/decision`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ approved }),
+      })
+      return { status: response.status, text: await response.text() }
+    } catch {
+      await sleep(100)
+    }
+  }
+}
 
 /** How many offers have each outcome. */
 function offersIn(folder: string): Readonly<Record<string, number>> {

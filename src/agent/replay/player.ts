@@ -24,9 +24,9 @@ export interface Player {
   append(changes: readonly Change[]): readonly Entry[]
   /**
    * The recorded response of the model call that begins now. Returns `too long` if the recorded call failed because its prompt was too
-   * long. Undefined when the recording has no model call at this point, which is a divergence.
+   * long, and `died` if the process died during the recorded call: the next process has read the inbox again. Undefined when the recording has no model call at this point, which is a divergence.
    */
-  recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
+  recordedResponse(role: ModelRole): ResponseReceived | 'too long' | 'died' | undefined
   /** The outcome of a running tool call. Undefined when the recording ends before the tool call has a result. */
   recordedOutcome(callId: string): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
   /** Events and withdrawals that the recording has before the next entry of the turn itself. */
@@ -98,8 +98,9 @@ export function createPlayer(
       return takeUntil(cursor + withdrawnBeforeCall(entries.slice(cursor, nextIndex()), withdrawals))
     if (calls[0] !== undefined && !neverStarted(resultEntry(entries, cursor, calls[0]))) return []
     // The recorded turn committed the response alone, before its blocks. When it committed the blocks, it had seen all events that arrived
-    // between the two commits.
-    if (entries[cursor - 1]?.change.type === 'response.received') return takeUntil(nextIndex())
+    // between the two commits. After an interrupted response, it read its inbox, and more events may have arrived after that.
+    const last = entries[cursor - 1]?.change
+    if (last?.type === 'response.received' && last.finish_reason !== 'interrupted') return takeUntil(nextIndex())
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
 
@@ -160,6 +161,7 @@ export function createPlayer(
       const recorded = entry?.change
       if (recorded?.type === 'response.received' && (recorded.role ?? 'decision') === role) return recorded
       if (role === 'decision' && recorded?.type === 'response.received' && recorded.role === 'compaction') return 'too long'
+      if (role === 'decision' && foldAt(entries, nextIndex(), withdrawals)) return 'died'
       if (entry)
         divergence ??= { kind: 'decision', seq: entry.seq, recorded: describeChange(recorded), present: `the model is asked (${role})` }
       return undefined
@@ -212,19 +214,25 @@ const isDecision = ({ change }: Entry): boolean => change.type === 'response.rec
  * the turn committed the blocks of the events that it had read.
  */
 function seenUpTo(entries: readonly Entry[], from: number, until: number, withdrawals: ReadonlySet<number>): number {
-  const coming = entries
-    .slice(until, until + MAX_FOLD_ENTRIES)
-    .filter(({ seq }) => !withdrawals.has(seq))
-    .map(({ change }) => change)
-  const end = coming.findIndex(({ type }) => type !== 'blocks.appended' && type !== 'sources.merged')
-  const fold = coming[end]
-  if (fold?.type !== 'event.folded') return until
-  const expired = coming[end + 1]
-  const folded = [...fold.event_ids, ...(expired?.type === 'event.folded' ? expired.event_ids : [])]
+  const folded = foldAt(entries, until, withdrawals)
+  if (!folded) return until
   const seen = entries
     .slice(from, until)
     .findLastIndex(({ seq, change }) => (change.type === 'event.accepted' ? folded.includes(change.event.event_id) : withdrawals.has(seq)))
   return from + seen + 1
+}
+
+/** The ids of the events that the turn reads in its commit at this index. Undefined when this commit does not read the inbox. */
+function foldAt(entries: readonly Entry[], index: number, withdrawals: ReadonlySet<number>): readonly string[] | undefined {
+  const coming = entries
+    .slice(index, index + MAX_FOLD_ENTRIES)
+    .filter(({ seq }) => !withdrawals.has(seq))
+    .map(({ change }) => change)
+  const end = coming.findIndex(({ type }) => type !== 'blocks.appended' && type !== 'sources.merged')
+  const fold = coming[end]
+  if (fold?.type !== 'event.folded') return undefined
+  const expired = coming[end + 1]
+  return [...fold.event_ids, ...(expired?.type === 'event.folded' ? expired.event_ids : [])]
 }
 
 /**

@@ -6,6 +6,8 @@ import type { ModelEvent } from '../../core/model-event.ts'
 import type { Part } from '../../core/render/types.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
+import type { Turn } from '../turn/turn.ts'
+import { withModel } from '../turn/turn-options.ts'
 import { divergenceText } from './divergence.ts'
 import { type Recording, recordingsIn } from './recording.ts'
 import { runReplay } from './replay.ts'
@@ -53,25 +55,26 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
     change.type === 'response.received' && change.role === undefined ? [change] : [],
   )
   const calls: RecordedCall[] = []
-  const { turn } = setup
-  const { models } = turn.agent
-  const { decision } = models
-  const observed: Model = {
+  const observe = (decision: Model): Model => ({
     ...decision,
     async *stream(request, signal) {
       const response = responses[calls.length]
       if (response) calls.push({ request, response })
+      let answered = false
       for await (const event of decision.stream(request, signal)) {
-        // a call with a too long prompt is not journaled, and the turn repeats it with a shorter prompt
-        if (response && !response.error && isTooLong(event)) calls.pop()
+        answered ||= response === undefined || response.error !== undefined || !isTooLong(event)
         yield event
       }
+      // The call is not journaled: its prompt was too long, and the turn repeats it with a shorter one, or the process died during it.
+      if (response && !answered) calls.pop()
     },
+  })
+  const observed = (turn: Turn): Turn => ({ ...turn, agent: withModel(turn.agent, observe(turn.agent.models.decision)) })
+  const resumed = () => {
+    const turn = setup.resumed()
+    return turn && observed(turn)
   }
-  const divergence = await runReplay(
-    { ...setup, turn: { ...turn, agent: { ...turn.agent, models: { ...models, decision: observed } } } },
-    recording,
-  )
+  const divergence = await runReplay({ ...setup, turn: observed(setup.turn), resumed }, recording)
   return { calls, divergence }
 }
 

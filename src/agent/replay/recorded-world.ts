@@ -67,14 +67,14 @@ const deliver = (arrival: Arrival, inbox: Inbox): Promise<unknown> =>
 /**
  * A model that answers with the recorded response. If the recording has no response at this point, the model calls `halt`, which stops the
  * turn. A steer or the time limit may have interrupted the recorded response. If the recording has no steer at this point, it was the time
- * limit, and the model calls `endTime`.
+ * limit, and the model calls `endTime`. If the process died during the recorded call, the model calls `die`, and the turn is resumed.
  */
 export function recordedModel(
   role: ModelRole,
   player: Player,
   inbox: Inbox,
   window: number | undefined,
-  { halt, endTime }: { readonly halt: () => void; readonly endTime: () => void },
+  { halt, die, endTime }: { readonly [What in 'halt' | 'die' | 'endTime']: () => void },
 ): Model {
   return {
     name: 'recorded',
@@ -82,6 +82,7 @@ export function recordedModel(
     async *stream(_request, signal): AsyncGenerator<ModelEvent> {
       const response = player.recordedResponse(role)
       if (response === 'too long') return yield { type: 'error', error: tooLong }
+      if (response === 'died') return die()
       if (response === undefined) return halt()
       if (response.finish_reason === 'interrupted') {
         // The steer arrives before the text, so that the replayed response counts as interrupted too. Otherwise its incomplete text would

@@ -131,10 +131,13 @@ function comparedEntries(entries: readonly Entry[]): readonly Entry[] {
     if (change.type === 'event.folded' && endsWait(entries[index + 1]?.change)) for (const id of change.event_ids) used.add(id)
     if (change.type === 'event.accepted' && change.event.kind === 'decision') used.add(change.event.event_id)
   }
-  return entries.filter(({ change }) => {
-    if (change.type === 'event.accepted') return !used.has(change.event.event_id)
-    if (change.type === 'event.folded') return change.event_ids.length === 0 || !change.event_ids.every((id) => used.has(id))
-    return !isWait(change) && !isSkipped(change)
+  return entries.flatMap((entry) => {
+    const { change } = entry
+    if (change.type === 'event.accepted') return used.has(change.event.event_id) ? [] : [entry]
+    if (change.type !== 'event.folded' || !change.event_ids.some((id) => used.has(id)))
+      return isWait(change) || isSkipped(change) ? [] : [entry]
+    const event_ids = change.event_ids.filter((id) => !used.has(id))
+    return event_ids.length === 0 ? [] : [{ ...entry, change: { ...change, event_ids } }]
   })
 }
 

@@ -3,7 +3,7 @@ import { checkOptions } from '../../core/options.ts'
 import { replayArguments } from '../agent-options.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import { collectFeedback } from '../turn/feedback.ts'
-import { runTurn } from '../turn/turn.ts'
+import { runTurn, type Turn } from '../turn/turn.ts'
 import type { Divergence } from './divergence.ts'
 import { DivergenceError } from './player.ts'
 import { type Recording, recordingsIn } from './recording.ts'
@@ -50,10 +50,10 @@ async function replayTurn(store: RecordedStore, conversationId: string, recordin
 }
 
 /** Runs the turn to its end or to the first difference. */
-export async function runReplay({ turn, player }: ReplaySetup, recording: Recording): Promise<Divergence | undefined> {
+export async function runReplay({ turn, player, resumed }: ReplaySetup, recording: Recording): Promise<Divergence | undefined> {
   try {
     const feedbacks = await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? player.now(), turn.agent.settings)
-    await runTurn(turn, { kind: 'unfinished' }, feedbacks)
+    for (let next: Turn | undefined = turn; next; next = resumed()) await runTurn(next, { kind: 'unfinished' }, feedbacks)
     player.end()
   } catch (error) {
     if (!(error instanceof DivergenceError)) throw error

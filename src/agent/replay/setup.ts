@@ -5,6 +5,7 @@ import type { Dialect } from '../../core/model-event.ts'
 import type { Fingerprints } from '../../core/render/runs.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
+import type { InboxEvent } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { ModelRole } from '../../ports/model.ts'
@@ -48,6 +49,8 @@ export interface ReplayParts
 export interface ReplaySetup {
   readonly turn: Turn
   readonly player: Player
+  /** The turn as the next process resumes it, if the process died at this point of the recording. Otherwise undefined. */
+  resumed(): Turn | undefined
   rounds(): number
 }
 
@@ -64,73 +67,103 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     hasPrice: () => !unpriced || hasDecision(recording),
     isUnpriced: () => unpriced,
   }
-  const stop = new AbortController()
-  const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
   const prompts = comparePrompts(
     createRenderers(count, (id) => tools.some((tool) => tool.id === id)),
     recording,
     parts,
-    () => ledger.timeline,
+    () => current.turn.conversation.ledger.timeline,
   )
   const player = createPlayer(recording, prompts.compare)
-  const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), recording.start)
-  const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
-  const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }
-  const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => {
-    if (change.type === 'response.received') spending.uncounted.push(change)
-  })
-  const events = createInbox(ledger, turnId, stop.signal)
-  const inbox = recordedInbox(events, player)
-  const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, endTime: () => events.limitTime(0) })
-  const services: TurnServices = {
-    models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
-    toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
-    // a turn may have responses of both dialects, if another process has resumed it
-    speech: {
-      get dialect() {
-        return player.nextDialect()
-      },
-      get system() {
-        return systemOf(player.nextDialect())
-      },
-      speakChannels: () => false,
+  let current = openTurn(recording.start, startSeq)
+  return {
+    turn: current.turn,
+    player,
+    resumed() {
+      if (!current.died()) return undefined
+      const { timeline, lastSeq } = current.turn.conversation.ledger
+      current = openTurn(timeline, lastSeq)
+      return current.turn
     },
-    settings,
-    hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
-    get hooksDelayCompletion() {
-      // If a response is the next entry, the replay commits it alone, before its blocks. The comparison accepts this, whether the recorded
-      // turn made one commit or two.
-      return player.hasResponseNext()
-    },
-    clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
-    hosting: undefined,
-    onProblem: () => {},
-    store: { blobs: readOnlyBlobs(recorded.blobs) },
+    rounds: prompts.rounds,
   }
-  const options = recording.start.openTurn?.options
-  const agent = servicesFor(services, options && { stored: options }, () => undefined) // every model is replaced by the recording
-  const conversation: ConversationContext = {
-    conversationId,
-    scope: parseConversationKey(conversationId).scope,
-    ledger,
-    inbox,
-    live: { emit: () => {}, hasWatchers: () => false, onJoin: () => {} },
-    renderers: prompts.renderers,
-    spending,
-    records: recordsOf(recorded, conversationId),
-    blobs: agent.store.blobs,
-    entriesOfTurn: async () => ({ changes: player.played(), events: new Map() }),
-    signal: stop.signal,
+
+  /** Opens the turn in a process that has not seen it before. */
+  function openTurn(saved: Timeline, lastSeq: number): { readonly turn: Turn; died(): boolean } {
+    const stop = new AbortController()
+    let died = false
+    const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
+    const die = () => {
+      died = true
+      halt()
+    }
+    const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), saved)
+    const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
+    const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }
+    const ledger = openLedger({ timeline, lastSeq }, claim, store, ({ change }) => {
+      if (change.type === 'response.received') spending.uncounted.push(change)
+    })
+    const events = createInbox(ledger, turnId, stop.signal)
+    const inbox = recordedInbox(events, player)
+    const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, die, endTime: () => events.limitTime(0) })
+    const services: TurnServices = {
+      models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
+      toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
+      // a turn may have responses of both dialects, if another process has resumed it
+      speech: {
+        get dialect() {
+          return player.nextDialect()
+        },
+        get system() {
+          return systemOf(player.nextDialect())
+        },
+        speakChannels: () => false,
+      },
+      settings,
+      hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
+      get hooksDelayCompletion() {
+        // If a response is the next entry, the replay commits it alone, before its blocks. The comparison accepts this, whether the recorded
+        // turn made one commit or two.
+        return player.hasResponseNext()
+      },
+      clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
+      hosting: undefined,
+      onProblem: () => {},
+      store: { blobs: readOnlyBlobs(recorded.blobs) },
+    }
+    const options = recording.start.openTurn?.options
+    const agent = servicesFor(services, options && { stored: options }, () => undefined) // every model is replaced by the recording
+    const conversation: ConversationContext = {
+      conversationId,
+      scope: parseConversationKey(conversationId).scope,
+      ledger,
+      inbox,
+      live: { emit: () => {}, hasWatchers: () => false, onJoin: () => {} },
+      renderers: prompts.renderers,
+      spending,
+      records: recordsOf(recorded, conversationId),
+      blobs: agent.store.blobs,
+      entriesOfTurn: async () => ({ changes: player.played(), events: acceptedEvents(recording) }),
+      signal: stop.signal,
+    }
+    const turn: Turn = {
+      turnId,
+      agent,
+      conversation,
+      workspace: recordedWorkspace(recording, parts.workspaces?.implementation),
+      times: { modelMs: 0, toolMs: 0 },
+    }
+    return { turn, died: () => died }
   }
-  const turn: Turn = {
-    turnId,
-    agent,
-    conversation,
-    workspace: recordedWorkspace(recording, parts.workspaces?.implementation),
-    times: { modelMs: 0, toolMs: 0 },
-  }
-  return { turn, player, rounds: prompts.rounds }
 }
+
+/** The events that arrived before the turn and in it, by their ids. */
+const acceptedEvents = ({ start, entries }: Recording): ReadonlyMap<string, InboxEvent> =>
+  new Map(
+    [...start.inbox, ...entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event] : []))].map((event) => [
+      event.event_id,
+      event,
+    ]),
+  )
 
 /**
  * Whether the recorded turn ended because the price of a call was not known. If the price was unknown before the first call, the turn made

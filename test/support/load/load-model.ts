@@ -45,12 +45,16 @@ function decisionOn({ parts }: ModelRequest): string {
   return reply.answer('There is nothing to note.')
 }
 
+/** The id of a message whose note a person has to approve. */
+export const idToApprove = (id: string): string => `ask-${id}`
+
 /** A tool that must not be repeated. With `effects`, it appends a line to this file: its idempotency key and the id of the message. */
 export const noteTool = (effects?: string): Tool =>
   defineTool({
     id: 'notes.add',
     description: 'Notes an id. Must not be repeated.',
     params: z.object({ id: z.string().describe('what to note') }),
+    approval: ({ id }) => id.startsWith('ask-'),
     run({ id }, call) {
       if (effects !== undefined) appendFileSync(effects, `${call.idempotencyKey} ${id}\n`)
       return { ok: true, ret: { noted: id } }
