@@ -97,7 +97,48 @@ describe('the chat transport of the AI SDK', () => {
     expect(message?.id).toBe(turn_id)
     expect(message?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))).toEqual(['All done.'])
     expect(message?.parts).toContainEqual(expect.objectContaining({ toolName: 'paused.work', state: 'output-available' }))
-    expect((await fetch(`${server.url}/v1/conversations/nothing/ui-message/any/stream`)).status).toBe(404)
+    expect((await fetch(`${server.url}/v1/conversations/nothing/ui-message/any/stream`)).status).toBe(204)
+  })
+})
+
+describe('a conversation that does not exist yet', () => {
+  const transportOf = (url: string) => new DefaultChatTransport({ api: `${url}/v1/conversations/new-1/ui-message` })
+  const message = { id: 'm1', role: 'user' as const, parts: [{ type: 'text' as const, text: 'Hello.' }] }
+
+  it('has no turn to resume, and is created by the first message of a client of the AI SDK', async () => {
+    const { server, client } = await openServer({ replies: [reply.answer('Hi.'), reply.answer('Hi again.')] })
+    const transport = transportOf(server.url)
+    expect(await transport.reconnectToStream({ chatId: 'x' })).toBeNull()
+    const send = async () => {
+      const options = { trigger: 'submit-message' as const, chatId: 'x', messageId: undefined, messages: [message], abortSignal: undefined }
+      let last: UIMessage | undefined
+      for await (const state of readUIMessageStream({ stream: await transport.sendMessages(options) })) last = state
+      return JSON.stringify(last)
+    }
+    expect(await send()).toContain('Hi.')
+    expect(await send()).toContain('Hi again.')
+    expect((await client.conversations.list()).conversations.map(({ id }) => id)).toEqual(['new-1'])
+  })
+
+  it('is created by the first message of an AG-UI client', async () => {
+    const { server } = await openServer({ replies: [reply.answer('Hi.')] })
+    const agent = new HttpAgent({ url: `${server.url}/v1/conversations/new-1/ag-ui`, threadId: 'new-1' })
+    agent.addMessage({ id: 'm1', role: 'user', content: 'Hello.' })
+    await agent.runAgent()
+    expect(JSON.stringify(agent.messages)).toContain('Hi.')
+  })
+
+  it('is not created by a message that is refused', async () => {
+    const { server, client } = await openServer()
+    const post = (body: object) =>
+      fetch(`${server.url}/v1/conversations/new-1/ui-message`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    expect((await post({ messages: [] })).status).toBe(400)
+    expect((await post({ messages: [{ ...message, parts: [{ type: 'text', text: ' ' }] }] })).status).toBe(400)
+    expect((await client.conversations.list()).conversations).toEqual([])
   })
 })
 

@@ -1,7 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import type { Agent } from '../../agent/agent.ts'
+import type { ConversationInfo } from '../../agent/archive.ts'
 import { AgUiInput, UiMessageInput, UserMessage } from '../../core/api/turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
+import { Failure } from '../../core/failure.ts'
 import { streamEvents } from '../events/stream-events.ts'
 import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import type { StreamQuota, TurnQuota } from '../limits/quotas.ts'
@@ -17,7 +20,7 @@ export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, 
     .openapi(uiMessage, (c) => respond(c, c.req.valid('json').messages, 'ui-message'))
     .openapi(resumeUiMessage, async (c) => {
       const key = conversationKeyOf(c)
-      const { lastSeq, openTurn } = await parts.agent.archive.head(key)
+      const { lastSeq = 0, openTurn = null } = (await findHead(parts.agent, key)) ?? {}
       if (openTurn === null) return c.body(null, 204) // for the AI SDK, 204 means that there is no turn to resume
       const events = (signal: AbortSignal) => eventsOfOpenTurn(parts.agent.follow(key, { after: 0, signal }), openTurn)
       return streamEvents(c, parts, streams, { as: 'ui-message', lastSeq, events })
@@ -35,9 +38,9 @@ async function submitAndStream(
   const { agent, newId } = parts
   const key = conversationKeyOf(c)
   const text = lastUserText(messages)
-  const { lastSeq } = await agent.archive.head(key)
   const release = turns.acquire(key)
   try {
+    const { lastSeq } = (await findHead(agent, key)) ?? (await agent.archive.create(key))
     const eventId = newId()
     return await streamEvents(c, parts, streams, {
       as,
@@ -51,6 +54,13 @@ async function submitAndStream(
     release()
   }
 }
+
+/** The head of a conversation. Undefined when there is no such conversation: clients of these formats do not create it before they use it. */
+const findHead = (agent: Agent, key: string): Promise<ConversationInfo | undefined> =>
+  agent.archive.head(key).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'conversation.missing') return undefined
+    throw error
+  })
 
 /** The text of the last message. Clients send the whole conversation, but only the last message is new. */
 function lastUserText(messages: readonly unknown[]): string {
