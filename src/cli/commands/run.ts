@@ -71,7 +71,7 @@ async function run(
     if (json) printLine(terminal, JSON.stringify(await resultLine(turn, session)))
     else if (!quiet && isStored(settings)) {
       const { id } = session.conversation
-      terminal.errors.write(`\nto continue: daybook run "…" --conversation ${id}\n`)
+      terminal.errors.write(`\n${turn?.parked ? howToDecide(turn, id) : `to continue: daybook run "…" --conversation ${id}`}\n`)
       const made = turn?.files.length ?? 0
       if (made > 0) terminal.errors.write(`to save its ${made === 1 ? 'file' : 'files'}: daybook files ${id} --save .\n`)
     }
@@ -84,6 +84,12 @@ async function run(
     await session.close()
     stopWaiting()
   }
+}
+
+/** What the user can do about a turn that waits. */
+function howToDecide({ waits }: TurnView, id: string): string {
+  if (waits.some(({ kind }) => kind === 'approval')) return `to let it run: daybook approve ${id}\nto refuse it: daybook refuse ${id}`
+  return `the turn waits: daybook waiting lists what for, and daybook show ${id} shows the conversation`
 }
 
 /**

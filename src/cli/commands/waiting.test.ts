@@ -22,6 +22,8 @@ it('run exits with 3 when the turn waits, and approve prints the rest of the tur
   const { exitCode, errors } = await line.run('run', 'Plan it.', '--conversation', 'c1')
   expect(exitCode).toBe(3)
   expect(errors).toContain('? May the agent call react.plan?')
+  expect(errors).toContain('to let it run: daybook approve c1\nto refuse it: daybook refuse c1\n')
+  expect(errors).not.toContain('daybook run')
   const { text } = await line.run('waiting')
   expect(text).toMatch(/^c1 {2}[0-9a-f]{12} {2}May the agent call react\.plan\?\n.*"steps":\["look"\]/)
   expect(await line.run('approve', 'c1')).toMatchObject({ exitCode: 0, output: 'Planned.\n' })

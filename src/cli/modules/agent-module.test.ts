@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
+import { importConfiguration, loadAgentModule } from './agent-module.ts'
+import { createLoad } from './load-module.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -80,4 +82,20 @@ it.each([
   expect(errors).toContain(words)
   expect(errors.trimEnd()).not.toContain('\n')
   expect((await line.run('list', '--agent', './agent.mjs')).exitCode).toBe(0)
+})
+
+it.each([
+  ['a module', 'await new Promise(() => {})\nexport const agent = {}'],
+  ['the function that a module exports', 'export const agent = () => new Promise(() => {})'],
+])('%s that does not end is reported after some time', async (_, text) => {
+  write('endless.mjs', text)
+  const load = { ...createLoad(), timeoutMs: 50 }
+  await expect(loadAgentModule('./endless.mjs', line.folder, load)).rejects.toThrow('cannot load ./endless.mjs: it was still loading after')
+})
+
+it('a configuration file that does not end is reported after some time', async () => {
+  write('endless.config.mjs', 'await new Promise(() => {})\nexport default {}')
+  const load = { ...createLoad(), timeoutMs: 50 }
+  const importing = importConfiguration(join(line.folder, 'endless.config.mjs'), line.folder, load)
+  await expect(importing).rejects.toThrow('endless.config.mjs can not be read: it was still loading after')
 })

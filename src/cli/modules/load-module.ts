@@ -10,6 +10,8 @@ export interface ModuleLoad {
   readonly files: Set<string>
   /** The import that failed because its target was not found. */
   missingImport?: { readonly specifier: string; readonly importer: string }
+  /** How many milliseconds the modules may take. Default: 30 seconds. */
+  readonly timeoutMs?: number
 }
 
 /** The load of each module, by the URL under which Node knows the module. */
