@@ -93,7 +93,7 @@ export const Settings = z.strictObject({
   origins: z.preprocess(
     (value) => (typeof value === 'string' ? value.split(',').map((origin) => origin.trim()) : value),
     z.array(
-      z.string(originRule).refine((value) => URL.canParse(value) && new URL(value).origin === value, originRule),
+      z.string(originRule).refine((value) => URL.canParse(value) && new URL(value).origin === value && !value.includes('*'), originRule),
       originsRule,
     ),
   ),

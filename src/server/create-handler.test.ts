@@ -32,7 +32,7 @@ const clientOf = (handler: Handler, path = '') =>
     },
   })
 
-describe.each([undefined, '/', '/agent', '/api/agent/'])('a handler with the base path %s', (basePath) => {
+describe.each([undefined, '/', '/agent', '/api/agent/', '/my agent', '/größe/'])('a handler with the base path %s', (basePath) => {
   const path = (basePath ?? '/').replace(/^\//, '')
 
   it('answers a message and streams its events', async () => {
@@ -137,6 +137,15 @@ it('works behind a Node server', async () => {
 
 it.each([
   [{ basePath: 'agent' }, '`basePath` must be a path such as "/agent"'],
+  [{ basePath: '/agent?x=1' }, '`basePath` must be a path such as "/agent"'],
+  [{ basePath: '/agent#x' }, '`basePath` must be a path such as "/agent"'],
+  [{ basePath: '//agent' }, '`basePath` must be a path such as "/agent"'],
+  [{ basePath: '/agent//' }, '`basePath` must be a path such as "/agent"'],
+  [{ basePath: '/a/../b' }, '`basePath` must be a path such as "/agent"'],
+  [{ basePath: '/a\\b' }, '`basePath` must be a path such as "/agent"'],
+  [{ origins: ['https://*.example'] }, 'must be an origin such as'],
+  [{ origins: ['*'] }, 'must be an origin such as'],
+  [{ auth: { kind: 'secret', secret: 'x' } }, '`auth.kind` must be "local" or "bearer"'],
   [{ origins: ['https://shop.example/'] }, 'must be an origin such as'],
   [{ origins: '*' }, 'must be a list of origins'],
   [{ port: 1 }, 'there is no option `port`'],

@@ -31,13 +31,19 @@ export interface Handler {
 
 const rules: OptionRules<HandlerOptions> = {
   ...handlerSettingRules,
-  basePath: optional(expects('a path such as "/agent"', (value) => typeof value === 'string' && value.startsWith('/'))),
+  basePath: optional(expects('a path such as "/agent"', (value) => typeof value === 'string' && isPath(value))),
   recover: optional(flag),
   log: optional(callback),
   metrics: optional(objectWith('metrics, as `createMetrics` gives them', 'count', 'observe', 'gauge', 'text')),
   now: optional(callback),
   newId: optional(callback),
 }
+
+/** Whether requests can have this path. Browsers and servers remove empty parts, `.` and `..` from paths, or write them in other ways. */
+const isPath = (value: string): boolean =>
+  value.startsWith('/') &&
+  !['//', '?', '#', '\\'].some((signs) => value.includes(signs)) &&
+  !value.split('/').some((part) => part === '.' || part === '..')
 
 /**
  * Makes a function from `Request` to `Response`, which any web framework can mount. `serve` is the same with a port of its own. Without
@@ -64,7 +70,8 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
       { agent, settings, log, metrics, now, newId, shutdown: shutdown.signal, stopped: stopped.signal },
       await authenticationOf(settings),
     )
-  const prefix = basePath.endsWith('/') ? basePath.slice(0, -1) : basePath
+  const { pathname } = new URL(basePath, 'http://localhost') // as the paths of requests, with `%20` for a blank
+  const prefix = pathname.endsWith('/') ? pathname.slice(0, -1) : pathname
 
   async function handle(request: Request): Promise<Response> {
     app ??= open()

@@ -89,8 +89,12 @@ const bearer: OptionRules<BearerSettings> = {
   audience: optional(text),
 }
 
+const authKind = group('an object with `kind`', { kind: oneOf('local', 'bearer') }, 'other names allowed')
+
 const auth: OptionRule = (value) => {
-  const isBearer = (value as Partial<ServerSettings['auth']> | null | undefined)?.kind === 'bearer'
+  const problem = authKind(value)
+  if (problem) return problem
+  const isBearer = (value as ServerSettings['auth']).kind === 'bearer'
   return group('an object with `kind`', { kind: oneOf('local', 'bearer'), ...(isBearer && bearer) })(value)
 }
 
@@ -98,7 +102,8 @@ const auth: OptionRule = (value) => {
 const milliseconds = numberFrom(0, 2 ** 31 - 1)
 const positiveMilliseconds = numberFrom(1, 2 ** 31 - 1)
 
-const isOrigin = (value: unknown): boolean => typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value
+const isOrigin = (value: unknown): boolean =>
+  typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value && !value.includes('*') // there are no patterns
 
 const rules: OptionRules<ServerSettings> = {
   host: expects('the address to listen on, such as "127.0.0.1"', (value) => typeof value === 'string' && value !== ''),
