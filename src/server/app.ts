@@ -19,6 +19,7 @@ import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
 import { submitAndStreamRoutes } from './routes/submit-and-stream.ts'
 import { turnRoutes } from './routes/turns.ts'
+import { isViewerScript, viewerRoutes } from './routes/viewer.ts'
 import { waitingRoutes } from './routes/waiting.ts'
 
 const apiInfo = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
@@ -61,7 +62,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     await next()
     // HEAD gets the headers of GET without the body. Without `cancel`, an event stream would stay open.
     if (c.req.method === 'HEAD') await c.res.body?.cancel()
-    for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value)
+    for (const [name, value] of Object.entries(securityHeaders)) if (!c.res.headers.has(name)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
     c.header('x-request-id', c.get('requestId'))
@@ -76,6 +77,8 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     const result = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
     if (result.ok) c.set('caller', result.caller)
     else if (hasCompletionToken(c.req)) c.set('caller', completionCaller)
+    else if (isViewerScript(c.req.path))
+      return next() // the viewer has an origin of its own
     else if (!isPublicPath(c.req.path) || (result.code !== 'token.refused' && result.code !== 'auth.unavailable')) {
       const more = result.status === 503 ? { ...retrySoon, cause: result.cause } : wwwAuthenticate(result.status)
       throw new RequestProblem(result.status, result.code, result.title, more)
@@ -120,6 +123,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     resourceRoutes(parts, downloads),
     eventRoutes(parts, streams),
     submitAndStreamRoutes(parts, streams, turns),
+    viewerRoutes(),
     pageRoutes(),
   ]) {
     app.route('/', routes)

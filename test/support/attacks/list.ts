@@ -36,6 +36,18 @@ export const attacks: readonly Attack[] = [
   { name: 'internal files, asked for by a user', file: 'test/e2e/internal-files.test.ts', outcome: 'withheld' },
   { name: 'scripts and links in answers', file: 'ui/src/chat/answer/markdown-view.test.tsx', outcome: 'shown as text' },
   {
+    name: 'scripts in HTML files, pictures and diagrams',
+    file: 'test/page/viewer.test.ts',
+    tests: 'runs no script',
+    outcome: 'shown without running',
+  },
+  {
+    name: 'addresses in HTML files, pictures and diagrams',
+    file: 'test/page/viewer.test.ts',
+    tests: 'sends nothing',
+    outcome: 'nothing leaves the page',
+  },
+  {
     name: 'texts that look like headings of the prompt',
     file: 'src/core/render/headings.test.ts',
     outcome: 'marked as data, and the mark can be undone',
