@@ -9,7 +9,10 @@ export interface ConversationRow {
   readonly id: string
   readonly title: string | null
   readonly started_at: string | null
+  /** The place in lists, and the time of the last entry. While a turn runs, `active_at` may be later: see `lastActivityOf`. */
   readonly last_activity_at: string
+  /** The time of the last entry of a running turn. Only the SQLite store has this column. */
+  readonly active_at?: string | null
   readonly open_turn: string | null
   /** The event ids of waiting followups as a JSON list; null when none waits. */
   readonly waiting: string | null
@@ -69,6 +72,13 @@ function processOf(row: ConversationRow): Pick<Owner, 'startedAt' | 'bootId' | '
   return { ...(startedAt !== null && { startedAt }), ...(bootId !== null && { bootId }), ...(pidNs !== null && { pidNs }) }
 }
 
+/** The time of the last entry. `''` while the journal is empty. */
+export const lastActivityOf = (row: ConversationRow): string => (isListedEarlier(row) ? row.active_at : row.last_activity_at)
+
+/** Whether the row of a running turn still has the place in lists that it had before its last entries. */
+const isListedEarlier = (row: ConversationRow): row is ConversationRow & { readonly active_at: string } =>
+  (row.active_at ?? '') > row.last_activity_at && row.open_turn !== null && row.waits === null
+
 export const withInfo = (row: ConversationRow, info: InfoFields): ConversationRow => ({
   ...row,
   title: info.title,
@@ -86,7 +96,7 @@ export function infoOf(row: ConversationRow): ConversationInfo {
     conversationId: row.id,
     title: row.title,
     startedAt: row.started_at,
-    lastActivityAt: row.last_activity_at === '' ? null : row.last_activity_at,
+    lastActivityAt: lastActivityOf(row) || null,
     lastSeq: row.last_seq,
     openTurn: row.open_turn,
     waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // only Daybook writes this column

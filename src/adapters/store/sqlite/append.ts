@@ -7,7 +7,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Entry, TakenOffer } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
-import { type ConversationRow, claimedRow, infoOf, withInfo } from '../shared/conversation-row.ts'
+import { type ConversationRow, claimedRow, infoOf, lastActivityOf, withInfo } from '../shared/conversation-row.ts'
 import { newBlockNumbersFast, validateChangesFast } from '../shared/fast-validate.ts'
 import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/prepare.ts'
 import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validate.ts'
@@ -98,13 +98,14 @@ export function createAppender(parts: AppenderParts) {
       indexed_seq: indexNow ? info.lastSeq : indexed,
       next_block: Math.max(numbers.next, row.next_block),
     }
-    if (!conversations.replaceIfUnchanged(row, next)) return undefined
+    const written = conversations.replaceIfUnchanged(row, next)
+    if (!written) return undefined
     checkNumbersUnused(numbers, row.next_block) // if it throws, the transaction is rolled back
     const rows = prepared.rows.map((each, n) => ({ seq: last + 1 + n, ...each }))
-    journal.write(key, rows, row.last_activity_at)
+    journal.write(key, rows, lastActivityOf(row))
     if (frame) journal.putFrame(key, last + 1 + frame.index, frame.value)
     if (indexNow) indexer.indexAfter(row.id, key, indexed)
-    return { row: next, entries: rows.map(({ seq, change }) => ({ seq, change })) }
+    return { row: written, entries: rows.map(({ seq, change }) => ({ seq, change })) }
   }
 
   async function readFrameContext(conversationId: string, changes: readonly Change[]): Promise<FrameContext> {

@@ -17,9 +17,14 @@ export function createConversations(database: Database) {
      owner_pid_ns = ?, owner_epoch = ?, lease_expires_at = ?
      WHERE id = ?`,
   )
+  // names no column of an index of lists, because SQLite writes an index if one of its columns is named, also with the same value
+  const setProgress = database.writeStatement(
+    `UPDATE conversations SET active_at = ?, last_seq = ?, indexed_seq = ?, next_block = ?
+     WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
+  )
   const setInfo = database.writeStatement(
     `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, waits = ?, due_at = ?,
-     last_seq = ?, indexed_seq = ?, next_block = ?
+     last_seq = ?, indexed_seq = ?, next_block = ?, active_at = NULL
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
 
@@ -95,13 +100,18 @@ export function createConversations(database: Database) {
     },
 
     /**
-     * Replaces `row` by `next`. If a claim or an append has changed the stored row since `row` was read, it writes nothing and returns
-     * false.
+     * Replaces `row` by `next`, and returns the row as it is stored. If a claim or an append has changed the stored row since `row` was
+     * read, it writes nothing and returns undefined.
      */
-    replaceIfUnchanged(row: ConversationRow, next: ConversationRow): boolean {
-      const { title, started_at, last_activity_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq } = next
-      const values = [title, started_at, last_activity_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next.next_block]
-      return setInfo.run(...values, row.key, row.epoch, row.owner_id, row.last_seq) === 1
+    replaceIfUnchanged(row: ConversationRow, next: ConversationRow): ConversationRow | undefined {
+      const { title, started_at, last_activity_at: active_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next_block } = next
+      const unchanged = [row.key, row.epoch, row.owner_id, row.last_seq]
+      if (goesOnWithTurn(row, next)) {
+        const isWritten = setProgress.run(active_at, last_seq, indexed_seq, next_block, ...unchanged) === 1
+        return isWritten ? { ...next, last_activity_at: row.last_activity_at, active_at } : undefined
+      }
+      const values = [title, started_at, active_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next_block]
+      return setInfo.run(...values, ...unchanged) === 1 ? { ...next, active_at: null } : undefined
     },
 
     head(conversationId: string): ConversationInfo | undefined {
@@ -110,5 +120,12 @@ export function createConversations(database: Database) {
     },
   }
 }
+
+/** Whether an append belongs to a running turn and changes no other value that lists show but the time of the last activity. */
+const goesOnWithTurn = (row: ConversationRow, next: ConversationRow): boolean =>
+  row.open_turn !== null &&
+  next.waits === null &&
+  next.last_activity_at >= row.last_activity_at &&
+  (['title', 'started_at', 'open_turn', 'waiting', 'waits', 'due_at'] as const).every((column) => row[column] === next[column])
 
 export type Conversations = ReturnType<typeof createConversations>

@@ -2,8 +2,8 @@ import { setImmediate as nextTask } from 'node:timers/promises'
 import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
-import { firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
-import { type ConversationRow, infoOf } from '../shared/conversation-row.ts'
+import { compareInListOrder, firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
+import { type ConversationRow, infoOf, lastActivityOf } from '../shared/conversation-row.ts'
 import type { Database, Statement } from './database.ts'
 
 /** How many titles a search compares before other work of the process may run. */
@@ -20,48 +20,64 @@ export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'top'> {
   readonly after?: { readonly activity: string; readonly id: string }
 }
 
+/** SQL for rows whose place in lists is older than their last entry: see `lastActivityOf`. */
+const LISTED_EARLIER = "(coalesce(active_at, '') > last_activity_at AND open_turn IS NOT NULL AND waits IS NULL)"
+
 /**
  * The SQL that reads a page of the list, and its values. The caller adds the last value, the maximum number of rows. For each filter there
  * is an SQL index, so no query reads the whole table.
+ *
+ *   listed    the rows with their right place in the indexes: all but some running turns
+ *   running   the other rows. They are few, and are found by the index of conversations with work
  */
 export function listQuery(
   { folder, prefix, workAt, waits, top, after }: ListFilter,
+  rows: 'listed' | 'running' = 'listed',
   columns = '*',
 ): { readonly sql: string; readonly values: readonly string[] } {
   const upper = prefix === undefined ? undefined : firstAfter(prefix)
+  const activity = rows === 'running' ? 'active_at' : 'last_activity_at'
   const conditions = [
     'deleted_at IS NULL',
+    rows === 'running' ? `work_at = '' AND ${LISTED_EARLIER}` : `NOT ${LISTED_EARLIER}`,
     ...(folder === undefined ? [] : ['folder = ?']),
     ...(prefix === undefined ? [] : ['id >= ?']),
     ...(upper === undefined ? [] : ['id < ?']),
     ...(workAt === undefined ? [] : ['work_at <= ?']),
     ...(waits ? ['waits IS NOT NULL'] : []),
     ...(top ? [`instr(id, '${childMark}') = 0`] : []),
-    ...(after ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
+    ...(after ? [`${activity} <= ?`, `(${activity} < ? OR id > ?)`] : []),
   ]
   const values = [folder, prefix, upper, workAt, ...(after ? [after.activity, after.activity, after.id] : [])].filter(
     (value) => value !== undefined,
   )
+  const byWork = workAt !== undefined || rows === 'running'
   return {
     // Conversations with work are found by their own index and then sorted: they are few, also where thousands of turns wait.
-    sql: `SELECT ${columns} FROM conversations${workAt === undefined ? '' : ' INDEXED BY conversations_with_work'}
-      WHERE ${conditions.join(' AND ')} ORDER BY last_activity_at DESC, id LIMIT ?`,
+    sql: `SELECT ${columns} FROM conversations${byWork ? ' INDEXED BY conversations_with_work' : ''}
+      WHERE ${conditions.join(' AND ')} ORDER BY ${activity} DESC, id LIMIT ?`,
     values,
   }
 }
+
+const placeOf = (row: ConversationRow) => ({ activity: lastActivityOf(row), id: row.id })
 
 export function createLister(database: Database, clock: Clock) {
   const statements = new Map<string, Statement<ConversationRow>>()
   const byId = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ? AND deleted_at IS NULL')
   const nested = database.readStatement('SELECT 1 FROM conversations WHERE deleted_at IS NULL AND folder > ? AND folder < ? LIMIT 1')
 
+  function query({ sql, values }: ReturnType<typeof listQuery>, limit: number): readonly ConversationRow[] {
+    const statement = statements.get(sql) ?? database.readStatement<ConversationRow>(sql)
+    statements.set(sql, statement) // cached, so that each SQL text is prepared once
+    return statement.all(...values, limit)
+  }
+
   function read(filter: ListFilter, limit: number, columns?: string): readonly ConversationRow[] {
-    const { sql, values } = listQuery(filter, columns)
-    return database.read(() => {
-      const statement = statements.get(sql) ?? database.readStatement<ConversationRow>(sql)
-      statements.set(sql, statement) // cached, so that each SQL text is prepared once
-      return statement.all(...values, limit)
-    })
+    const rowsOf = (rows: 'listed' | 'running') => query(listQuery(filter, rows, columns), limit)
+    const { listed, running } = database.read(() => ({ listed: rowsOf('listed'), running: rowsOf('running') }))
+    if (running.length === 0) return listed
+    return [...listed, ...running].sort((a, b) => compareInListOrder(placeOf(a), placeOf(b))).slice(0, limit)
   }
 
   /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then `folder` is the faster filter. */
@@ -83,7 +99,7 @@ export function createLister(database: Database, clock: Clock) {
     if (wanted === '') return pageOf(page(size + 1).map(infoOf), size)
     const found: ConversationInfo[] = []
     for (;;) {
-      const chunk = page(SEARCH_CHUNK, 'id, title, last_activity_at')
+      const chunk = page(SEARCH_CHUNK, 'id, title, last_activity_at, active_at, open_turn, waits')
       for (const { id, title } of chunk) {
         if (title === null || found.length > size || !foldTitle(title).includes(wanted)) continue
         const row = database.read(() => byId.get(id)) // undefined if it was deleted since
@@ -91,7 +107,7 @@ export function createLister(database: Database, clock: Clock) {
       }
       const last = chunk.at(-1)
       if (found.length > size || chunk.length < SEARCH_CHUNK || !last) return pageOf(found, size)
-      after = { activity: last.last_activity_at, id: last.id }
+      after = placeOf(last)
       await nextTask()
     }
   }

@@ -243,6 +243,12 @@ export const migrations: readonly string[] = [
   DELETE FROM memory_turns;
   UPDATE conversations SET memory_seq = 0;
   `,
+  // The time of the last entry while a turn runs. `last_activity_at` is part of the indexes of lists, and an append that changed it would
+  // write a page of each. A process with an older version of Daybook may still have the file open. It writes only `last_activity_at`, which is
+  // then the later one of the two.
+  `
+  ALTER TABLE conversations ADD COLUMN active_at TEXT;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length
