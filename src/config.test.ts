@@ -25,6 +25,7 @@ it('has a default for every setting that needs one', () => {
     logLevel: 'info',
     memorySearch: 'on',
     skills: ['built-in'],
+    knowledge: [],
   })
 })
 

@@ -149,6 +149,11 @@ export const Settings = z.strictObject({
    * that reads skills.
    */
   skills: folders,
+  /**
+   * Folders with documents that the agent can search and read. `name=path` gives a folder a name for paths. In the environment they are
+   * separated by commas. A configuration file may also set an object that reads and searches.
+   */
+  knowledge: folders,
   /** The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default Chromium or Chrome, if installed. */
   browser: text.optional(),
   logLevel: oneOf('silent', 'error', 'warn', 'info'),
@@ -201,6 +206,7 @@ export const variables = {
   telemetry: 'DAYBOOK_TELEMETRY',
   memorySearch: 'DAYBOOK_MEMORY_SEARCH',
   skills: 'DAYBOOK_SKILLS',
+  knowledge: 'DAYBOOK_KNOWLEDGE',
   browser: 'DAYBOOK_BROWSER',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
@@ -227,6 +233,7 @@ const defaults: SettingsLayer = {
     telemetry: 'off',
     memorySearch: 'on',
     skills: ['built-in'],
+    knowledge: [],
     'web.fetch': 'off',
     'web.search': 'auto',
     'web.robots': 'respect',

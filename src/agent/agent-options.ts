@@ -160,7 +160,10 @@ const foldersOr = (expected: string, ...methods: readonly string[]): OptionRule 
 }
 
 /** Options of `createAgent` and `defineAgent` that name folders. `createAgentFrom` gets what was opened in them, as parts of `builtIn`. */
-export const folderRules = { skills: foldersOr('a list of folders, or an object with `read`', 'read') }
+export const folderRules = {
+  skills: foldersOr('a list of folders, or an object with `read`', 'read'),
+  knowledge: foldersOr('a list of folders, or an object with `read` and `search`', 'read', 'search'),
+}
 
 const isOneModel = (value: object): boolean => 'stream' in value || 'doStream' in value
 const modelName = expects('the name of a model, a model, or an object with a model for each role', (value) => typeof value === 'string')

@@ -13,6 +13,7 @@ import { doctorCommand } from './commands/doctor.ts'
 import { effectsCommand } from './commands/effects.ts'
 import { filesCommand } from './commands/files.ts'
 import { initCommand } from './commands/init.ts'
+import { knowledgeCommand } from './commands/knowledge.ts'
 import { listCommand } from './commands/list.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { replayCommand } from './commands/replay.ts'
@@ -50,6 +51,7 @@ export async function main(
     .option('--dialect <dialect>', 'how the model calls tools: auto, channels or native (or DAYBOOK_DIALECT)')
     .option('--agent <file>', 'a module that exports your agent (or DAYBOOK_AGENT)')
     .option('--skills <folders>', 'folders with skills, with commas between them (or DAYBOOK_SKILLS)')
+    .option('--knowledge <folders>', 'folders with documents to search, with commas between them (or DAYBOOK_KNOWLEDGE)')
     .option('--server <url>', 'use the agent of a server instead of a local one (or DAYBOOK_SERVER)')
     .option('--token <token>', 'access token for the server (or DAYBOOK_TOKEN, which is not visible in the process list)')
     .configureHelp({ showGlobalOptions: true })
@@ -88,6 +90,7 @@ export async function main(
     effectsCommand(context),
     replayCommand(context, exit),
     cachelintCommand(context, exit),
+    knowledgeCommand(context),
     configCommand(context),
     doctorCommand(context, exit),
     migrateCommand(context),

@@ -27,6 +27,8 @@ export interface KnowledgeItem {
 export interface KnowledgeSearch {
   /** Returns the matches, best first. */
   search(query: KnowledgeQuery, call: KnowledgeCall): Promise<readonly KnowledgeHit[]>
+  /** How many of the new or changed documents can already be found. Undefined when all can. */
+  progress?(): { readonly done: number; readonly total: number } | undefined
 }
 
 /** What to search for. `maxHits` is already within the limit of the tool. */

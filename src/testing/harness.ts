@@ -1,7 +1,10 @@
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../adapters/files/memory.ts'
 import { createTemporaryFolder } from '../adapters/files/temporary.ts'
+import { namedFolders } from '../adapters/knowledge/indexer.ts'
+import { openKnowledge } from '../adapters/knowledge/knowledge.ts'
 import { openSkillFolders } from '../adapters/skills/skills.ts'
+import { parseYaml } from '../adapters/skills/yaml.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
@@ -10,6 +13,7 @@ import type { TurnEvent } from '../core/event.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../core/timeline/timeline.ts'
 import type { Hosting } from '../ports/hosting.ts'
+import type { Knowledge, KnowledgeSearch } from '../ports/knowledge.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
@@ -45,6 +49,7 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
   readonly agent?: Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> & {
     readonly model?: unknown
     readonly skills?: FolderList | Skills
+    readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
   }
   readonly store?: ConversationStore
   readonly clock?: FixedClock
@@ -52,10 +57,19 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
   readonly conversationId?: string
 }
 
+/** The knowledge base of a test agent reads texts and Markdown, and leaves out PDF and HTML. */
+const memoryIndex = { index: ':memory:', readers: { yaml: parseYaml } }
+
 /** Creates an agent for tests. The scripted model gives the `replies` in order. */
 export function createHarness({ replies, conversationId = 'c1', agent: definition = {}, ...more }: HarnessOptions): Harness {
-  const { model: _, skills, ...defined } = definition
-  const builtIn = { ...(skills && { skills: 'read' in skills ? skills : openSkillFolders(skills) }), ...defined.builtIn, ...more.builtIn }
+  const { model: _, skills, knowledge, ...defined } = definition
+  const searched = knowledge && ('read' in knowledge ? knowledge : openKnowledge({ ...memoryIndex, folders: namedFolders(knowledge) }))
+  const builtIn = {
+    ...(skills && { skills: 'read' in skills ? skills : openSkillFolders(skills) }),
+    ...(searched && { knowledge: searched, knowledgeSearch: searched }),
+    ...defined.builtIn,
+    ...more.builtIn,
+  }
   const options: Omit<HarnessOptions, 'replies' | 'conversationId' | 'agent'> = { ...defined, ...more, builtIn }
   const clock = options.clock ?? createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })

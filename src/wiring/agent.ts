@@ -2,6 +2,7 @@ import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createSystemClock } from '../adapters/clock/system.ts'
 import { createPdfReader } from '../adapters/documents/pdf.ts'
 import { createDocumentRenderer } from '../adapters/documents/renderer.ts'
+import type { IndexReport } from '../adapters/knowledge/indexer.ts'
 import type { ModelChoice } from '../adapters/model/model-from.ts'
 import { createPriceOf } from '../adapters/model/prices.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
@@ -20,9 +21,11 @@ import type { TokenCounter } from '../core/estimate/tokens.ts'
 import { checkOptions } from '../core/options.ts'
 import { documentEligibleMimes } from '../core/sources/source.ts'
 import type { DocumentRenderer } from '../ports/documents.ts'
+import type { Knowledge, KnowledgeSearch } from '../ports/knowledge.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
+import { knowledgeCache, openKnowledgeOption, replayedKnowledge } from './knowledge.ts'
 import { memoryOption, replayedMemory, startCatchUp } from './memory.ts'
 import { bookkeeping, modelOf, modelsFrom, namedModels, offlineSources } from './models.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
@@ -39,6 +42,8 @@ export interface AgentOptions
   readonly models?: Readonly<Record<string, ModelChoice>>
   /** Folders with skills, or an object that reads skills. `built-in` stands for the skills that are part of Daybook. Default: no skills. */
   readonly skills?: FolderList | Skills
+  /** Folders with documents that the agent can search and read, or an object that does so. Default: none. */
+  readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
 }
 
 /**
@@ -54,8 +59,14 @@ export function createAgent(options: AgentOptions): Agent {
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, ...memoryFolders })
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
-  const builtIn = { ...memoryOption(store, clock), ...skillsOption(options.skills, options.onProblem), ...options.builtIn }
-  const { models: _named, skills: _folders, ...given } = options
+  const knowledge = openKnowledgeOption(options.knowledge, { documents, onProblem: options.onProblem })
+  const builtIn = {
+    ...memoryOption(store, clock),
+    ...skillsOption(options.skills, options.onProblem),
+    ...knowledge.option,
+    ...options.builtIn,
+  }
+  const { models: _named, skills: _skills, knowledge: _knowledge, ...given } = options
   const parts = {
     bookkeeping,
     ...given,
@@ -68,9 +79,9 @@ export function createAgent(options: AgentOptions): Agent {
     settings,
     builtIn,
   }
-  if (options.builtIn?.rendering !== undefined) return createAgentFrom(parts)
+  if (options.builtIn?.rendering !== undefined) return closing(createAgentFrom(parts), knowledge)
   const rendering = createDocumentRenderer()
-  return closingRenderer(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), rendering)
+  return closing(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), knowledge, rendering)
 }
 
 /**
@@ -84,20 +95,26 @@ export async function replay(
   parts: ReplayParts = {},
   turnId?: string,
 ): Promise<readonly Replayed[]> {
-  const { skills, builtIn: own } = (parts ?? {}) as ReplayParts & Pick<AgentOptions, 'skills'>
-  const builtIn = { ...replayedMemory(), ...skillsOption(skills), rendering: createDocumentRenderer(), ...own }
+  const { skills, knowledge, builtIn: own } = (parts ?? {}) as ReplayParts & Pick<AgentOptions, 'skills' | 'knowledge'>
+  const builtIn = {
+    ...replayedMemory(),
+    ...skillsOption(skills),
+    ...replayedKnowledge(knowledge),
+    rendering: createDocumentRenderer(),
+    ...own,
+  }
   const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts // `replayFrom` rejects other values
   const { replay: replayFrom } = await import('../agent/replay/replay.ts') // on demand, because turns do not need this module
   return replayFrom(store, conversationId, given, turnId)
 }
 
-/** The agent, whose `close` also closes the renderer. A renderer that the application passes is closed by the application. */
-function closingRenderer(agent: Agent, renderer: DocumentRenderer): Agent {
+/** The agent, whose `close` also closes what was opened for it. What the application passes is closed by the application. */
+function closing(agent: Agent, ...opened: readonly { close(): Promise<void> }[]): Agent {
   const { close } = agent
   return Object.assign(agent, {
     async close() {
       await close()
-      await renderer.close()
+      for (const each of opened) await each.close()
     },
   })
 }
@@ -106,6 +123,10 @@ function closingRenderer(agent: Agent, renderer: DocumentRenderer): Agent {
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox'> & {
   /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
+  /** Whether the knowledge base is read at once and watched, as a server does. Otherwise it is read when the agent first searches it. */
+  readonly watchKnowledge?: boolean
+  /** Called after documents of the knowledge base were read or removed. */
+  readonly onKnowledge?: (report: IndexReport) => void
   /** The variables that contain the keys of search services. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
@@ -117,7 +138,7 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser' | 'dialect' | 'fallbackModel' | 'telemetry' | 'memorySearch' | 'skills'>> & {
+  Partial<Pick<Settings, 'browser' | 'dialect' | 'fallbackModel' | 'telemetry' | 'memorySearch' | 'skills' | 'knowledge'>> & {
     readonly agent?: Settings['agent']
     readonly web?: Settings['web']
   }
@@ -137,11 +158,13 @@ export interface OpenAgent {
 /** Opens the agent that the settings describe. */
 export async function openAgent(
   settings: AgentConfiguration,
-  { exitGraceMs = 0, environment = process.env, ...options }: OpenOptions = {},
+  { exitGraceMs = 0, environment = process.env, watchKnowledge = false, onKnowledge, ...options }: OpenOptions = {},
 ): Promise<OpenAgent> {
   const documents = createPdfReader()
   const rendering = openRenderer(settings)
-  const closers = [() => documents.close(), () => rendering.close()]
+  const { onProblem } = options
+  const knowledge = knowledgeCache({ documents, onProblem, onUpdate: onKnowledge, watch: watchKnowledge })
+  const closers = [() => knowledge.close(), () => documents.close(), () => rendering.close()]
   const firstParts = await definedParts(settings)
   const [{ store, hosting }, sandbox] = await Promise.all([openStorage(settings), options.sandbox ?? openSandbox(settings)])
   const withSandbox = sandbox && { sandbox }
@@ -149,7 +172,7 @@ export async function openAgent(
 
   /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
   async function definedParts(settings: AgentConfiguration) {
-    const { model: _, skills: _folders, models, settings: own, ...definition } = definitionOf(settings)
+    const { model: _, skills: _skills, knowledge: _knowledge, models, settings: own, ...definition } = definitionOf(settings)
     const model = modelOf(settings, documents)
     const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
     closers.push(() => web.close())
@@ -159,7 +182,7 @@ export async function openAgent(
       tools: web.tools,
       model,
       ...namedModels(models, { reader: documents }),
-      builtIn: { rendering, ...skillsOption(settings.skills, options.onProblem), ...definition.builtIn },
+      builtIn: { rendering, ...skillsOption(settings.skills, onProblem), ...knowledge.open(settings), ...definition.builtIn },
       ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
       ...(settings.telemetry === 'opentelemetry' && { telemetry: await startOpenTelemetry() }),
       settings: { exitGraceMs, ...agentSettings(settings, own) },
@@ -219,7 +242,12 @@ export async function openArchive(
     workspaces,
     agentParts: () => ({
       settings: agentSettings(settings),
-      builtIn: { ...replayedMemory(settings), ...skillsOption(settings.skills), rendering: openRenderer(settings) },
+      builtIn: {
+        ...replayedMemory(settings),
+        ...skillsOption(settings.skills),
+        ...replayedKnowledge(settings.knowledge),
+        rendering: openRenderer(settings),
+      },
     }),
     bookkeeping,
     publishEntry: () => {}, // this process has no followers

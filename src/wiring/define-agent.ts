@@ -4,6 +4,7 @@ import type { AgentParts } from '../agent/agent.ts'
 import { agentDefinition } from '../agent/agent-options.ts'
 import type { SettingsLayer } from '../config.ts'
 import { checkOptions } from '../core/options.ts'
+import type { Knowledge, KnowledgeSearch } from '../ports/knowledge.ts'
 import type { ModelRole } from '../ports/model.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
 
@@ -38,6 +39,11 @@ export interface AgentDefinition
    * flag, the environment or the configuration file wins.
    */
   readonly skills?: FolderList | Skills
+  /**
+   * Folders with documents that the agent can search and read, or an object that does so. A setting `knowledge` from a flag, the environment
+   * or the configuration file wins.
+   */
+  readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
   /** Models that a single run can choose by name. */
   readonly models?: Readonly<Record<string, ModelChoice>>
 }
@@ -52,15 +58,17 @@ export function defineAgent<const Definition extends AgentDefinition>(definition
 }
 
 /** Settings have paths and no URLs. */
-const folderPath = (folder: string | URL): string => (folder instanceof URL ? fileURLToPath(folder) : folder)
+const withPaths = (choice: FolderList | object): unknown =>
+  Array.isArray(choice) ? (choice as FolderList).map((folder) => (folder instanceof URL ? fileURLToPath(folder) : folder)) : choice
 
 /** The settings of a definition that flags, the environment and a configuration file can replace. */
-export function definitionLayer(origin: string, { model, settings, skills }: AgentDefinition): SettingsLayer {
+export function definitionLayer(origin: string, { model, settings, skills, knowledge }: AgentDefinition): SettingsLayer {
   return {
     origin,
     values: {
       ...(model !== undefined && { model }),
-      ...(skills !== undefined && { skills: Array.isArray(skills) ? skills.map(folderPath) : skills }),
+      ...(skills !== undefined && { skills: withPaths(skills) }),
+      ...(knowledge !== undefined && { knowledge: withPaths(knowledge) }),
       ...(settings?.dialect !== undefined && { dialect: settings.dialect }),
       ...(settings?.maxRounds !== undefined && { 'budget.rounds': settings.maxRounds }),
       ...(settings?.maxMoney !== undefined && { 'budget.money': settings.maxMoney }),

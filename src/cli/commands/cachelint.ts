@@ -4,6 +4,7 @@ import { cacheReport } from '../../core/cache/cache-report.ts'
 import { type CacheBudget, type CacheFinding, defaultCacheBudget, hasHitRate, lintCacheReport } from '../../core/cache/lint.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { type AgentDefinition, defineAgent } from '../../wiring/define-agent.ts'
+import { replayedKnowledge } from '../../wiring/knowledge.ts'
 import { bookkeeping } from '../../wiring/models.ts'
 import { skillsOption } from '../../wiring/skills.ts'
 import type { CommandContext } from '../context.ts'
@@ -34,11 +35,14 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
         agent === undefined
           ? []
           : await lintAgent(async () => {
-              const { skills: own, ...definition } =
-                typeof agent === 'string'
-                  ? await loadAgentModule(agent, context.terminal.folder, createLoad())
-                  : defineAgent<AgentDefinition>(agent)
-              return { ...definition, builtIn: { ...skillsOption(own ?? skills), ...definition.builtIn } }
+              const {
+                skills: own,
+                knowledge,
+                ...definition
+              } = typeof agent === 'string'
+                ? await loadAgentModule(agent, context.terminal.folder, createLoad())
+                : defineAgent<AgentDefinition>(agent)
+              return { ...definition, builtIn: { ...skillsOption(own ?? skills), ...replayedKnowledge(knowledge), ...definition.builtIn } }
             })
       const inConversation = id === undefined ? [] : await lintConversation(context, id, budget)
       const findings = [...inAgent, ...inConversation]

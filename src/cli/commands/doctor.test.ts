@@ -122,6 +122,7 @@ it('checks only programs that Daybook uses', async () => {
     'model keys',
     'web search',
     'skills',
+    'knowledge',
   ]
   expect(names).toEqual(expected)
 })
@@ -138,6 +139,15 @@ it('names the skills, and what is wrong with their files', async () => {
   expect(await row()).toMatch(/^✗ skills settings: the skills can not be read: ENOENT/)
   line.environment.DAYBOOK_SKILLS = 'none'
   expect(await row()).toBe('✓ skills none')
+})
+
+it('names the folders of the knowledge base', async () => {
+  const row = async () => /^(. knowledge .*)$/m.exec((await line.run('doctor')).text)?.[1]?.replace(/ +/g, ' ')
+  expect(await row()).toBe('✓ knowledge none')
+  line.environment.DAYBOOK_KNOWLEDGE = `mine=${line.folder}`
+  expect(await row()).toBe(`✓ knowledge ks:mine/ is ${line.folder}`)
+  line.environment.DAYBOOK_KNOWLEDGE = '/nowhere'
+  expect(await row()).toMatch(/^✗ knowledge settings: the knowledge base can not be read: ENOENT/)
 })
 
 it('says which search services have a key, and what to set if none has', async () => {

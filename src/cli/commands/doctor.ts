@@ -10,6 +10,7 @@ import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { openRenderer } from '../../wiring/agent.ts'
+import { describeKnowledge } from '../../wiring/knowledge.ts'
 import { type ModelKey, modelKeys } from '../../wiring/models.ts'
 import { checkSandbox } from '../../wiring/sandbox.ts'
 import { describeSkills } from '../../wiring/skills.ts'
@@ -78,6 +79,7 @@ function runChecks(settings: Settings, environment: Environment): readonly Promi
     checkModelKeys(environment),
     checkSearch(settings, environment),
     checkSkills(settings),
+    checkKnowledge(settings),
   ]
 }
 
@@ -213,6 +215,15 @@ async function checkSkills({ skills }: Settings): Promise<Check> {
     return { name: 'skills', required: false, ...describeSkills(skills) }
   } catch (error) {
     return { name: 'skills', required: true, ok: false, found: errorMessage(error) } // such as a folder that does not exist
+  }
+}
+
+/** Checks whether the folders of the knowledge base exist. `daybook knowledge` checks the documents. */
+async function checkKnowledge({ knowledge }: Settings): Promise<Check> {
+  try {
+    return { name: 'knowledge', required: false, ok: true, found: describeKnowledge(knowledge) }
+  } catch (error) {
+    return { name: 'knowledge', required: true, ok: false, found: errorMessage(error) } // such as a folder that does not exist
   }
 }
 

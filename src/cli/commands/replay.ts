@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { divergenceText } from '../../agent/replay/divergence.ts'
 import type { Replayed } from '../../agent/replay/replay.ts'
 import { openRenderer, replay } from '../../wiring/agent.ts'
+import { replayedKnowledge } from '../../wiring/knowledge.ts'
 import { replayedMemory } from '../../wiring/memory.ts'
 import { openSandbox } from '../../wiring/sandbox.ts'
 import { skillsOption } from '../../wiring/skills.ts'
@@ -26,10 +27,11 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
         const builtIn = {
           ...replayedMemory(settings),
           ...skillsOption(settings.skills),
+          ...replayedKnowledge(settings.knowledge),
           rendering: openRenderer(settings),
           ...agent?.builtIn,
         }
-        const { skills: _folders, ...definition } = agent ?? {}
+        const { skills: _skills, knowledge: _knowledge, ...definition } = agent ?? {}
         const parts = { ...(sandbox && { sandbox }), ...definition, builtIn, ...(options.anySystem && { anySystem: true as const }) }
         const turns = await replay(store, id, parts, turn)
         printLine(terminal, replayTable(turns, style))

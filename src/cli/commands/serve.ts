@@ -43,6 +43,8 @@ export async function serveUntilSignal(
     exitGraceMs,
     ...observe(metrics),
     onProblem: ({ where, error }) => log('error', where, { error }),
+    watchKnowledge: true,
+    onKnowledge: ({ documents, indexed, removed }) => log('info', 'knowledge', { documents, indexed, removed }),
   })
   const { agent, close } = opened
   const signal = Promise.withResolvers<void>()

@@ -2,7 +2,7 @@ import { oncePerBlock } from '../block/reader.ts'
 import { type Estimator, tokenUpperBound } from '../estimate/estimate.ts'
 import { shortSourcesPath, sourcesPath } from '../path/build.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
-import { isCitable, type SourceRow } from '../sources/source.ts'
+import { isCitable, isKnowledgeSource, type SourceRow } from '../sources/source.ts'
 import { caps } from './caps.ts'
 import { guardHeadings } from './headings.ts'
 import { oneLine } from './text.ts'
@@ -113,7 +113,7 @@ function frameLines(count: number, lines: readonly string[], hasTool: (id: strin
 function footer(rows: readonly SourceRow[], hasTool: (id: string) => boolean): readonly string[] {
   const load = hasTool('react.read') ? ['load   react.read(["so:sources_pool[1,3-5]"])'] : []
   const hide = hasTool('react.hide') ? ['hide   react.hide("so:sources_pool[1]", "why it may go")'] : []
-  const cite = rows.some(isCitable) ? ['cite   [[S:1]] [[S:1,3]] [[S:2-4]]'] : []
+  const cite = rows.some((row) => isCitable(row) || isKnowledgeSource(row)) ? ['cite   [[S:1]] [[S:1,3]] [[S:2-4]]'] : []
   const fetch = hasTool('web_tools.web_fetch') ? ['fetch  web_tools.web_fetch(urls=["https://…"])'] : []
   return [
     [...load, ...cite],
@@ -142,7 +142,8 @@ function rowLine(row: SourceRow, digits: number): string {
 
 function locationOf(row: SourceRow): string {
   const isLocal = row.source_type === 'file' || row.source_type === 'attachment'
-  const location = isLocal ? row.artifact_path : (row.domain ?? hostOf(row) ?? row.artifact_path)
+  const remote = isKnowledgeSource(row) ? row.url : (row.domain ?? hostOf(row))
+  const location = isLocal ? row.artifact_path : (remote ?? row.artifact_path)
   return oneLine(location ?? '-', caps.sourcePlace) || '-'
 }
 

@@ -228,7 +228,13 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
     .some((pattern) => (pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern))
 }
 
-/** Whether an answer may cite this source. Only web pages can be cited. Files can be embedded in an answer. */
+/**
+ * Whether a source is a document of the knowledge base, whose address is its path. An answer may cite it, and users read its title. There is
+ * no page that a link could lead to.
+ */
+export const isKnowledgeSource = ({ url }: SourceFields): boolean => url?.startsWith('ks:') === true
+
+/** Whether an answer may cite this source with a link. Only web pages can be cited. Files can be embedded in an answer. */
 export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
   return isWebAddress(row.url)

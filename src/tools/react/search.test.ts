@@ -91,10 +91,32 @@ describe('react.search_knowledge', () => {
   it('returns ranked paths below the root', async () => {
     const fixture = await toolFixture([])
     expect((await fixture.run(tool, { query: ' doors ', root: 'ks:guide/', max_hits: 900, keywords: ['red'] })).output).toEqual([
-      { path: 'ks:guide/a.md', title: 'A', score: 2, headings: ['One'] },
+      { path: 'ks:guide/a.md', title: 'A', score: 2, headings: ['One'], sid: 1 },
     ])
     expect(queries.at(-1)).toEqual({ query: 'doors', root: 'ks:guide/', maxHits: 50, keywords: ['red'] })
     expect((await fixture.run(tool, { query: 'doors' })).output).toHaveLength(2)
+  })
+
+  it('hits are sources of the conversation, and all sections of a document are one source', async () => {
+    const hits = [
+      { path: 'ks:guide/a.md#one', title: 'A', score: 2, summary: 'first' },
+      { path: 'ks:guide/b.md', title: 'B', score: 1.5, url: 'https://known.example/' },
+      { path: 'ks:guide/a.md#two', title: 'A', score: 1, summary: 'second' },
+    ]
+    const fixture = await toolFixture([], { sources: [{ url: 'https://known.example/' }] })
+    const outcome = await fixture.run(createSearchKnowledgeTool({ search: async () => hits }), { query: 'doors' })
+    expect(outcome.output).toEqual([2, 1, 2].map((sid, index) => ({ ...hits[index], sid })))
+    expect(outcome.sources).toEqual([
+      { url: 'ks:guide/a.md', title: 'A', text: 'first', source_type: 'manual' },
+      { url: 'https://known.example/', title: 'B', source_type: 'manual' },
+      { url: 'ks:guide/a.md', title: 'A', text: 'second', source_type: 'manual' },
+    ])
+  })
+
+  it('a notice says that documents are still being read', async () => {
+    const searching = { search: async () => [], progress: () => ({ done: 3, total: 40 }) }
+    const outcome = await (await toolFixture([])).run(createSearchKnowledgeTool(searching), { query: 'doors' })
+    expect(outcome.notices).toMatchObject([{ code: 'knowledge_incomplete', message: expect.stringContaining('3 of 40') }])
   })
 
   it.each([

@@ -18,7 +18,8 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
   const size = bytes?.length ?? Buffer.byteLength(text ?? '')
   const digest = digestText({ artifact_path: path, mime, kind: 'file', visibility: 'internal', size_bytes: size, space: 'knowledge.space' })
   const info = { path, mime, digest, label: 'knowledge.space' }
-  if (text !== undefined) return { ...info, kind: 'text', text }
+  const source = item.source && parseToolSource(item.source)
+  if (text !== undefined) return { ...info, kind: 'text', text, ...(source && { sources: [source] }) }
   if (bytes === undefined) return missingContent(path, 'knowledge_unreadable')
   return { ...info, kind: 'binary', blob: await call.blobs.put(bytes) }
 }

@@ -1,0 +1,109 @@
+import { constants, type Dirent } from 'node:fs'
+import { lstat, open, opendir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorMessage } from '../../core/failure.ts'
+import { unsafeReason } from '../../core/path/safety.ts'
+
+/** A file below a folder, as a listing shows it. `path` is relative to the folder. */
+export interface FolderFile {
+  readonly path: string
+  readonly size: number
+  /** The time of the last change, in nanoseconds. */
+  readonly mtime: string
+}
+
+/** An entry that is left out, and why. The reason continues a sentence that begins with the path. */
+export interface LeftOut {
+  readonly path: string
+  readonly problem: string
+}
+
+export interface FolderListing {
+  readonly files: readonly FolderFile[]
+  readonly leftOut: readonly LeftOut[]
+}
+
+const maxFiles = 50_000
+const maxDepth = 32
+/** Folders that hold no documents of the user. */
+const skippedFolders: ReadonlySet<string> = new Set(['node_modules'])
+
+/**
+ * Lists the files below a folder. Symbolic links are not followed, and names that begin with a dot are left out. Throws when the folder itself
+ * can not be read.
+ */
+export async function listFolder(folder: string): Promise<FolderListing> {
+  const root = await realpath(folder)
+  const files: FolderFile[] = []
+  const leftOut: LeftOut[] = []
+  const skip = (path: string, problem: string) => void leftOut.push({ path, problem })
+
+  async function visit(path: string, depth: number): Promise<void> {
+    const entries: Dirent[] = []
+    for await (const entry of await opendir(join(root, path))) if (!entry.name.startsWith('.')) entries.push(entry)
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const entry of entries) {
+      const below = path === '' ? entry.name : `${path}/${entry.name}`
+      if (files.length >= maxFiles) return
+      const reason = unsafeReason(below)
+      if (entry.isSymbolicLink()) skip(below, 'is a symbolic link, which is not followed')
+      else if (reason !== undefined) skip(below, `can not be named in a path: it ${reason}`)
+      else if (entry.isDirectory()) {
+        if (skippedFolders.has(entry.name)) continue
+        if (depth >= maxDepth) skip(below, `is more than ${maxDepth} folders deep`)
+        else await visit(below, depth + 1).catch((error: unknown) => skip(below, `can not be read: ${errorMessage(error)}`))
+      } else if (entry.isFile()) await describe(below)
+      else skip(below, 'is not a file')
+    }
+  }
+
+  async function describe(path: string): Promise<void> {
+    const stats = await lstat(join(root, path), { bigint: true }).catch(ignoreMissing)
+    if (stats?.isFile()) files.push({ path, size: Number(stats.size), mtime: String(stats.mtimeNs) })
+  }
+
+  await visit('', 0)
+  if (files.length >= maxFiles) skip('', `has more than ${maxFiles} files, and the others are left out`)
+  return { files, leftOut }
+}
+
+/** The state of one file. Undefined when there is no such file, or it is a link or leads out of the folder. */
+export async function fileAt(folder: string, path: string): Promise<FolderFile | undefined> {
+  const root = await realpath(folder)
+  const stats = await lstat(join(root, path), { bigint: true }).catch(ignoreMissing)
+  if (!stats?.isFile() || (await realpath(join(root, path))) !== join(root, path)) return undefined
+  return { path, size: Number(stats.size), mtime: String(stats.mtimeNs) }
+}
+
+/**
+ * The bytes of a file. Undefined when there is no such file. The checks are made on the opened file: it is the file at this path, and neither
+ * the path nor one of its folders is a link.
+ */
+export async function readFileBelow(folder: string, path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+  const root = await realpath(folder)
+  const file = join(root, path)
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(ignoreMissing)
+  if (handle === undefined) return undefined
+  try {
+    const stats = await handle.stat()
+    const place = await lstat(await realpath(file))
+    if (!stats.isFile() || (await realpath(file)) !== file || place.ino !== stats.ino || place.dev !== stats.dev) return undefined
+    if (stats.size > maxBytes) return undefined
+    const bytes = new Uint8Array(stats.size)
+    let size = 0
+    while (size < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, size, bytes.length - size, size)
+      if (bytesRead === 0) break // the file has become shorter
+      size += bytesRead
+    }
+    return bytes.subarray(0, size)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Entries may disappear between two steps, and a link in place of a file can not be opened. */
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(error.code ?? '')) return undefined
+  throw error
+}

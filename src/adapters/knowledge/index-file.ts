@@ -1,0 +1,264 @@
+import { rmSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import type { KnowledgeDocument } from './read-document.ts'
+import type { Section } from './sections.ts'
+
+/**
+ * The index of the knowledge base: an SQLite file that holds nothing but what can be read again from the documents. It may be deleted at any
+ * time. Several processes may use it at once.
+ *
+ *   documents   one row for each file: its size, time and hash, what it is about, or why it can not be read
+ *   sections    the parts of each document, with their texts
+ *   terms       the words of each section, in a full-text index of SQLite. Row ids are those of `sections`
+ */
+export interface KnowledgeIndex {
+  find(path: string): StoredDocument | undefined
+  /** What is known of each file whose path begins with `prefix`. */
+  states(prefix: string): ReadonlyMap<string, FileState>
+  /** Replaces what is known of a file. */
+  put(path: string, state: FileState, content: IndexedContent): void
+  /** Notes another size or time of a file whose content is the same. */
+  touch(path: string, state: FileState): void
+  remove(path: string): void
+  /** The sections with the best scores among those that have one of these terms and whose path begins with `prefix`. */
+  search(terms: readonly string[], prefix: string, limit: number): readonly Match[]
+  list(prefix: string): readonly ListedDocument[]
+  close(): void
+}
+
+/** When a file has the same state, its content is taken to be the same. */
+export interface FileState {
+  readonly size: number
+  readonly mtime: string
+  readonly hash: string
+}
+
+/** A document with the terms of each of its sections, or why the file is not a document. */
+export type IndexedContent =
+  | { readonly document: KnowledgeDocument; readonly about: string; readonly terms: readonly SectionTerms[] }
+  | { readonly problem: string }
+
+/** The terms of the heading and of the text of a section, with spaces between them. */
+export interface SectionTerms {
+  readonly heading: string
+  readonly body: string
+}
+
+/** A document of the index. `sections` is empty if the file can not be read. */
+export interface StoredDocument extends FileState, ListedDocument {
+  readonly sections: readonly Section[]
+}
+
+/** What the index knows about a file, without its text. */
+export interface ListedDocument {
+  readonly path: string
+  readonly title: string
+  readonly mime: string
+  readonly size: number
+  readonly summary?: string
+  readonly url?: string
+  readonly tags: readonly string[]
+  /** Why the file can not be read, or what else is wrong with it. */
+  readonly problem?: string
+}
+
+/** A section that a search has found. */
+export interface Match {
+  readonly path: string
+  readonly title: string
+  readonly mime: string
+  readonly summary?: string
+  readonly url?: string
+  readonly tags: readonly string[]
+  readonly anchor: string
+  readonly headings: readonly string[]
+  /** The text of the section. */
+  readonly text: string
+  /** Whether the document has other sections. */
+  readonly isPart: boolean
+  /** Greater is better. */
+  readonly score: number
+}
+
+/** Changes with the tables and with how terms are made. An index with another version is built again. */
+const version = 1
+
+// words of the title and the tags (`about`) count four times as much as words of the text, and words of the heading three times
+const schema = `
+  CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime TEXT NOT NULL, hash TEXT NOT NULL,
+    mime TEXT NOT NULL, title TEXT NOT NULL, summary TEXT, url TEXT, tags TEXT NOT NULL, problem TEXT) STRICT;
+  CREATE TABLE sections (
+    id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents (id), anchor TEXT NOT NULL, headings TEXT NOT NULL,
+    text TEXT NOT NULL, below INTEGER NOT NULL) STRICT;
+  CREATE INDEX sections_of ON sections (document);
+  CREATE VIRTUAL TABLE terms USING fts5 (about, heading, body, content='', contentless_delete=1, tokenize='ascii');
+  INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(4.0, 3.0, 1.0)');
+  PRAGMA user_version = ${version};
+`
+
+/** Opens the index. A file with another version, or one that is damaged, is deleted and begun anew. `:memory:` keeps it in memory. */
+export async function openIndex(file: string): Promise<KnowledgeIndex> {
+  const { DatabaseSync: Database } = await import('node:sqlite') // on demand, because few agents have a knowledge base
+  try {
+    return createIndex(prepare(new Database(file)))
+  } catch (error) {
+    if (file === ':memory:' || !isDamaged(error)) throw error
+    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+    return createIndex(prepare(new Database(file)))
+  }
+}
+
+const SQLITE_CORRUPT = 11
+const SQLITE_NOTADB = 26
+const isDamaged = (error: unknown): boolean =>
+  [SQLITE_CORRUPT, SQLITE_NOTADB].includes(((error as { readonly errcode?: number }).errcode ?? 0) & 0xff)
+
+function prepare(database: DatabaseSync): DatabaseSync {
+  try {
+    database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    inTransaction(database, () => {
+      const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+      if (found === version) return
+      database.exec('DROP TABLE IF EXISTS terms; DROP TABLE IF EXISTS sections; DROP TABLE IF EXISTS documents')
+      database.exec(schema)
+    })
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+interface DocumentRow {
+  readonly id: number
+  readonly path: string
+  readonly size: number
+  readonly mtime: string
+  readonly hash: string
+  readonly mime: string
+  readonly title: string
+  readonly summary: string | null
+  readonly url: string | null
+  readonly tags: string
+  readonly problem: string | null
+}
+interface SectionRow {
+  readonly anchor: string
+  readonly headings: string
+  readonly text: string
+  readonly below: number
+}
+
+/** The greatest text that begins with `prefix`, for comparisons. */
+const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
+
+function createIndex(database: DatabaseSync): KnowledgeIndex {
+  const findDocument = database.prepare('SELECT * FROM documents WHERE path = ?')
+  const findSections = database.prepare('SELECT anchor, headings, text, below FROM sections WHERE document = ? ORDER BY id')
+  const stateRows = database.prepare('SELECT path, size, mtime, hash FROM documents WHERE path >= ? AND path < ?')
+  const listRows = database.prepare(
+    'SELECT path, size, mime, title, summary, url, tags, problem FROM documents WHERE path >= ? AND path < ? ORDER BY path',
+  )
+  const removeTerms = database.prepare('DELETE FROM terms WHERE rowid IN (SELECT id FROM sections WHERE document = ?)')
+  const removeSections = database.prepare('DELETE FROM sections WHERE document = ?')
+  const removeDocument = database.prepare('DELETE FROM documents WHERE id = ?')
+  const addDocument = database.prepare(
+    'INSERT INTO documents (path, size, mtime, hash, mime, title, summary, url, tags, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const addSection = database.prepare('INSERT INTO sections (document, anchor, headings, text, below) VALUES (?, ?, ?, ?, ?)')
+  const addTerms = database.prepare('INSERT INTO terms (rowid, about, heading, body) VALUES (?, ?, ?, ?)')
+  const touch = database.prepare('UPDATE documents SET size = ?, mtime = ? WHERE path = ?')
+  const matches = database.prepare(`
+    SELECT path, title, mime, summary, url, tags, anchor, headings, text, score,
+      (SELECT count(*) FROM sections AS other WHERE other.document = documents.id) AS parts
+    FROM (
+      SELECT terms.rowid AS found, -terms.rank AS score FROM terms
+      JOIN sections ON sections.id = terms.rowid JOIN documents ON documents.id = sections.document
+      WHERE terms MATCH ?1 AND path >= ?2 AND path < ?3 ORDER BY terms.rank LIMIT ?4)
+    JOIN sections ON sections.id = found JOIN documents ON documents.id = sections.document
+    ORDER BY score DESC, path, sections.id`)
+
+  function removeRows(path: string): void {
+    const row = findDocument.get(path) as DocumentRow | undefined
+    if (!row) return
+    removeTerms.run(row.id)
+    removeSections.run(row.id)
+    removeDocument.run(row.id)
+  }
+
+  return {
+    find(path) {
+      const row = findDocument.get(path) as DocumentRow | undefined
+      const sections = row ? (findSections.all(row.id) as unknown as SectionRow[]).map(sectionOf) : []
+      return row && { ...listed(row), mtime: row.mtime, hash: row.hash, sections }
+    },
+    states: (prefix) =>
+      new Map(
+        (stateRows.all(prefix, endOf(prefix)) as unknown as (FileState & { path: string })[]).map(({ path, ...state }) => [path, state]),
+      ),
+    put: (path, { size, mtime, hash }, content) =>
+      inTransaction(database, () => {
+        removeRows(path)
+        if ('problem' in content) {
+          addDocument.run(path, size, mtime, hash, '', '', null, null, '[]', content.problem)
+          return
+        }
+        const { mime, title, summary = null, url = null, tags, sections, remark = null } = content.document
+        const { lastInsertRowid: id } = addDocument.run(path, size, mtime, hash, mime, title, summary, url, JSON.stringify(tags), remark)
+        for (const [index, { anchor, headings, text, below }] of sections.entries()) {
+          const { heading = '', body = '' } = content.terms[index] ?? {}
+          const section = addSection.run(id, anchor, JSON.stringify(headings), text, below)
+          addTerms.run(section.lastInsertRowid, content.about, heading, body)
+        }
+      }),
+    touch: (path, { size, mtime }) => void touch.run(size, mtime, path),
+    remove: (path) => inTransaction(database, () => removeRows(path)),
+    search(terms, prefix, limit) {
+      const query = terms.map((term) => `"${term.replaceAll('"', '')}"`).join(' OR ')
+      const rows = matches.all(query, prefix, endOf(prefix), limit) as unknown as MatchRow[]
+      return rows.map((row) => ({
+        ...aboutOf(row),
+        anchor: row.anchor,
+        headings: JSON.parse(row.headings) as string[],
+        text: row.text,
+        isPart: row.parts > 1,
+        score: row.score,
+      }))
+    },
+    list: (prefix) => listRows.all(prefix, endOf(prefix)).map((row) => listed(row as unknown as DocumentRow)),
+    close: () => database.close(),
+  }
+}
+
+type MatchRow = Pick<DocumentRow, 'path' | 'title' | 'mime' | 'summary' | 'url' | 'tags'> &
+  Pick<SectionRow, 'anchor' | 'headings' | 'text'> & { readonly parts: number; readonly score: number }
+
+const aboutOf = ({ path, title, mime, summary, url, tags }: Pick<DocumentRow, 'path' | 'title' | 'mime' | 'summary' | 'url' | 'tags'>) => ({
+  path,
+  title,
+  mime,
+  ...(summary !== null && { summary }),
+  ...(url !== null && { url }),
+  tags: JSON.parse(tags) as string[],
+})
+
+const listed = (row: DocumentRow): ListedDocument => ({
+  ...aboutOf(row),
+  size: row.size,
+  ...(row.problem !== null && { problem: row.problem }),
+})
+
+const sectionOf = ({ headings, ...section }: SectionRow): Section => ({ ...section, headings: JSON.parse(headings) as string[] })

@@ -1,0 +1,10 @@
+// The package `daybook/adapters/knowledge`: a knowledge base of folders with documents.
+
+export type * from '../../ports/knowledge.ts'
+export type { FolderList } from '../../ports/skills.ts'
+export type { LeftOut } from './folder.ts'
+export type { YamlParser } from './front-matter.ts'
+export type { ListedDocument } from './index-file.ts'
+export { type IndexProgress, type IndexReport, type KnowledgeFolder, namedFolders } from './indexer.ts'
+export { type FolderKnowledge, type KnowledgeOptions, openKnowledge } from './knowledge.ts'
+export type { DocumentReaders } from './read-document.ts'

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto'
+import { basename, resolve } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { errorMessage } from '../../core/failure.ts'
+import { isId, unsafeReason } from '../../core/path/safety.ts'
+import { termsOf } from '../../core/recall/terms.ts'
+import type { FolderList } from '../../ports/skills.ts'
+import { type FolderFile, fileAt, type LeftOut, listFolder, readFileBelow } from './folder.ts'
+import type { FileState, IndexedContent, KnowledgeIndex, SectionTerms } from './index-file.ts'
+import { type DocumentReaders, type KnowledgeDocument, maxFileBytes, readDocument, sizeProblem } from './read-document.ts'
+
+/** A folder of documents. Its documents have paths such as `ks:<name>/guide.md`. */
+export interface KnowledgeFolder {
+  readonly name: string
+  readonly path: string
+}
+
+/**
+ * The folders of a list, with names for paths. The name of a folder is the last part of its path, or is given before it: `handbook=./docs`.
+ * Throws a `RangeError` when two folders have the same name, or a name can not be part of a path.
+ */
+export function namedFolders(list: FolderList): readonly KnowledgeFolder[] {
+  const folders = list.map((entry): KnowledgeFolder => {
+    const text = entry instanceof URL ? fileURLToPath(entry) : entry
+    const mark = text.indexOf('=')
+    const isNamed = mark > 0 && isId(text.slice(0, mark))
+    const path = resolve(isNamed ? text.slice(mark + 1) : text)
+    return { name: isNamed ? text.slice(0, mark) : basename(path).normalize('NFC'), path }
+  })
+  for (const [index, { name, path }] of folders.entries()) {
+    const other = folders.slice(0, index).find((folder) => folder.name === name)
+    if (other) throw new RangeError(`${other.path} and ${path} have the same name: give one of them another, such as other=${path}`)
+    if (unsafeReason(name) !== undefined || name.includes('#'))
+      throw new RangeError(`${path} has no usable name: give it one, such as documents=${path}`)
+  }
+  return folders
+}
+
+/** How far an update of the index is. */
+export interface IndexProgress {
+  readonly done: number
+  readonly total: number
+}
+
+/** What an update of the index has done. */
+export interface IndexReport {
+  readonly documents: number
+  /** How many files were read because they are new or changed. */
+  readonly indexed: number
+  readonly removed: number
+  /** Files that are left out, and other mistakes. Paths are relative to the knowledge base. */
+  readonly problems: readonly LeftOut[]
+}
+
+interface IndexerParts {
+  readonly index: KnowledgeIndex
+  readonly readers: DocumentReaders
+  readonly signal: AbortSignal
+  onProgress?(progress: IndexProgress): void
+}
+
+/** The prefix of the paths of a folder. */
+export const prefixOf = ({ name }: KnowledgeFolder): string => `ks:${name}/`
+
+/**
+ * Compares the files of the folders with the index, reads those that are new or changed, and removes those that are gone. A folder that can
+ * not be read keeps its documents: perhaps its disk is only away for a while.
+ */
+export async function updateIndex(folders: readonly KnowledgeFolder[], parts: IndexerParts): Promise<IndexReport> {
+  const { index, signal, onProgress } = parts
+  const problems: LeftOut[] = []
+  const work: { readonly folder: KnowledgeFolder; readonly file: FolderFile }[] = []
+  let removed = 0
+  for (const folder of folders) {
+    const prefix = prefixOf(folder)
+    try {
+      const { files, leftOut } = await listFolder(folder.path)
+      const known = index.states(prefix)
+      problems.push(...leftOut.map(({ path, problem }) => ({ path: prefix + path, problem })))
+      work.push(
+        ...files.filter(({ path, size, mtime }) => !isSame(known.get(prefix + path), { size, mtime })).map((file) => ({ folder, file })),
+      )
+      const present = new Set(files.map(({ path }) => prefix + path))
+      for (const path of known.keys()) {
+        if (present.has(path)) continue
+        index.remove(path)
+        removed++
+      }
+    } catch (error) {
+      problems.push({ path: prefix, problem: `can not be read: ${errorMessage(error)}` })
+    }
+  }
+  let done = 0
+  for (const { folder, file } of work) {
+    signal.throwIfAborted()
+    const problem = await indexFile(folder, file, parts)
+    if (problem !== undefined) problems.push({ path: prefixOf(folder) + file.path, problem })
+    onProgress?.({ done: ++done, total: work.length })
+    await setImmediate() // a long update lets other work of the process run
+  }
+  const listed = folders.flatMap((folder) => index.list(prefixOf(folder)))
+  for (const { path, problem } of listed) if (problem !== undefined) problems.push({ path, problem })
+  return { documents: listed.filter(({ mime }) => mime !== '').length, indexed: done, removed, problems }
+}
+
+const isSame = (known: FileState | undefined, { size, mtime }: Omit<FileState, 'hash'>): boolean =>
+  known?.size === size && known.mtime === mtime
+
+/** Brings one file up to date. Returns why that was not possible for now; lasting problems of the file are in the index. */
+export async function refreshFile(folder: KnowledgeFolder, path: string, parts: IndexerParts): Promise<string | undefined> {
+  const known = parts.index.find(prefixOf(folder) + path)
+  const file = await fileAt(folder.path, path)
+  if (file) return isSame(known, file) ? undefined : indexFile(folder, file, parts)
+  if (known) parts.index.remove(prefixOf(folder) + path)
+  return undefined
+}
+
+async function indexFile(folder: KnowledgeFolder, file: FolderFile, { index, readers }: IndexerParts): Promise<string | undefined> {
+  const path = prefixOf(folder) + file.path
+  const tooLarge = sizeProblem(file.path, file.size)
+  if (tooLarge !== undefined) {
+    index.put(path, { ...file, hash: '' }, { problem: tooLarge })
+    return undefined
+  }
+  const bytes = await readFileBelow(folder.path, file.path, maxFileBytes)
+  if (!bytes) return 'can not be opened'
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  if (index.find(path)?.hash === hash) {
+    index.touch(path, { ...file, hash })
+    return undefined
+  }
+  const result = await readDocument(file.path, bytes, readers)
+  if ('problem' in result && result.forNow) return result.problem
+  const content: IndexedContent = 'problem' in result ? result : await withTerms(result.document, file.path)
+  index.put(path, { ...file, hash }, content)
+  return undefined
+}
+
+/** Sections whose terms are made before other work of the process runs. */
+const sectionsAtOnce = 20
+
+async function withTerms(document: KnowledgeDocument, path: string): Promise<IndexedContent> {
+  const joined = (texts: readonly string[]) => texts.flatMap((text) => termsOf(text)).join(' ')
+  const terms: SectionTerms[] = []
+  for (const [at, { headings, text }] of document.sections.entries()) {
+    terms.push({ heading: joined(headings), body: joined([text]) })
+    if (at % sectionsAtOnce === sectionsAtOnce - 1) await setImmediate()
+  }
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return { document, about: joined([document.title, name, document.summary ?? '', ...document.tags]), terms }
+}

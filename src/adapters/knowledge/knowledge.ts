@@ -1,0 +1,210 @@
+import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { canonicalPath } from '../../core/path/logical.ts'
+import { oneLine } from '../../core/render/text.ts'
+import type { Knowledge, KnowledgeItem, KnowledgeSearch } from '../../ports/knowledge.ts'
+import type { LeftOut } from './folder.ts'
+import { type KnowledgeIndex, type ListedDocument, openIndex, type StoredDocument } from './index-file.ts'
+import { type IndexProgress, type IndexReport, type KnowledgeFolder, prefixOf, refreshFile, updateIndex } from './indexer.ts'
+import { searchIndex } from './rank.ts'
+import type { DocumentReaders } from './read-document.ts'
+import { slugOf } from './sections.ts'
+import { type FolderWatcher, watchFolders } from './watch.ts'
+
+/** A knowledge base of folders with documents. */
+export interface FolderKnowledge extends Knowledge, KnowledgeSearch {
+  /** Reads new and changed files into the index, and removes those that are gone. Calls at the same time share one update. */
+  update(): Promise<IndexReport>
+  /** All documents, and the files that can not be read. */
+  documents(): Promise<readonly ListedDocument[]>
+  /** Updates the index whenever files change. Otherwise a search does so first, if the last update is older than some seconds. */
+  watch(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Options of `openKnowledge`. */
+export interface KnowledgeOptions {
+  readonly folders: readonly KnowledgeFolder[]
+  /** The file of the index. It holds nothing but what can be read again from the folders. `:memory:` keeps it in memory. */
+  readonly index: string
+  readonly readers: DocumentReaders
+  /** How long a search waits for an update of the index. Then it searches what is there. Default: 15,000 ms. */
+  readonly waitMs?: number
+  onProgress?(progress: IndexProgress): void
+  /** Called after each update that has changed the index. */
+  onUpdate?(report: IndexReport): void
+  /** Called once for each file that is left out, and for failed updates in the background. */
+  onProblem?(problem: LeftOut): void
+}
+
+/** Without watching, a search updates the index if the last update is older. */
+const freshMs = 5_000
+const maxListed = 500
+
+/** Opens a knowledge base. Nothing is read before the first call. */
+export function openKnowledge({
+  folders,
+  index: file,
+  readers,
+  waitMs = 15_000,
+  onProgress,
+  onUpdate,
+  onProblem,
+}: KnowledgeOptions): FolderKnowledge {
+  const ending = new AbortController()
+  const opened = once(() => openIndex(file))
+  const reported = new Set<string>()
+  let progress: IndexProgress | undefined
+  let running: Promise<IndexReport> | undefined
+  let updatedAt = Number.NEGATIVE_INFINITY
+  let watcher: FolderWatcher | undefined
+
+  const parts = (index: KnowledgeIndex) => ({
+    index,
+    readers,
+    signal: ending.signal,
+    onProgress(step: IndexProgress) {
+      progress = step
+      onProgress?.(step)
+    },
+  })
+
+  async function runUpdate(): Promise<IndexReport> {
+    ending.signal.throwIfAborted()
+    const report = await updateIndex(folders, parts(await opened()))
+    updatedAt = performance.now()
+    for (const problem of report.problems) reportOnce(problem)
+    if (report.indexed + report.removed > 0) onUpdate?.(report)
+    return report
+  }
+
+  function update(): Promise<IndexReport> {
+    running ??= runUpdate().finally(() => {
+      running = undefined
+      progress = undefined
+    })
+    return running
+  }
+
+  /** An update that sees what has changed since a running update began. */
+  const updateAgain = async () => {
+    await running?.catch(() => undefined) // its caller gets the failure
+    await update()
+  }
+
+  function reportOnce(problem: LeftOut): void {
+    const text = `${problem.path} ${problem.problem}`
+    if (reported.has(text)) return
+    reported.add(text)
+    onProblem?.(problem)
+  }
+
+  const reportFailure = (error: unknown) => {
+    if (!ending.signal.aborted)
+      reportOnce({ path: 'ks:', problem: `can not be updated: ${error instanceof Error ? error.message : String(error)}` })
+  }
+
+  /** Waits for a running or needed update, but not longer than `waitMs`. */
+  async function waitForUpdate(signal: AbortSignal): Promise<void> {
+    const isFresh = watcher ? updatedAt > 0 : performance.now() - updatedAt < freshMs
+    if (isFresh && !running) return
+    const timer = new AbortController()
+    const timeout = sleep(waitMs, undefined, { signal: AbortSignal.any([signal, timer.signal]) }).catch(() => undefined)
+    await Promise.race([update().catch(reportFailure), timeout])
+    timer.abort()
+    signal.throwIfAborted()
+  }
+
+  async function readFile(folder: KnowledgeFolder, path: string): Promise<StoredDocument | undefined> {
+    const index = await opened()
+    const problem = await refreshFile(folder, path, parts(index))
+    if (problem !== undefined) reportOnce({ path: prefixOf(folder) + path, problem })
+    return index.find(prefixOf(folder) + path)
+  }
+
+  return {
+    update,
+    documents: async () => {
+      const index = await opened()
+      return folders.flatMap((folder) => index.list(prefixOf(folder)))
+    },
+    progress: () => progress,
+    async search(query, { signal }) {
+      await waitForUpdate(signal)
+      return searchIndex(await opened(), query)
+    },
+    async read(path, { signal }) {
+      const [name = '', ...names] = path.slice('ks:'.length).split('/')
+      if (path === 'ks:')
+        return listingOf(
+          'ks:',
+          folders.map((folder) => `- ${prefixOf(folder)}`),
+        )
+      const folder = folders.find((each) => each.name === name)
+      const rel = names.join('/')
+      if (!folder || (rel !== '' && canonicalPath(path) === undefined)) return undefined
+      if (!(await isFolder(folder.path))) return { storageMissing: true }
+      const mark = rel.lastIndexOf('#')
+      const document = rel === '' ? undefined : await readFile(folder, rel)
+      if (document) return itemOf(document, undefined)
+      const part = mark > 0 ? await readFile(folder, rel.slice(0, mark)) : undefined
+      if (part) return itemOf(part, rel.slice(mark + 1))
+      await waitForUpdate(signal)
+      const prefix = rel === '' ? prefixOf(folder) : `${prefixOf(folder)}${rel}/`
+      const below = (await opened()).list(prefix).filter(({ mime }) => mime !== '')
+      return below.length === 0
+        ? undefined
+        : listingOf(
+            prefix,
+            below.map(({ path, title }) => `- ${path} | ${title}`),
+          )
+    },
+    async watch() {
+      watcher ??= watchFolders(
+        folders.map(({ path }) => path),
+        () => void updateAgain().catch(reportFailure),
+        (folder, error) =>
+          reportOnce({ path: folder, problem: `can not be watched: ${error instanceof Error ? error.message : String(error)}` }),
+      )
+      await update()
+    },
+    async close() {
+      ending.abort(new DOMException('The knowledge base is closed.', 'AbortError'))
+      watcher?.close()
+      await running?.catch(() => undefined) // it ends because of `ending`, and its failures were reported
+      if (opened.started()) (await opened()).close()
+    },
+  }
+}
+
+/** The text of a document, or of one section with the sections below it. Undefined when there is no such section. */
+function itemOf(document: StoredDocument, anchor: string | undefined): KnowledgeItem | undefined {
+  const { path, title, mime, summary, url, sections } = document
+  if (sections.length === 0) return {} // the file can not be read
+  const at = anchor === undefined ? 0 : sections.findIndex((section) => section.anchor === anchor || section.anchor === slugOf(anchor))
+  const found = sections[at]
+  if (found === undefined) return undefined
+  const shown = anchor === undefined ? sections : sections.slice(at, at + found.below + 1)
+  const text = shown.map((section) => section.text).join('')
+  const about = summary ?? oneLine(text, 300)
+  return { mime: textMime(mime), text, source: { url: url ?? path, title, text: about, mime: textMime(mime), source_type: 'manual' } }
+}
+
+/** Documents are shown as text, whatever their files are. */
+const textMime = (mime: string): string => (mime === 'text/html' ? 'text/markdown' : mime === 'application/pdf' ? 'text/plain' : mime)
+
+function listingOf(path: string, lines: readonly string[]): KnowledgeItem {
+  const more = lines.length > maxListed ? [`... ${lines.length - maxListed} more`] : []
+  return {
+    mime: 'text/plain',
+    text: [`${path} has ${lines.length} ${lines.length === 1 ? 'entry' : 'entries'}:`, ...lines.slice(0, maxListed), ...more].join('\n'),
+  }
+}
+
+const isFolder = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined))?.isDirectory() ?? false
+
+/** Calls `make` with the first call, and returns its result from then on. */
+function once<T>(make: () => Promise<T>): { (): Promise<T>; started(): boolean } {
+  let made: Promise<T> | undefined
+  return Object.assign(() => (made ??= make()), { started: () => made !== undefined })
+}

@@ -1,0 +1,128 @@
+import { errorMessage, Failure } from '../../core/failure.ts'
+import type { DocumentReader } from '../../ports/documents.ts'
+import type { PageReader } from '../../ports/web.ts'
+import { type FrontMatter, splitFrontMatter, type YamlParser } from './front-matter.ts'
+import { lineSections, markdownSections, pageSections, type Section } from './sections.ts'
+
+/** A document of the knowledge base, as text. */
+export interface KnowledgeDocument extends Omit<FrontMatter, 'title'> {
+  readonly mime: string
+  readonly title: string
+  readonly sections: readonly Section[]
+  /** What is wrong with the document, although it can be read. */
+  readonly remark?: string
+}
+
+/** What reads the formats that are not plain text. Without a reader, documents of its format are left out. */
+export interface DocumentReaders {
+  readonly documents?: DocumentReader
+  readonly pages?: () => Promise<PageReader>
+  readonly yaml: YamlParser
+}
+
+/** The document, or why there is none. The reason continues a sentence that begins with the name of the file. */
+export type DocumentResult = { readonly document: KnowledgeDocument } | DocumentProblem
+
+/** Why a file is not a document. `forNow`: not because of the file, so it may be possible later. */
+export interface DocumentProblem {
+  readonly problem: string
+  readonly forNow?: boolean
+}
+
+type Format = 'markdown' | 'html' | 'pdf' | 'plain'
+
+/** The most bytes of a file of each format. */
+const maxBytes: Readonly<Record<Format, number>> = {
+  markdown: 2 * 1024 * 1024,
+  plain: 2 * 1024 * 1024,
+  html: 4 * 1024 * 1024,
+  pdf: 32 * 1024 * 1024,
+}
+const maxPages = 1_000
+
+/** The largest file that is opened at all. */
+export const maxFileBytes: number = Math.max(...Object.values(maxBytes))
+
+const formats = new Map<string, readonly [Format, mime: string]>([
+  ...['md', 'markdown', 'mdx'].map((ending) => [ending, ['markdown', 'text/markdown']] as const),
+  ...['html', 'htm', 'xhtml'].map((ending) => [ending, ['html', 'text/html']] as const),
+  ['pdf', ['pdf', 'application/pdf']] as const,
+  ['csv', ['plain', 'text/csv']] as const,
+  ['json', ['plain', 'application/json']] as const,
+])
+
+function formatOf(path: string): readonly [Format, mime: string] {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const ending = name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : ''
+  return formats.get(ending) ?? ['plain', 'text/plain']
+}
+
+/** Why a file of this size is not read. Undefined when it is. */
+export function sizeProblem(path: string, size: number): string | undefined {
+  const limit = maxBytes[formatOf(path)[0]]
+  return size > limit ? `is larger than ${limit / (1024 * 1024)} MiB` : undefined
+}
+
+/** Reads a file by its ending. A file with another ending is read if it is a text. Never throws because of its content. */
+export async function readDocument(path: string, bytes: Uint8Array, readers: DocumentReaders): Promise<DocumentResult> {
+  const [format, mime] = formatOf(path)
+  try {
+    if (format === 'pdf') return await readPdf(path, bytes, mime, readers)
+    if (format === 'html') return await readHtml(path, bytes, mime, readers)
+    const text = textOf(bytes)
+    if (text === undefined) return { problem: 'is not a text' }
+    if (text.trim() === '') return { problem: 'is empty' }
+    return format === 'markdown' ? readMarkdown(path, text, mime, readers.yaml) : readPlain(path, text, mime)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'document.unreadable') throw error
+    return { problem: `can not be read: ${errorMessage(error)}`, forNow: passingReasons.has(String(error.details.reason)) }
+  }
+}
+
+/** Reasons of readers that have nothing to do with the file. */
+const passingReasons: ReadonlySet<string> = new Set(['reader_missing', 'reader_closed', 'too_slow', 'out_of_memory'])
+
+/** The text of a file in UTF-8, or in UTF-16 with a byte order mark. Undefined for other bytes. Control characters mean that it is binary. */
+function textOf(bytes: Uint8Array): string | undefined {
+  const isUtf16 = bytes.length > 1 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
+  try {
+    const text = new TextDecoder(isUtf16 ? (bytes[0] === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8', { fatal: true }).decode(bytes)
+    return text.includes('\0') ? undefined : text.replaceAll('\r\n', '\n')
+  } catch (error) {
+    if (error instanceof TypeError) return undefined // the bytes are not a text
+    throw error
+  }
+}
+
+function readMarkdown(path: string, content: string, mime: string, yaml: YamlParser): DocumentResult {
+  const { front, text, remark } = splitFrontMatter(content, yaml)
+  const sections = markdownSections(text)
+  const { title, ...about } = front
+  return { document: { ...about, mime, title: title ?? firstHeading(sections) ?? nameOf(path), sections, ...(remark && { remark }) } }
+}
+
+const readPlain = (path: string, text: string, mime: string): DocumentResult => ({
+  document: { tags: [], mime, title: nameOf(path), sections: lineSections(text) },
+})
+
+async function readPdf(path: string, bytes: Uint8Array, mime: string, { documents }: DocumentReaders): Promise<DocumentResult> {
+  if (!documents) return { problem: 'can not be read: there is nothing that reads PDF', forNow: true }
+  const { pages, text } = await documents.pdf(bytes, { maxPages })
+  if (text.every((page) => page.trim() === '')) return { problem: 'has no text, perhaps pictures of it' }
+  const remark = text.length < pages ? `has ${pages} pages, and only the first ${text.length} can be found` : undefined
+  return { document: { tags: [], mime, title: nameOf(path), sections: pageSections(text.map(printable)), ...(remark && { remark }) } }
+}
+
+async function readHtml(path: string, bytes: Uint8Array, mime: string, { pages }: DocumentReaders): Promise<DocumentResult> {
+  if (!pages) return { problem: 'can not be read: there is nothing that reads HTML', forNow: true }
+  const { title, markdown } = await (await pages()).read(bytes, { url: 'https://knowledge.invalid/' })
+  if (markdown.trim() === '') return { problem: 'has no text' }
+  const sections = markdownSections(markdown)
+  return { document: { tags: [], mime, title: title.trim() || (firstHeading(sections) ?? nameOf(path)), sections } }
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+const firstHeading = (sections: readonly Section[]): string | undefined => sections.find(({ headings }) => headings.length > 0)?.headings[0]
+
+/** Replaces control characters and halves of surrogate pairs, which extracted text may contain. */
+const printable = (page: string): string => page.toWellFormed().replace(/[^\P{Cc}\n\t]/gu, '\ufffd')
