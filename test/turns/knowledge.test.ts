@@ -102,6 +102,6 @@ it('`createAgent` searches folders, reports files that are left out, and refuses
   const agent = createAgent({ model: 'offline', knowledge: [docs, `more=${other}`], onProblem: (problem) => problems.push(problem) })
   const { answer } = await agent.run('c', 'How long does a refund for a bicycle take?').result
   await agent.close()
-  expect(answer).toContain('fourteen days')
+  expect(answer).toMatch(/\[\[S:1\]\][\s\S]*fourteen days/)
   expect(problems).toEqual([{ where: 'knowledge', error: expect.objectContaining({ message: 'ks:more/x.bin is not a text' }) }])
 })

@@ -293,7 +293,7 @@ describe('the offline model with optional tools', () => {
     })
     const { answer } = await send('When is high water in April?')
     expect(quotesIn(answer)).toEqual(['High water comes at noon in April.'])
-    expect(answer).toContain('tides.md')
+    expect(answer).toContain('[[S:1]]')
   })
 
   it('searches the memory when no note has the answer', async () => {

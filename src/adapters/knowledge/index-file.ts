@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { termsOf } from '../../core/recall/terms.ts'
 import type { KnowledgeDocument } from './read-document.ts'
 import type { Section } from './sections.ts'
 
@@ -80,8 +82,15 @@ export interface Match {
   readonly score: number
 }
 
+/** Changes with the tables. */
+const layout = 1
+const sample = 'The indexed HTTPServer parses user_names of 12 cafés in München: 日本語の文書, документы.'
 /** Changes with the tables and with how terms are made. An index with another version is built again. */
-const version = 1
+const version =
+  createHash('sha256')
+    .update(`${layout} ${termsOf(sample).join(' ')}`)
+    .digest()
+    .readUInt32BE() >>> 1
 
 // words of the title and the tags (`about`) count four times as much as words of the text, and words of the heading three times
 const schema = `

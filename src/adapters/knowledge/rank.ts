@@ -4,7 +4,7 @@ import type { KnowledgeHit, KnowledgeQuery } from '../../ports/knowledge.ts'
 import type { KnowledgeIndex, Match } from './index-file.ts'
 
 /** How many sections are compared before the best are chosen. */
-const candidates = 200
+const candidates = 80
 /** A document has at most this many hits, so that a long one does not hide all others. */
 const maxHitsPerDocument = 3
 const maxSnippet = 280

@@ -111,11 +111,14 @@ function documentOf({ path, name, mime, turnId, windows, part }: DocumentState, 
     mime: mime ?? part?.media_type ?? 'text/plain',
     turnId,
     origin: path.startsWith('ks:') ? 'knowledge' : /\.(?:files|outputs)\//.test(path) ? 'made' : 'attached',
-    sid: sidOf(path, sources),
+    sid: sidOf(sourcePathOf(path), sources),
     windows,
     part,
   }
 }
+
+/** The path of the source to which a path belongs. The sections of a document of the knowledge space are one source. */
+const sourcePathOf = (path: string): string => (path.startsWith('ks:') ? (path.split('#', 1)[0] ?? path) : path)
 
 /** Consecutive lines of a text file, as one `react.read` shows them. */
 interface TextWindow {
