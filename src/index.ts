@@ -7,6 +7,7 @@ export { type AgentToolOptions, agentTool, childConversationId } from './agent/a
 export type { Archive, DownloadableFile } from './agent/archive.ts'
 export type { SteerMode } from './agent/conversation/inbox.ts'
 export type { Bookkeeping, UsageReport } from './agent/conversation/spending.ts'
+export type { WaitingMessages, WithdrawalState } from './agent/conversation/waiting-messages.ts'
 export type { FollowOptions } from './agent/events/follow.ts'
 export type { PartialOutput, TurnHandle } from './agent/events/turn-handle.ts'
 export type { AnnouncedRound, AnnounceFunction, FoldedEvent, HookFunctions } from './agent/hooks.ts'

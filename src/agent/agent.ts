@@ -10,6 +10,7 @@ import type { NewEvent } from './conversation/inbox.ts'
 import { createOwner } from './conversation/owner.ts'
 import { createRunningConversations } from './conversation/running.ts'
 import { noBookkeeping } from './conversation/spending.ts'
+import { createWaitingMessages, type WaitingMessages } from './conversation/waiting-messages.ts'
 import { createDeletion } from './deletion.ts'
 import { type FollowOptions, follow } from './events/follow.ts'
 import { followTurn } from './events/follow-turn.ts'
@@ -36,7 +37,7 @@ import { createWaitingTurns, type WaitingTurns } from './waiting.ts'
 export type { AgentParts }
 
 /** An agent. It has any number of conversations. Each conversation has at most one running turn. */
-export interface Agent extends WaitingTurns {
+export interface Agent extends WaitingTurns, WaitingMessages {
   /** Starts a turn. If a turn of this conversation is already running, the message becomes a followup of that turn. */
   run<Schema extends StandardSchemaV1>(
     conversationId: string,
@@ -247,6 +248,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
       return conversations.conversationIds
     },
     ...waitingTurns,
+    ...createWaitingMessages({ store, clock, conversations }),
     archive: createArchive({
       store,
       clock,

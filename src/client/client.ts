@@ -8,7 +8,15 @@ import type {
   NewConversation,
 } from '../core/api/conversation.ts'
 import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
-import type { FeedbackBody, StopAccepted, TurnAccepted, TurnOptionsBody, TurnSubmission } from '../core/api/turn.ts'
+import type {
+  ChangedMessageView,
+  FeedbackBody,
+  StopAccepted,
+  TurnAccepted,
+  TurnOptionsBody,
+  TurnSubmission,
+  WithdrawalView,
+} from '../core/api/turn.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { CompletionBody, DecisionBody, RecordedView, WaitList } from '../core/api/waiting.ts'
 import type { TurnEvent } from '../core/event.ts'
@@ -135,6 +143,16 @@ export function createClient(options: ClientOptions) {
       return repeatWhileOverloaded(() => read(pathOf(conversationId, '/turns'), { method: 'POST', ...body, headers }))
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
+    /** Takes back a message that no turn has read. `eventId` is the `event_id` in the response to the message. */
+    withdraw: (conversationId: string, eventId: string) =>
+      read<WithdrawalView>(pathOf(conversationId, `/messages/${encodeURIComponent(eventId)}`), { method: 'DELETE' }),
+    /** Changes the text of a message that no turn has read. Its files stay. The changed message has another id. */
+    changeMessage: (conversationId: string, eventId: string, text: string, options: { readonly idempotencyKey?: string } = {}) =>
+      read<ChangedMessageView>(pathOf(conversationId, `/messages/${encodeURIComponent(eventId)}`), {
+        method: 'PATCH',
+        json: { text },
+        headers: options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey },
+      }),
     /** What the turns of all conversations wait for. With a conversation, only what its turn waits for. */
     waiting: (query: { readonly conversationId?: string; readonly limit?: number; readonly cursor?: string } = {}) => {
       const { conversationId, limit, cursor } = query

@@ -20,6 +20,8 @@ export type FailureCode =
   | 'document.unrenderable'
   | 'file.unsafe'
   | 'hosting.failed'
+  | 'message.missing'
+  | 'message.read'
   | 'model.unavailable'
   | 'store.closed'
   | 'store.damaged'

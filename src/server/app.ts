@@ -12,6 +12,7 @@ import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from '
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { eventRoutes } from './routes/events.ts'
+import { messageRoutes } from './routes/messages.ts'
 import { isPagePath, pageRoutes } from './routes/page.ts'
 import { recordRoutes } from './routes/records.ts'
 import { reportRoutes } from './routes/reports.ts'
@@ -118,6 +119,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     conversationRoutes(parts),
     turnRoutes(parts, turns),
     waitingRoutes(parts),
+    messageRoutes(parts),
     recordRoutes(parts),
     reportRoutes(parts),
     resourceRoutes(parts, downloads),

@@ -52,6 +52,8 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'document.unrenderable': 422,
   'file.unsafe': 422,
   'hosting.failed': 503,
+  'message.missing': 404,
+  'message.read': 409,
   'model.unavailable': 503,
   'store.closed': 503,
   'store.damaged': 500,

@@ -8,6 +8,12 @@ import type { Ledger } from './ledger.ts'
 /** What a steer does with the running turn: `redirect` changes its direction, `wrap_up` ends it soon. */
 export type SteerMode = 'redirect' | 'wrap_up'
 
+/** The message that takes the place of a waiting message. */
+export interface Replacement {
+  readonly eventId: string
+  readonly text: string
+}
+
 /** An event without a sequence number. It gets its number when it is accepted. */
 export type NewEvent = Omit<InboxEvent, 'sequence'>
 
@@ -25,9 +31,10 @@ export interface Inbox {
   accept(event: NewEvent, offered?: 'offered'): Promise<'accepted' | 'known' | false>
   /**
    * Removes a message that no turn has read. Returns false when a turn has read the message, or when the next turn is started for the
-   * message. If a message is removed, the offer `withdrawalId` is taken in the same commit.
+   * message. If a message is removed, the offer `withdrawalId` is taken in the same commit. With `replacement`, a message with this id and
+   * text takes its place in the same commit, and keeps its files.
    */
-  withdraw(eventId: string, ts: string, withdrawalId?: string): Promise<boolean>
+  withdraw(eventId: string, ts: string, withdrawalId?: string, replacement?: Replacement): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
   /** True when a steer for the current turn is waiting. */
   readonly hasSteer: boolean
@@ -153,12 +160,17 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       if (rejected) return false
       return accepted ? 'accepted' : 'known'
     },
-    async withdraw(eventId, ts, withdrawalId) {
+    async withdraw(eventId, ts, withdrawalId, replacement) {
       if (closed) return false
       let withdrawn = false
-      const changes = ({ inbox }: Timeline): readonly Change[] => {
-        withdrawn = !closed && eventId !== openingEvent && inbox.some(({ event_id }) => event_id === eventId)
-        return withdrawn ? [{ type: 'event.folded', ts, event_ids: [eventId], turn_id: null }] : []
+      const changes = (timeline: Timeline): readonly Change[] => {
+        const message = closed || eventId === openingEvent ? undefined : timeline.inbox.find(({ event_id }) => event_id === eventId)
+        withdrawn = message !== undefined
+        if (!message) return []
+        const removal: Change = { type: 'event.folded', ts, event_ids: [eventId], turn_id: null }
+        if (!replacement || isKnownEvent(timeline, replacement.eventId)) return [removal]
+        const event = withSequence({ ...message, event_id: replacement.eventId, ts, text: replacement.text }, timeline, turnId)
+        return [removal, { type: 'event.accepted', event }]
       }
       await ledger.commit(changes, () => (withdrawn && withdrawalId !== undefined ? [{ eventId: withdrawalId, outcome: 'accepted' }] : []))
       return withdrawn

@@ -72,6 +72,25 @@ const untilAccepted = async (store: ConversationStore, count = 1) => {
 }
 
 describe('a conversation that another agent runs', () => {
+  it('a message that waits there is changed and withdrawn there, and a message that was read is not', async () => {
+    const one = pausedReply(reply.answer('One.'))
+    const { store, owner, other } = twoAgents([one.reply, reply.answer('Both.')])
+    const first = owner.send('c1', 'First.', { eventId: 'm0' })
+    await one.called
+    await first
+    await owner.send('c1', 'Second.', { eventId: 'm1' })
+    await other.send('c1', 'Third.', { eventId: 'm2' })
+    await untilAccepted(store, 3)
+    expect(await other.withdraw('c1', 'm2')).toBe('done')
+    expect(await other.changeMessage('c1', 'm1', 'Better.', { eventId: 'm3' })).toEqual({ state: 'done', eventId: 'm3' })
+    expect((await timelineOf(store)).inbox).toMatchObject([{ event_id: 'm3', text: 'Better.' }])
+    await expect(other.withdraw('c1', 'm0')).rejects.toMatchObject({ code: 'message.read' })
+    await expect(other.withdraw('c1', 'm7')).rejects.toMatchObject({ code: 'message.missing' })
+    one.resume()
+    await owner.drain(5_000)
+    expect(await dialogue(store)).toEqual(['First.', 'Better.', 'One.', 'Both.'])
+  })
+
   it('run offers the message: the running turn answers it, and the handle has every entry from then on once', async () => {
     const one = pausedReply(reply.answer('One.'))
     const { store, owner, other } = twoAgents([one.reply, reply.answer('Both.')])

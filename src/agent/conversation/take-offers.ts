@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ConversationStore, OfferedEvent } from '../../ports/store.ts'
 import { cancelMessage } from './cancel-message.ts'
-import type { Inbox } from './inbox.ts'
+import type { Inbox, Replacement } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
 
 interface OfferedTo {
@@ -59,13 +59,36 @@ async function takeOffer(conversation: OfferedTo, event: OfferedEvent): Promise<
 /** Takes a message back, as `cancelMessage` describes. */
 async function takeWithdrawal({ inbox, ledger, clock }: OfferedTo, event: OfferedEvent): Promise<void> {
   const eventId = withdrawnEvent(event)
-  const cancelled = eventId === undefined ? 'read' : await cancelMessage(inbox, eventId, clock, event.event_id)
+  const cancelled = eventId === undefined ? 'read' : await takeBack(eventId)
   if (cancelled === 'read' && !inbox.closed) await ledger.commit([], () => [{ eventId: event.event_id, outcome: 'refused' }])
+
+  async function takeBack(waiting: string): Promise<'withdrawn' | 'stopped' | 'read'> {
+    if (!isForUnread(event)) return cancelMessage(inbox, waiting, clock, event.event_id)
+    return (await inbox.withdraw(waiting, clock.now(), event.event_id, replacementIn(event))) ? 'withdrawn' : 'read'
+  }
 }
 
 /** The id of the message that a withdrawal takes back. */
 const withdrawnEvent = ({ payload }: OfferedEvent): string | undefined =>
   isObject(payload) && typeof payload.event_id === 'string' ? payload.event_id : undefined
+
+/** Whether a withdrawal has no effect on a message that a turn has read. */
+const isForUnread = ({ payload }: OfferedEvent): boolean => isObject(payload) && payload.unread_only === true
+
+const replacementIn = ({ payload, text }: OfferedEvent): Replacement | undefined =>
+  isObject(payload) && typeof payload.replacement_id === 'string' ? { eventId: payload.replacement_id, text } : undefined
+
+/**
+ * The event that asks the owner of a conversation to take back a message that no turn has read, or to replace it. Each request has an id of
+ * its own, because a message that was replaced can be replaced again.
+ */
+export const unreadWithdrawalOf = (eventId: string, clock: Clock, replacement?: Replacement): OfferedEvent => ({
+  event_id: `withdraw-${clock.randomHex(12)}`,
+  kind: 'withdrawal',
+  ts: clock.now(),
+  text: replacement?.text ?? '',
+  payload: { event_id: eventId, unread_only: true, ...(replacement && { replacement_id: replacement.eventId }) },
+})
 
 /** The event that asks the owner of a conversation to take a message back. */
 export const withdrawalOf = (eventId: string, clock: Clock): OfferedEvent => ({

@@ -52,6 +52,18 @@ export const TurnAccepted = z.object({
 })
 export type TurnAccepted = z.infer<typeof TurnAccepted>
 
+/** The new text of a message that waits. */
+export const MessageChange = z.strictObject({ text: z.string().min(1).max(1_000_000) })
+export type MessageChange = z.infer<typeof MessageChange>
+
+/** What became of a message that was taken back or changed. `recorded`: another process runs the conversation and answers later. */
+export const WithdrawalView = z.object({ status: z.enum(['done', 'recorded']) })
+export type WithdrawalView = z.infer<typeof WithdrawalView>
+
+/** The same for a changed message. `event_id` is the id of the message with the new text. */
+export const ChangedMessageView = WithdrawalView.extend({ event_id: z.string() })
+export type ChangedMessageView = z.infer<typeof ChangedMessageView>
+
 /** The response to a stop request. `stopped` tells whether a turn was running. */
 export const StopAccepted = z.object({ stopped: z.boolean() })
 export type StopAccepted = z.infer<typeof StopAccepted>

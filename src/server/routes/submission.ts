@@ -2,6 +2,7 @@ import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { type SubmitMode, type TurnOptionsBody, TurnSubmission } from '../../core/api/turn.ts'
 import { cutAt } from '../../core/cut.ts'
+import { isId } from '../../core/path/safety.ts'
 import type { Env } from '../handler.ts'
 import { bodyBytes } from '../limits/body.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
@@ -101,4 +102,11 @@ function singleValue(form: FormData, name: string): File | string | undefined {
   const [value, ...more] = form.getAll(name)
   if (more.length > 0) throw invalidRequest([{ path: [name], message: 'may be given once only' }])
   return value
+}
+
+/** The header `Idempotency-Key`. It may have only the characters of an id, because it becomes part of a path in the timeline. */
+export function idempotencyKey(c: Context<Env>): string | undefined {
+  const key = c.req.header('idempotency-key')
+  if (key === undefined || (isId(key) && key.length <= 64)) return key
+  throw invalidRequest([{ path: ['Idempotency-Key'], message: 'must be letters, digits, "_" and "-", at most 64' }])
 }

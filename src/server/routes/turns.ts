@@ -1,19 +1,17 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { Context } from 'hono'
 import type { Accepted } from '../../agent/message.ts'
 import { jsonSchema } from '../../agent/turn/output.ts'
 import { FeedbackBody, StopAccepted, SubmitMode, TurnAccepted, TurnSubmission } from '../../core/api/turn.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { InvalidOption } from '../../core/options.ts'
-import { isId } from '../../core/path/safety.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
-import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import type { TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { json, noContent, problems } from './openapi.ts'
-import { parseSubmission } from './submission.ts'
+import { idempotencyKey, parseSubmission } from './submission.ts'
 
 const params = z.object({ id: z.string() })
 const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const
@@ -137,10 +135,3 @@ const acceptance = (key: string, status: TurnAccepted['status'], turn_id: string
   turn_id,
   event_id,
 })
-
-/** The header `Idempotency-Key`. It may have only the characters of an id, because it becomes part of a path in the timeline. */
-function idempotencyKey(c: Context<Env>): string | undefined {
-  const key = c.req.header('idempotency-key')
-  if (key === undefined || (isId(key) && key.length <= 64)) return key
-  throw invalidRequest([{ path: ['Idempotency-Key'], message: 'must be letters, digits, "_" and "-", at most 64' }])
-}

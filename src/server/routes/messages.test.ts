@@ -1,0 +1,81 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { pausedTool } from '../../../test/support/scenario-tools.ts'
+import { closeServers, openServer, viewWhen } from '../../../test/support/server-fixture.ts'
+import type { TurnView } from '../../client/view/conversation-view.ts'
+import { reply } from '../../testing/scripted-model.ts'
+
+afterEach(closeServers)
+
+/** A server whose turn stands still in a tool while two messages wait. */
+async function withWaitingMessages() {
+  const { tool, finish } = pausedTool()
+  const opened = await openServer({ replies: [reply.call(tool.id, {}), reply.answer('Done.'), reply.answer('Again.')], tools: [tool] })
+  const { client } = opened
+  await client.conversations.create({ id: 'c1' })
+  await client.send('c1', 'Begin.', { idempotencyKey: 'first' })
+  await viewWhen(client, 'c1', ({ live }) => live?.running.length === 1)
+  await client.send('c1', 'One more thing.', { idempotencyKey: 'm1', files: [{ name: 'notes.txt', content: new Blob(['the notes']) }] })
+  await client.send('c1', 'And another.', { idempotencyKey: 'm2' })
+  const waiting = await viewWhen(client, 'c1', ({ waiting }) => waiting.length === 2)
+  expect(waiting.waiting.map(({ text }) => text)).toEqual(['One more thing.', 'And another.'])
+  return { ...opened, release: finish }
+}
+
+const messagesOf = async ({ client }: Awaited<ReturnType<typeof openServer>>) => {
+  const { turns } = await viewWhen(client, 'c1', (view) => view.waiting.length === 0 && view.turns.at(-1)?.exitReason !== undefined)
+  return { attachments: turns.flatMap(({ attachments }) => attachments.map(({ filename }) => filename)), texts: textsOf(turns) }
+}
+
+const textsOf = (turns: readonly TurnView[]) =>
+  turns.flatMap(({ steps }) => steps.flatMap((step) => (step.kind === 'message' ? [step.text] : [])))
+
+describe('a waiting message', () => {
+  it('can be withdrawn, and then no turn reads it', async () => {
+    const server = await withWaitingMessages()
+    expect(await server.client.withdraw('c1', 'm1')).toEqual({ status: 'done' })
+    await viewWhen(server.client, 'c1', ({ waiting }) => waiting.length === 1 && waiting[0]?.eventId === 'm2')
+    await expect(server.client.withdraw('c1', 'm1')).rejects.toMatchObject({ status: 409, code: 'message.read' })
+    server.release()
+    expect(await messagesOf(server)).toEqual({ texts: ['And another.'], attachments: [] })
+  })
+
+  it('can be changed, and keeps its files', async () => {
+    const server = await withWaitingMessages()
+    const changed = await server.client.changeMessage('c1', 'm1', 'One better thing.', { idempotencyKey: 'm1b' })
+    expect(changed).toEqual({ status: 'done', event_id: 'm1b' })
+    expect(await server.client.changeMessage('c1', 'm1', 'One better thing.', { idempotencyKey: 'm1b' })).toEqual(changed)
+    const view = await viewWhen(server.client, 'c1', ({ waiting }) => waiting.some(({ eventId }) => eventId === 'm1b'))
+    expect(view.waiting.map(({ text }) => text)).toEqual(['And another.', 'One better thing.'])
+    server.release()
+    expect(await messagesOf(server)).toEqual({ texts: ['And another.', 'One better thing.'], attachments: ['notes.txt'] })
+  })
+
+  it('can not be withdrawn or changed once a turn has read it, and an unknown one does not exist', async () => {
+    const server = await withWaitingMessages()
+    const { client } = server
+    await expect(client.withdraw('c1', 'first')).rejects.toMatchObject({ status: 409, code: 'message.read' })
+    await expect(client.changeMessage('c1', 'first', 'x')).rejects.toMatchObject({ status: 409, code: 'message.read' })
+    await expect(client.withdraw('c1', 'm9')).rejects.toMatchObject({ status: 404, code: 'message.missing' })
+    await expect(client.withdraw('c2', 'm1')).rejects.toMatchObject({ status: 404, code: 'conversation.missing' })
+    server.release()
+    await messagesOf(server)
+    await expect(client.withdraw('c1', 'm2')).rejects.toMatchObject({ status: 409, code: 'message.read' })
+    expect((await messagesOf(server)).texts).toEqual(['One more thing.', 'And another.'])
+  })
+
+  it('can be withdrawn while the turn waits for an approval and no process runs it', async () => {
+    const { tool } = pausedTool()
+    const asked = { ...tool, approval: true } as typeof tool
+    const { client } = await openServer({ replies: [reply.call(tool.id, {}), reply.answer('Refused.')], tools: [asked] })
+    await client.conversations.create({ id: 'c1' })
+    await client.send('c1', 'Begin.')
+    const { turns } = await viewWhen(client, 'c1', (view) => view.turns[0]?.parked === true)
+    await client.send('c1', 'Hurry.', { idempotencyKey: 'm1' })
+    await viewWhen(client, 'c1', ({ waiting }) => waiting.length === 1)
+    expect(await client.withdraw('c1', 'm1')).toEqual({ status: 'done' })
+    await viewWhen(client, 'c1', ({ waiting }) => waiting.length === 0)
+    await client.decide('c1', turns[0]?.waits[0]?.call_id ?? '', { approved: false })
+    const view = await viewWhen(client, 'c1', (now) => now.turns[0]?.exitReason !== undefined)
+    expect(view.turns[0]?.steps.filter(({ kind }) => kind === 'message')).toEqual([])
+  })
+})
