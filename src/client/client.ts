@@ -8,6 +8,7 @@ import type {
   NewConversation,
 } from '../core/api/conversation.ts'
 import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
+import type { SessionView, SignInBody } from '../core/api/session.ts'
 import type {
   ChangedMessageView,
   FeedbackBody,
@@ -193,6 +194,8 @@ export function createClient(options: ClientOptions) {
     effects: (conversationId: string) => read<EffectsView>(pathOf(conversationId, '/effects')),
     /** Downloads a file by its resource name. */
     resource: async (rn: string): Promise<Blob> => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
+    /** Exchanges the code of a sign-in link for a token. Needs no token. */
+    signIn: (code: string) => read<SessionView>('/v1/session', { method: 'POST', json: { code } satisfies SignInBody }),
     health: () => read<{ readonly status: string }>('/health'),
     /** Resolves if the server is ready. Rejects if it is shutting down, or if its store does not work. */
     ready: () => read<{ readonly status: string }>('/ready'),

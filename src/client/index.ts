@@ -8,6 +8,7 @@ export type {
 } from '../core/api/conversation.ts'
 export type { ProblemBody } from '../core/api/problem.ts'
 export type { CostView, PromptPart, PromptView } from '../core/api/report.ts'
+export type { SessionView } from '../core/api/session.ts'
 export type { ChangedMessageView, FeedbackBody, TurnAccepted, TurnOptionsBody, WithdrawalView } from '../core/api/turn.ts'
 export type { TurnResultView } from '../core/api/turn-result.ts'
 export type { CompletionBody, DecisionBody, RecordedView, WaitList, WaitView } from '../core/api/waiting.ts'

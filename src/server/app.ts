@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { userKey } from '../core/scope.ts'
 import type { Authenticate } from './auth/authenticate.ts'
 import { completionCaller, hasCompletionToken } from './auth/completion-token.ts'
+import { isSignIn, type Sessions, signInCaller, withSessions } from './auth/sessions.ts'
 import { requireOperator } from './auth/viewer.ts'
 import { allowOrigins } from './cors.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
@@ -17,6 +18,7 @@ import { isPagePath, pageRoutes } from './routes/page.ts'
 import { recordRoutes } from './routes/records.ts'
 import { reportRoutes } from './routes/reports.ts'
 import { resourceRoutes } from './routes/resources.ts'
+import { sessionRoutes } from './routes/session.ts'
 import { statusRoutes } from './routes/status.ts'
 import { submitAndStreamRoutes } from './routes/submit-and-stream.ts'
 import { turnRoutes } from './routes/turns.ts'
@@ -31,8 +33,9 @@ const apiInfo = { title: 'Daybook', version: '1', description: 'A timeline-nativ
  *   request id, headers ─▶ authentication ─▶ known route? ─▶ rate limit ─▶ body size and depth ─▶ route ─▶ response
  *        └──────────────── every error becomes an `application/problem+json` with a code ──────────────────────┘
  */
-export function createApp(parts: ServerParts, authenticate: Authenticate): App {
+export function createApp(parts: ServerParts, authenticateTokens: Authenticate, sessions: Sessions): App {
   const { agent, settings, metrics, log, shutdown } = parts
+  const authenticate = withSessions(authenticateTokens, sessions)
   const nowMs = () => Date.parse(parts.now())
   const streams = createStreamQuota(settings.followersPerUser)
   const downloads = createStreamQuota(settings.downloadsPerUser, 'Too many downloads are open; wait until one has ended.')
@@ -78,6 +81,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     const result = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
     if (result.ok) c.set('caller', result.caller)
     else if (hasCompletionToken(c.req)) c.set('caller', completionCaller)
+    else if (isSignIn(c.req) && result.status === 401) c.set('caller', signInCaller)
     else if (isViewerScript(c.req.path))
       return next() // the viewer has an origin of its own
     else if (!isPublicPath(c.req.path) || (result.code !== 'token.refused' && result.code !== 'auth.unavailable')) {
@@ -120,6 +124,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     turnRoutes(parts, turns),
     waitingRoutes(parts),
     messageRoutes(parts),
+    sessionRoutes(sessions),
     recordRoutes(parts),
     reportRoutes(parts),
     resourceRoutes(parts, downloads),

@@ -4,6 +4,7 @@ import type { Agent } from '../agent/agent.ts'
 import { callback, checkOptions, expects, flag, group, type OptionRules, objectWith, optional } from '../core/options.ts'
 import { createApp } from './app.ts'
 import { authenticationOf } from './auth/bearer.ts'
+import { createSessions } from './auth/sessions.ts'
 import type { App } from './handler.ts'
 import { type Log, noLog } from './log.ts'
 import { createMetrics, type Metrics, metricsHelp } from './metrics.ts'
@@ -69,6 +70,7 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
     createApp(
       { agent, settings, log, metrics, now, newId, shutdown: shutdown.signal, stopped: stopped.signal },
       await authenticationOf(settings),
+      createSessions(() => Date.parse(now())),
     )
   const { pathname } = new URL(basePath, 'http://localhost') // as the paths of requests, with `%20` for a blank
   const prefix = pathname.endsWith('/') ? pathname.slice(0, -1) : pathname

@@ -27,6 +27,7 @@ export type RequestCode =
   | 'host.refused'
   | 'origin.refused'
   | 'token.refused'
+  | 'code.refused'
   | 'auth.unavailable'
   | 'server.draining'
   | 'server.overloaded'

@@ -2,6 +2,7 @@ import { setImmediate as nextTask } from 'node:timers/promises'
 import { callback, checkOptions, group, type OptionRules, objectWith } from '../core/options.ts'
 import { createApp } from './app.ts'
 import { authenticationOf } from './auth/bearer.ts'
+import { createSessions } from './auth/sessions.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
 import { startRecovery } from './recovery.ts'
@@ -10,6 +11,11 @@ import { serverSettingsRule } from './settings.ts'
 /** A running server. It accepts requests until `drain` is called. */
 export interface RunningServer {
   readonly url: string
+  /**
+   * A link to the page that signs in the person who started the server, as an operator. It works once, within an hour. Undefined on a server
+   * without tokens, whose page needs no sign-in.
+   */
+  signInLink(): string | undefined
   /** Shuts the server down. Running turns have `drainMs` to finish. The next process resumes the turns that have not finished. */
   drain(): Promise<void>
 }
@@ -26,13 +32,19 @@ export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): P
   }
   const shutdown = new AbortController()
   const stopped = new AbortController()
-  const app = createApp({ ...parts, shutdown: shutdown.signal, stopped: stopped.signal }, await authenticationOf(settings))
+  const sessions = createSessions(() => Date.parse(parts.now()))
+  const app = createApp({ ...parts, shutdown: shutdown.signal, stopped: stopped.signal }, await authenticationOf(settings), sessions)
   const server = await listen(app, { ...settings, log })
   const stopRecovery = startRecovery(agent, log, parts.now)
 
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
   return {
     url: `http://${host}:${server.port}`,
+    signInLink() {
+      if (settings.auth.kind === 'local') return undefined
+      const here = anyHosts.has(settings.host) ? 'localhost' : host
+      return `http://${here}:${server.port}/#code=${sessions.createCode()}`
+    },
     async drain() {
       stopRecovery()
       shutdown.abort()
@@ -64,6 +76,9 @@ const serverParts = group(
   } satisfies OptionRules<Omit<ServerParts, 'shutdown' | 'stopped'>>,
   'other names allowed',
 )
+
+/** Addresses that mean every network of the machine. They are no address of a page. */
+const anyHosts = new Set(['0.0.0.0', '::'])
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 

@@ -59,6 +59,8 @@ export async function serveUntilSignal(
       newId: newConversationId,
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
+    const link = server.signInLink()
+    if (link !== undefined) printLine(terminal, `open the page with ${style.link(link)} (works once, within an hour)`)
     const model = typeof settings.model === 'string' ? settings.model : (settings.model as { readonly name?: unknown }).name
     const data = settings.store === 'memory' ? 'in memory' : settings.databaseUrl === undefined ? settings.data : 'PostgreSQL'
     printLine(terminal, style.dim(`model ${model} · data ${data} · Ctrl-C stops the server`))

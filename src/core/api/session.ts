@@ -1,0 +1,9 @@
+import { z } from 'zod'
+
+/** The code of a sign-in link. */
+export const SignInBody = z.strictObject({ code: z.string().min(1).max(200) })
+export type SignInBody = z.infer<typeof SignInBody>
+
+/** The token that a code was exchanged for, and the time at which it ends. */
+export const SessionView = z.object({ token: z.string(), expires_at: z.string() })
+export type SessionView = z.infer<typeof SessionView>
