@@ -5,10 +5,10 @@ import { isKnownEvent } from '../../core/timeline/timeline.ts'
 import type { ConversationInfo, OfferOutcome, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing } from '../deletion.ts'
-import { MAX_TIMER_MS } from '../settings.ts'
 import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
 import { isBusy, isLost } from './claim.ts'
 import type { RunningConversation } from './context.ts'
+import { createDueTimes } from './due-times.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
 import type { DeliveryResult } from './running.ts'
 import { missingConversation } from './start-reason.ts'
@@ -40,6 +40,12 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
   const { store, onProblem } = agent // these stay the same as long as the agent lives
   const closed = new AbortController()
   const watched = new Set<string>()
+  const dueTurns = createDueTimes(agent.clock, (conversationId) => {
+    if (local.isActive(conversationId)) return
+    tryToStart(conversationId).catch((error: unknown) => {
+      if (!closed.signal.aborted) onProblem({ where: 'recover', error })
+    })
+  })
 
   /** Continues the conversation in this process as soon as no other process runs it, until it has no work left. */
   async function takeOverWhenFree(conversationId: string): Promise<void> {
@@ -64,14 +70,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
    */
   function resumeWhenDue({ conversationId, waits, dueAt }: ConversationInfo): void {
     if (dueAt === null || !waits.some(({ kind }) => kind === 'provider' || kind === 'child')) return
-    const due = Math.max(0, Date.parse(dueAt) - Date.parse(agent.clock.now()))
-    const resume = async () => {
-      await sleep(Math.min(due, MAX_TIMER_MS), undefined, { ref: false, signal: closed.signal })
-      if (!local.isActive(conversationId)) await tryToStart(conversationId)
-    }
-    resume().catch((error: unknown) => {
-      if (!closed.signal.aborted) onProblem({ where: 'recover', error })
-    })
+    dueTurns.add(conversationId, Date.parse(dueAt))
   }
 
   async function resumeReleased(conversationId: string): Promise<void> {
@@ -155,7 +154,10 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
       })
     },
 
-    close: () => closed.abort(),
+    close() {
+      closed.abort()
+      dueTurns.close()
+    },
   }
 }
 
