@@ -9,7 +9,9 @@ if (major < 24) {
   process.exitCode = 1
 } else {
   process.stdout.on('error', (error) => {
-    if (error.code !== 'EPIPE') throw error // the reader closed the pipe, as in `daybook export … | head`
+    if (error.code === 'EPIPE') return // the reader closed the pipe, as in `daybook export … | head`
+    console.error(`the output can not be written: ${error.message}`)
+    process.exit(1)
   })
   process.emitWarning = (warning, options, ...more) => {
     if (Object(options).code === 'MODULE_TYPELESS_PACKAGE_JSON') return // daybook.config.ts may be in a folder without a package.json

@@ -54,6 +54,9 @@ it('says what a setting of a file must be, and names an invalid option as it is 
     'invalid settings: data (daybook.config.ts): must be a text that is not empty; host (daybook.config.ts): must be a text that is not empty',
   )
   expect(() => effectiveSettings([{ origin: 'flag', values: { server: 'nonsense' } }])).toThrow('invalid settings: server (--server): ')
+  expect(() => effectiveSettings([{ origin: 'daybook.config.ts', values: { agent: 5, model: [], skills: 7 } as never }])).toThrow(
+    /model \(daybook\.config\.ts\): must be a name or a model; agent \(daybook\.config\.ts\): must be the path of a module or an agent/,
+  )
 })
 
 it('accepts a model object from a file', () => {

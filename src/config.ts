@@ -19,17 +19,18 @@ const secondsRule = 'must be a whole number from 1 to 86400'
 const megabytesRule = 'must be a whole number from 16 to 1048576'
 const megabytes = number(z.int(megabytesRule).min(16, megabytesRule).max(1_048_576, megabytesRule)).optional()
 
+const textOrObject = (rule: string) =>
+  z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))], rule)
+
 /** All settings of the command and the server, in the form that `daybook.config.ts` exports. */
 export const Settings = z.strictObject({
   /**
    * `provider/model` or `offline`. A configuration file may also set a model object. The key of the provider is not a setting. It is read
    * from the provider's own environment variable, such as `OPENAI_API_KEY`.
    */
-  model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
+  model: textOrObject('must be a name or a model'),
   /** The model that is asked while the provider of `model` can not answer. Without it, the turn waits, or ends with an apology. */
-  fallbackModel: z
-    .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')])
-    .optional(),
+  fallbackModel: textOrObject('must be a name or a model').optional(),
   /**
    * How the model speaks. `channels`: it writes tool calls as text with tags. `native`: it calls tools in the provider's own form. `auto`:
    * as the table of providers says.
@@ -39,9 +40,7 @@ export const Settings = z.strictObject({
    * The path of a module that exports an agent, relative to the current folder. A configuration file may also set an object that
    * `defineAgent` returned.
    */
-  agent: z
-    .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be the path of a module or an agent')])
-    .optional(),
+  agent: textOrObject('must be the path of a module or an agent').optional(),
   /** The folder in which conversations and files are stored. */
   data: text,
   /**

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -83,6 +83,28 @@ it('ends quietly when the reader of its output closes the pipe', async () => {
   const errors = join(folder, 'errors')
   expect(execFileSync('sh', ['-c', line, process.execPath, bin, join(folder, 'data'), errors], { encoding: 'utf8' })).toBe('{')
   expect(readFileSync(errors, 'utf8')).toBe('')
+})
+
+it.skipIf(process.platform !== 'linux')('says in one line that its output can not be written', () => {
+  const command = [process.execPath, 'bin/daybook.js', 'run', 'Hello', '--data', join(folder, 'data')].map((word) => `'${word}'`)
+  const { status, stderr } = spawnSync('sh', ['-c', `${command.join(' ')} > /dev/full`], { encoding: 'utf8' })
+  expect(stderr).toMatch(/^the output can not be written: ENOSPC/m)
+  expect(stderr).not.toContain(' at ')
+  expect(status).toBe(1)
+})
+
+it('refuses options of an agent together with the option --server, which names another agent', async () => {
+  for (const [name, value] of [
+    ['--agent', './agent.ts'],
+    ['--model', 'offline'],
+    ['--skills', 'skills'],
+  ] as const) {
+    const { exitCode, text } = await daybook('run', 'Hi', '--server', 'http://127.0.0.1:1', name, value)
+    expect({ exitCode, text }).toEqual({
+      exitCode: 2,
+      text: `error: ${name} has no effect with --server: the server has an agent of its own`,
+    })
+  }
 })
 
 it('exits with 2 for an unknown command or a wrong option', async () => {

@@ -99,6 +99,12 @@ export async function main(
   // Additional arguments are an error, because they usually mean that quotes are missing, as in `daybook run what is this`.
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false))
 
+  program.hook('preAction', () => {
+    const options = program.opts<SettingsLayer['values']>()
+    const ignored = options.server === undefined ? undefined : localOptions.find((name) => options[name] !== undefined)
+    if (ignored) program.error(`error: --${ignored} has no effect with --server: the server has an agent of its own`)
+  })
+
   try {
     await program.parseAsync(args, { from: 'user' })
     return exitCode
@@ -110,6 +116,9 @@ export async function main(
     return 1
   }
 }
+
+/** Options that say what the agent of this process is. */
+const localOptions = ['agent', 'model', 'dialect', 'skills'] as const
 
 /** Prints the version, the data folder and commands to start with. It runs when the user gives no command. */
 async function printWelcome(context: CommandContext, version: string): Promise<void> {

@@ -71,6 +71,13 @@ it('prints one JSON line per event and the result last', async () => {
   })
 })
 
+it('--json ends with a line about the error if the command fails before the turn has a result', async () => {
+  const { exitCode, output, errors } = await line.run('run', 'Hi', '--json', '--attach', 'nothing.pdf')
+  expect(exitCode).toBe(1)
+  expect(JSON.parse(output)).toEqual({ type: 'error', message: expect.stringContaining('cannot read nothing.pdf') })
+  expect(errors).toContain('cannot read nothing.pdf')
+})
+
 it('sends attached files, and the model sees them', async () => {
   writeFileSync(join(line.folder, 'report.txt'), 'Costs were 7 in March.')
   const model = line.setReplies(reply.answer('Seven.'))

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { type ConversationView, emptyView, type TurnView } from '../../client/view/conversation-view.ts'
 import { foldEvent } from '../../client/view/fold-event.ts'
 import type { TurnEvent } from '../../core/event.ts'
@@ -6,6 +6,7 @@ import { errorMessage } from '../../core/failure.ts'
 import { pausesTurn } from '../../core/timeline/waits.ts'
 import { publicEntry } from '../../server/events/public-change.ts'
 import type { CommandContext } from '../context.ts'
+import { describeError } from '../errors.ts'
 import { markdownFor } from '../markdown.ts'
 import { collect, conversationName, withExamples } from '../options.ts'
 import { isStored, openSession, readAttachments, type Session } from '../session.ts'
@@ -29,7 +30,16 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
     .option('--json', 'print one JSON line per event, the result last')
     .option('--quiet', 'print only the answer, and errors')
     .option('--conversation <id>', 'continue this conversation; created if it does not exist', conversationName)
-    .action(async (prompt: string, options: RunOptions) => exit(await run(command, context, prompt, options)))
+    .action(async (prompt: string, options: RunOptions) => {
+      try {
+        exit(await run(command, context, prompt, options))
+      } catch (error) {
+        // programs that read the lines get the error, too. Wrong usage has the exit code 2 and no lines
+        const message = options.json && !(error instanceof CommanderError) ? describeError(error) : undefined
+        if (message !== undefined) printLine(context.terminal, JSON.stringify({ type: 'error', message }))
+        throw error
+      }
+    })
   return withExamples(command, [
     ['daybook run "What does the report say about costs?" --attach report.pdf', ''],
     ['daybook run "And by quarter?" --conversation costs --json | jq -r "select(.type==\\"result\\").answer"', ''],
