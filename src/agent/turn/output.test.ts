@@ -4,6 +4,7 @@ import { weather } from '../../../test/support/scenario-tools.ts'
 import { codesOf } from '../../../test/support/watch-turn.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { jsonSchema } from './output.ts'
 
 const Weather = z.object({
   city: z.string(),
@@ -48,6 +49,13 @@ describe('a turn with an output schema', () => {
     const result = await harness.agent.run('c1', 'Rome?', { output: Weather }).result
     expect(result).toMatchObject({ output: { city: 'Rome', degrees: 21 }, answer: valid, rounds: 3 })
     expect(await codesOf(harness)).toEqual(['protocol_violation.output_invalid', 'protocol_violation.output_invalid'])
+  })
+
+  it('refuses a number that JSON can not store, whatever the schema says', async () => {
+    const harness = setUp(reply.answer('{"n":[1e400]}'), reply.answer('{"n":[1e300]}'))
+    const { output, answer } = await harness.agent.run('c1', 'Rome?', { output: jsonSchema({}) }).result
+    expect({ output, answer }).toEqual({ output: { n: [1e300] }, answer: '{"n":[1e+300]}' })
+    expect(await codesOf(harness)).toEqual(['protocol_violation.output_invalid'])
   })
 
   it('refuses with the reason: invalid, declined, cut off, a limit, a stop, an error', async () => {

@@ -87,7 +87,7 @@ export function createOutputCheck(stored: JsonObject, live: StandardSchemaV1 = j
     async check(decision) {
       const parsed = decision.truncated ? undefined : parseOutput(decision.answer)
       const problem = parsed?.ok
-        ? await issuesOf(live, parsed.value)
+        ? (tooLargeNumber(parsed.value) ?? (await issuesOf(live, parsed.value)))
         : parsed
           ? `it is not JSON: ${parsed.error.message}`
           : 'it was cut off'
@@ -112,6 +112,16 @@ function parseOutput(answer: string): ParsedJson {
   if (!parsed.ok || !parsed.repairs.includes('surrounding_text')) return parsed
   const message = 'There are brackets outside of the JSON value.'
   return { ok: false, error: { code: 'json.unexpected', message, excerpt: '', offset: 0, path: [] } }
+}
+
+/** `JSON.parse` reads a number such as 1e400 as `Infinity`, which would be stored as null. */
+function tooLargeNumber(value: JsonValue): string | undefined {
+  let found = false
+  JSON.stringify(value, (_, item: unknown) => {
+    found ||= typeof item === 'number' && !Number.isFinite(item)
+    return item
+  })
+  return found ? 'it has a number that is too large' : undefined
 }
 
 const instructions =
