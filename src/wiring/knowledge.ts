@@ -3,8 +3,9 @@ import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ThreadedPageReader } from '../adapters/documents/page/reader.ts'
 import { createPdfReader } from '../adapters/documents/pdf.ts'
+import type { KnowledgeFolder } from '../adapters/knowledge/folder.ts'
 import type { ListedDocument } from '../adapters/knowledge/index-file.ts'
-import { type IndexProgress, type IndexReport, type KnowledgeFolder, namedFolders } from '../adapters/knowledge/indexer.ts'
+import { type IndexProgress, type IndexReport, namedFolders } from '../adapters/knowledge/indexer.ts'
 import type { FolderKnowledge } from '../adapters/knowledge/knowledge.ts'
 import { parseYaml } from '../adapters/skills/yaml.ts'
 import { makeFolder } from '../adapters/store/sqlite/make-folder.ts'
@@ -89,7 +90,7 @@ async function openFolders(folders: readonly KnowledgeFolder[], { documents, dat
   let pages: Promise<ThreadedPageReader> | undefined
   const openPages = async () => (await import('../adapters/documents/page/reader.ts')).createPageReader()
   const knowledge = openKnowledge({
-    folders,
+    folders: data === undefined ? folders : folders.map((folder) => ({ ...folder, excluded: data })),
     index: data === undefined ? ':memory:' : indexFile(folders, data),
     readers: {
       documents,

@@ -1,6 +1,6 @@
 import { constants, type Dirent } from 'node:fs'
 import { lstat, open, opendir, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
+import { isAbsolute, join, relative, resolve } from 'node:path'
 import { errorMessage } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 
@@ -25,15 +25,32 @@ export interface FolderListing {
 
 const maxFiles = 50_000
 const maxDepth = 32
-/** Folders that hold no documents of the user. */
-const skippedFolders: ReadonlySet<string> = new Set(['node_modules'])
+
+/** A folder of documents. Its documents have paths such as `ks:<name>/guide.md`. */
+export interface KnowledgeFolder {
+  readonly name: string
+  readonly path: string
+  /** A folder whose files are never documents, such as the data folder with the conversations of all users. */
+  readonly excluded?: string
+}
 
 /**
- * Lists the files below a folder. Symbolic links are not followed, and names that begin with a dot are left out. Throws when the folder itself
- * can not be read.
+ * Whether a path below a folder may be a document. Names that begin with a dot are not, because they hold settings and secrets. Neither are
+ * installed packages and the excluded folder.
  */
-export async function listFolder(folder: string): Promise<FolderListing> {
-  const root = await realpath(folder)
+export async function mayHoldDocuments({ path: folder, excluded }: KnowledgeFolder, path: string): Promise<boolean> {
+  if (path.split('/').some((name) => name.startsWith('.') || name === 'node_modules')) return false
+  if (excluded === undefined) return true
+  const root = await realpath(excluded).catch(() => resolve(excluded)) // it may not exist yet
+  const below = relative(root, join(await realpath(folder), path))
+  return below.startsWith('..') || isAbsolute(below)
+}
+
+/**
+ * Lists the files that may be documents. Symbolic links are not followed. Throws when the folder itself can not be read.
+ */
+export async function listFolder(folder: KnowledgeFolder): Promise<FolderListing> {
+  const root = await realpath(folder.path)
   const files: FolderFile[] = []
   const leftOut: LeftOut[] = []
   const skip = (path: string, problem: string) => void leftOut.push({ path, problem })
@@ -49,7 +66,7 @@ export async function listFolder(folder: string): Promise<FolderListing> {
       if (entry.isSymbolicLink()) skip(below, 'is a symbolic link, which is not followed')
       else if (reason !== undefined) skip(below, `can not be named in a path: it ${reason}`)
       else if (entry.isDirectory()) {
-        if (skippedFolders.has(entry.name)) continue
+        if (!(await mayHoldDocuments(folder, below))) continue
         if (depth >= maxDepth) skip(below, `is more than ${maxDepth} folders deep`)
         else await visit(below, depth + 1).catch((error: unknown) => skip(below, `can not be read: ${errorMessage(error)}`))
       } else if (entry.isFile()) await describe(below)
@@ -67,9 +84,10 @@ export async function listFolder(folder: string): Promise<FolderListing> {
   return { files, leftOut }
 }
 
-/** The state of one file. Undefined when there is no such file, or it is a link or leads out of the folder. */
-export async function fileAt(folder: string, path: string): Promise<FolderFile | undefined> {
-  const root = await realpath(folder)
+/** The state of one file. Undefined when there is no such file, when it may not be a document, or when it is a link or leads out of the folder. */
+export async function fileAt(folder: KnowledgeFolder, path: string): Promise<FolderFile | undefined> {
+  const root = await realpath(folder.path)
+  if (!(await mayHoldDocuments(folder, path))) return undefined
   const stats = await lstat(join(root, path), { bigint: true }).catch(ignoreMissing)
   if (!stats?.isFile() || (await realpath(join(root, path))) !== join(root, path)) return undefined
   return { path, size: Number(stats.size), mtime: String(stats.mtimeNs) }

@@ -2,9 +2,9 @@
 
 export type * from '../../ports/knowledge.ts'
 export type { FolderList } from '../../ports/skills.ts'
-export type { LeftOut } from './folder.ts'
+export type { KnowledgeFolder, LeftOut } from './folder.ts'
 export type { YamlParser } from './front-matter.ts'
 export type { ListedDocument } from './index-file.ts'
-export { type IndexProgress, type IndexReport, type KnowledgeFolder, namedFolders } from './indexer.ts'
+export { type IndexProgress, type IndexReport, namedFolders } from './indexer.ts'
 export { type FolderKnowledge, type KnowledgeOptions, openKnowledge } from './knowledge.ts'
 export type { DocumentReaders } from './read-document.ts'

@@ -6,15 +6,9 @@ import { errorMessage } from '../../core/failure.ts'
 import { isId, unsafeReason } from '../../core/path/safety.ts'
 import { termsOf } from '../../core/recall/terms.ts'
 import type { FolderList } from '../../ports/skills.ts'
-import { type FolderFile, fileAt, type LeftOut, listFolder, readFileBelow } from './folder.ts'
+import { type FolderFile, fileAt, type KnowledgeFolder, type LeftOut, listFolder, readFileBelow } from './folder.ts'
 import type { FileState, IndexedContent, KnowledgeIndex, SectionTerms } from './index-file.ts'
 import { type DocumentReaders, type KnowledgeDocument, maxFileBytes, readDocument, sizeProblem } from './read-document.ts'
-
-/** A folder of documents. Its documents have paths such as `ks:<name>/guide.md`. */
-export interface KnowledgeFolder {
-  readonly name: string
-  readonly path: string
-}
 
 /**
  * The folders of a list, with names for paths. The name of a folder is the last part of its path, or is given before it: `handbook=./docs`.
@@ -75,7 +69,7 @@ export async function updateIndex(folders: readonly KnowledgeFolder[], parts: In
   for (const folder of folders) {
     const prefix = prefixOf(folder)
     try {
-      const { files, leftOut } = await listFolder(folder.path)
+      const { files, leftOut } = await listFolder(folder)
       const known = index.states(prefix)
       problems.push(...leftOut.map(({ path, problem }) => ({ path: prefix + path, problem })))
       work.push(
@@ -110,7 +104,7 @@ const isSame = (known: FileState | undefined, { size, mtime }: Omit<FileState, '
 /** Brings one file up to date. Returns why that was not possible for now; lasting problems of the file are in the index. */
 export async function refreshFile(folder: KnowledgeFolder, path: string, parts: IndexerParts): Promise<string | undefined> {
   const known = parts.index.find(prefixOf(folder) + path)
-  const file = await fileAt(folder.path, path)
+  const file = await fileAt(folder, path)
   if (file) return isSame(known, file) ? undefined : indexFile(folder, file, parts)
   if (known) parts.index.remove(prefixOf(folder) + path)
   return undefined

@@ -262,11 +262,15 @@ describe('hostile files', () => {
     'ks:docs//etc/passwd',
     'ks:/etc/passwd',
     'ks:docs/.git/config',
+    'ks:docs/.env',
+    'ks:docs/node_modules/x/readme.md',
+    'ks:docs/data/blobs/secret.txt',
   ])('%s leads nowhere', async (path) => {
     writeFileSync(join(folder, 'secret.txt'), 'secret')
-    write({ 'a.md': '# A', '.git/config': 'x' })
+    write({ 'a.md': '# A', '.git/config': 'x', '.env': 'KEY=x', 'node_modules/x/readme.md': 'x', 'data/blobs/secret.txt': 'x' })
     symlinkSync(join(folder, 'secret.txt'), join(folder, 'docs/link.txt'))
     symlinkSync(folder, join(folder, 'docs/loop'))
-    expect(await open().read(path, call)).toBeUndefined()
+    const folders = [{ name: 'docs', path: join(folder, 'docs'), excluded: join(folder, 'docs/data') }]
+    expect(await open({ folders }).read(path, call)).toBeUndefined()
   })
 })

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalPath } from '../../core/path/logical.ts'
 import { oneLine } from '../../core/render/text.ts'
 import type { Knowledge, KnowledgeItem, KnowledgeSearch } from '../../ports/knowledge.ts'
-import type { LeftOut } from './folder.ts'
+import type { KnowledgeFolder, LeftOut } from './folder.ts'
 import { type KnowledgeIndex, type ListedDocument, openIndex, type StoredDocument } from './index-file.ts'
-import { type IndexProgress, type IndexReport, type KnowledgeFolder, prefixOf, refreshFile, updateIndex } from './indexer.ts'
+import { type IndexProgress, type IndexReport, prefixOf, refreshFile, updateIndex } from './indexer.ts'
 import { searchIndex } from './rank.ts'
 import type { DocumentReaders } from './read-document.ts'
 import { slugOf } from './sections.ts'
@@ -161,10 +161,9 @@ export function openKnowledge({
     },
     async watch() {
       watcher ??= watchFolders(
-        folders.map(({ path }) => path),
+        folders,
         () => void updateAgain().catch(reportFailure),
-        (folder, error) =>
-          reportOnce({ path: folder, problem: `can not be watched: ${error instanceof Error ? error.message : String(error)}` }),
+        ({ path }, error) => reportOnce({ path, problem: `can not be watched: ${error instanceof Error ? error.message : String(error)}` }),
       )
       await update()
     },

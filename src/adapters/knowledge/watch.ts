@@ -1,4 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs'
+import { sep } from 'node:path'
+import { type KnowledgeFolder, mayHoldDocuments } from './folder.ts'
 
 /** Watches folders until `close` is called. It does not keep the process alive. */
 export interface FolderWatcher {
@@ -14,13 +16,20 @@ const longestMs = 5_000
  * `onError` is called, and the others are watched.
  */
 export function watchFolders(
-  folders: readonly string[],
+  folders: readonly KnowledgeFolder[],
   onChange: () => void,
-  onError: (folder: string, error: unknown) => void,
+  onError: (folder: KnowledgeFolder, error: unknown) => void,
 ): FolderWatcher {
   const watchers: FSWatcher[] = []
   let timer: NodeJS.Timeout | undefined
   let since: number | undefined
+  let closed = false
+
+  /** Changes of other files do not count. The index itself may be in an excluded folder, and every update changes it. */
+  async function noteChange(folder: KnowledgeFolder, name: string | null): Promise<void> {
+    const isOther = name !== null && !(await mayHoldDocuments(folder, name.replaceAll(sep, '/')).catch(() => true)) // the folder may be gone
+    if (!isOther && !closed) changed()
+  }
 
   function changed(): void {
     const now = performance.now()
@@ -37,7 +46,7 @@ export function watchFolders(
 
   for (const folder of folders) {
     try {
-      const watcher = watch(folder, { recursive: true, persistent: false }, changed)
+      const watcher = watch(folder.path, { recursive: true, persistent: false }, (_, name) => void noteChange(folder, name))
       watcher.on('error', (error) => {
         watcher.close()
         onError(folder, error)
@@ -49,6 +58,7 @@ export function watchFolders(
   }
   return {
     close() {
+      closed = true
       clearTimeout(timer)
       for (const watcher of watchers) watcher.close()
     },

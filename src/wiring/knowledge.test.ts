@@ -1,0 +1,53 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { IndexReport } from '../adapters/knowledge/indexer.ts'
+import { effectiveSettings } from '../config.ts'
+import { openAgent } from './agent.ts'
+import { indexKnowledge } from './knowledge.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'knowledge-'))
+  mkdirSync(join(folder, 'docs'))
+  writeFileSync(join(folder, 'docs/a.md'), '# A\napples')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const settingsWith = (values: Readonly<Record<string, unknown>>) =>
+  effectiveSettings([
+    { origin: 'flag', values: { sandbox: 'off', data: join(folder, 'docs/data'), knowledge: [join(folder, 'docs')], ...values } },
+  ]).settings
+
+it('a server reads the documents when it starts, notices changes, and stops with its agent', async () => {
+  const reports: IndexReport[] = []
+  const problems: unknown[] = []
+  const options = {
+    watchKnowledge: true,
+    onKnowledge: (report: IndexReport) => void reports.push(report),
+    onProblem: (problem: unknown) => void problems.push(problem),
+  }
+  const { close, reload } = await openAgent(settingsWith({}), options)
+  try {
+    await expect.poll(() => reports, { timeout: 20_000 }).toEqual([{ documents: 1, indexed: 1, removed: 0, problems: [] }])
+    await reload(settingsWith({})) // the same folders are not opened again
+    writeFileSync(join(folder, 'docs/b.md'), '# B\npears')
+    await expect.poll(() => reports.at(-1), { timeout: 20_000 }).toMatchObject({ documents: 2 })
+  } finally {
+    await close()
+  }
+  const before = reports.length
+  writeFileSync(join(folder, 'docs/c.md'), '# C')
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  expect(reports).toHaveLength(before)
+  expect(problems).toEqual([])
+})
+
+it('the data folder is never a part of the knowledge base', async () => {
+  mkdirSync(join(folder, 'docs/data/blobs'), { recursive: true })
+  writeFileSync(join(folder, 'docs/data/blobs/secret.txt'), 'the words of another user')
+  const found = await indexKnowledge(settingsWith({}), {})
+  expect(found?.documents.map(({ path }) => path)).toEqual(['ks:docs/a.md'])
+  expect(found?.report.problems).toEqual([])
+})
