@@ -14,6 +14,7 @@ export type { AnnouncedRound, AnnounceFunction, FoldedEvent, HookFunctions } fro
 export type { Accepted, EventOptions, FeedbackOptions, NotifyOptions, RunOptions, SendOptions, SteerOptions } from './agent/message.ts'
 export { lintAgent, type StandingParts } from './agent/prompts/lint.ts'
 export type { RecoverOptions, Recovery, SkippedConversation } from './agent/recovery/recover.ts'
+export type { AgentAbout } from './agent/replaceable-parts.ts'
 export {
   type BlockDivergence,
   type DecisionDivergence,

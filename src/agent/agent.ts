@@ -28,7 +28,7 @@ import {
   type SteerOptions,
 } from './message.ts'
 import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recover.ts'
-import { createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
+import { type AgentAbout, aboutAgent, createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
 import { withCallerOutput } from './turn/output.ts'
 import type { TurnResult } from './turn/result.ts'
 import { type TurnOptions, turnOptions } from './turn/turn-options.ts'
@@ -69,6 +69,8 @@ export interface Agent extends WaitingTurns, WaitingMessages {
   notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
   /** Yields the stored entries of a conversation, then its events as they happen. */
   follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
+  /** What callers can choose, and the limits of attachments. */
+  readonly about: AgentAbout
   /** Ids of the conversations that have a running turn in this process. */
   readonly running: Iterable<string>
   /** Lists, renames, forks, exports and deletes conversations. */
@@ -243,6 +245,9 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
       const { source, reactive = false, ...delivery } = checked.notify(options)
       const payload = { reactive, ...(source !== undefined && { source }) }
       await deliverEvent(conversationId, { ...newEvent('external', text, delivery), payload })
+    },
+    get about() {
+      return aboutAgent(current())
     },
     get running() {
       return conversations.conversationIds

@@ -1,4 +1,5 @@
 import { checkOptions, group } from '../core/options.ts'
+import { type AttachmentLimits, defaultAttachmentLimits } from '../tools/attachments/upload.ts'
 import type { AgentParts } from './agent.ts'
 import { type AgentContext, createAgentContext } from './agent-context.ts'
 import { agentPartRules } from './agent-options.ts'
@@ -34,3 +35,17 @@ export function createCurrentParts(parts: AgentParts, onReplaceable?: (replace: 
 
 const checkParts = (parts: AgentParts) =>
   checkOptions('createAgentFrom', parts, group('an object with the parts of an agent', agentPartRules))
+
+/** What an agent offers to its callers. */
+export interface AgentAbout {
+  /** The name of the model that decides and answers. */
+  readonly model: string
+  /** The names of the models that `run` and `send` can choose with `model`. */
+  readonly models: readonly string[]
+  readonly attachments: Pick<AttachmentLimits, 'files' | 'messageBytes'>
+}
+
+export function aboutAgent({ parts, context: { models, namedModels } }: CurrentParts): AgentAbout {
+  const { files, messageBytes } = { ...defaultAttachmentLimits, ...parts.attachments?.limits }
+  return { model: models.decision.name, models: [...namedModels.keys()], attachments: { files, messageBytes } }
+}

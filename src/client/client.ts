@@ -7,6 +7,7 @@ import type {
   ForkRequest,
   NewConversation,
 } from '../core/api/conversation.ts'
+import type { DoctorView, InfoView } from '../core/api/info.ts'
 import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
 import type { SessionView, SignInBody } from '../core/api/session.ts'
 import type {
@@ -196,6 +197,10 @@ export function createClient(options: ClientOptions) {
     resource: async (rn: string): Promise<Blob> => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     /** Exchanges the code of a sign-in link for a token. Needs no token. */
     signIn: (code: string) => read<SessionView>('/v1/session', { method: 'POST', json: { code } satisfies SignInBody }),
+    /** The version of the server, the models that a message can choose, and the limits of attachments. */
+    info: () => read<InfoView>('/v1/info'),
+    /** What works on the machine of the server. For operators. */
+    doctor: () => read<DoctorView>('/v1/doctor'),
     health: () => read<{ readonly status: string }>('/health'),
     /** Resolves if the server is ready. Rejects if it is shutting down, or if its store does not work. */
     ready: () => read<{ readonly status: string }>('/ready'),

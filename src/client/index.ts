@@ -6,6 +6,7 @@ export type {
   ForkRequest,
   NewConversation,
 } from '../core/api/conversation.ts'
+export type { DoctorView, InfoView, MachineCheck } from '../core/api/info.ts'
 export type { ProblemBody } from '../core/api/problem.ts'
 export type { CostView, PromptPart, PromptView } from '../core/api/report.ts'
 export type { SessionView } from '../core/api/session.ts'

@@ -13,6 +13,7 @@ import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from '
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { eventRoutes } from './routes/events.ts'
+import { infoRoutes } from './routes/info.ts'
 import { messageRoutes } from './routes/messages.ts'
 import { isPagePath, pageRoutes } from './routes/page.ts'
 import { recordRoutes } from './routes/records.ts'
@@ -120,6 +121,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
 
   for (const routes of [
     statusRoutes(parts),
+    infoRoutes(parts),
     conversationRoutes(parts),
     turnRoutes(parts, turns),
     waitingRoutes(parts),

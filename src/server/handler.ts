@@ -2,6 +2,7 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Agent } from '../agent/agent.ts'
 import { ConversationId } from '../core/api/conversation.ts'
+import type { MachineCheck } from '../core/api/info.ts'
 import { Failure } from '../core/failure.ts'
 import { childMark, conversationKey } from '../core/scope.ts'
 import type { Caller } from './auth/authenticate.ts'
@@ -25,6 +26,8 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly now: () => string
   readonly newId: () => string
+  /** Checks what works on this machine, for operators. Without it, there are no checks. */
+  readonly checkMachine?: () => Promise<readonly MachineCheck[]>
   /** Aborted when the server begins to shut down. */
   readonly shutdown: AbortSignal
   /** Aborted when running turns have had their time to finish. The streams of single turns go on until then. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTask } from 'node:timers/promises'
-import { callback, checkOptions, group, type OptionRules, objectWith } from '../core/options.ts'
+import { callback, checkOptions, group, type OptionRules, objectWith, optional } from '../core/options.ts'
 import { createApp } from './app.ts'
 import { authenticationOf } from './auth/bearer.ts'
 import { createSessions } from './auth/sessions.ts'
@@ -73,6 +73,7 @@ const serverParts = group(
     metrics: objectWith('metrics, as `createMetrics` gives them', 'count', 'observe', 'gauge', 'text'),
     now: callback,
     newId: callback,
+    checkMachine: optional(callback),
   } satisfies OptionRules<Omit<ServerParts, 'shutdown' | 'stopped'>>,
   'other names allowed',
 )

@@ -67,6 +67,7 @@ it('a client uses every route of the document, and no other', async () => {
   await client.conversations.delete('c3')
   await Promise.all([client.health(), client.ready(), client.metrics()])
   await Promise.all([client.waiting(), client.waiting({ conversationId: 'c1' })])
+  await Promise.all([client.info(), client.doctor()])
   await expect(client.signIn('none')).rejects.toThrow()
   await expect(client.withdraw('c1', 'none')).rejects.toThrow()
   await expect(client.changeMessage('c1', 'none', 'x')).rejects.toThrow()

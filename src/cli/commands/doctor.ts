@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
+import type { MachineCheck as Check } from '../../core/api/info.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { openRenderer } from '../../wiring/agent.ts'
 import { describeKnowledge } from '../../wiring/knowledge.ts'
@@ -53,26 +54,20 @@ function sweepReport(removed: UnreferencedBlobs): string {
   return `removed ${removed.blobs} ${removed.blobs === 1 ? 'blob' : 'blobs'} (${formatSize(removed)}) without an entry for more than a day`
 }
 
-interface Check {
-  readonly name: string
-  readonly ok: boolean
-  /** Whether Daybook can work only if this check succeeds. */
-  readonly required: boolean
-  readonly found: string
-  /** What to do when the check fails. */
-  readonly advice?: string
-}
-
 type Environment = Readonly<Record<string, string | undefined>>
 
-function runChecks(settings: Settings, environment: Environment): readonly Promise<Check>[] {
+/** The checks for a running server, whose own port is in use. */
+export const checkMachine = (settings: Settings, environment: Environment): Promise<readonly Check[]> =>
+  Promise.all(runChecks(settings, environment, []))
+
+function runChecks(settings: Settings, environment: Environment, port = [checkPort(settings)]): readonly Promise<Check>[] {
   return [
     checkNode(),
     checkSqlite(),
     checkPackages(),
     checkDataFolder(settings.data),
     checkBlobs(settings),
-    checkPort(settings),
+    ...port,
     checkGit(),
     checkDocuments(settings),
     checkPrograms(settings),

@@ -57,6 +57,7 @@ export async function serveUntilSignal(
       metrics,
       now,
       newId: newConversationId,
+      checkMachine: async () => (await import('./doctor.ts')).checkMachine(settings, terminal.environment),
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
     const link = server.signInLink()

@@ -14,7 +14,7 @@ import { type Caller, operatorRole } from './authenticate.ts'
 
 type ViewSettings = Pick<ServerSettings, 'userThinking'>
 
-const isOperator = ({ roles }: Caller): boolean => roles.includes(operatorRole)
+export const isOperator = ({ roles }: Caller): boolean => roles.includes(operatorRole)
 
 /**
  * The filters for users, shared by all servers of the process. A filter caches its result for each entry, so that an entry with many
