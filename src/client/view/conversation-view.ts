@@ -89,6 +89,10 @@ export interface ToolStep {
   readonly params: Readonly<Record<string, unknown>>
   readonly code: string | undefined
   readonly status: 'running' | 'done' | 'failed'
+  /** When the call was made. The tool may have waited for an approval after that. */
+  readonly startedAt: string
+  /** When the last result arrived. Undefined while there is none. */
+  readonly endedAt: string | undefined
   readonly notices: readonly { readonly code: string; readonly message: string }[]
   readonly results: readonly ResultView[]
 }

@@ -75,7 +75,7 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
 
 const withStep = (turn: TurnView, step: StepView): TurnView => ({ ...turn, steps: [...turn.steps, step] })
 
-function newToolStep({ callId, blockId, iteration = 0 }: BlockEventOf<'tool.code' | 'tool.call'>, more: Partial<ToolStep>): ToolStep {
+function newToolStep({ callId, blockId, ts, iteration = 0 }: BlockEventOf<'tool.code' | 'tool.call'>, more: Partial<ToolStep>): ToolStep {
   return {
     kind: 'tool',
     callId: callId ?? blockId,
@@ -84,6 +84,8 @@ function newToolStep({ callId, blockId, iteration = 0 }: BlockEventOf<'tool.code
     params: {},
     code: undefined,
     status: 'running',
+    startedAt: ts,
+    endedAt: undefined,
     notices: [],
     results: [],
     ...more,
@@ -92,10 +94,11 @@ function newToolStep({ callId, blockId, iteration = 0 }: BlockEventOf<'tool.code
 
 /** Adds a result to its tool call. The call has failed if one of its results has. */
 function withResult(turn: TurnView, event: BlockEventOf<'tool.result'>): TurnView {
-  const { path, mime, text, failed } = event
+  const { path, mime, text, failed, ts } = event
   const changed = updateToolStep(turn, event, (step) => ({
     ...step,
     status: failed || step.status === 'failed' ? 'failed' : 'done',
+    endedAt: ts,
     results: [...step.results, { path, mime, text }],
   }))
   return changed ?? turn
