@@ -27,3 +27,17 @@ export interface ByteRange {
   readonly start: number
   readonly end: number
 }
+
+/** A blob with the time of its last put. */
+export interface StoredBlob extends BlobRef {
+  /** When the blob was last put, in epoch milliseconds. */
+  readonly putAt: number
+}
+
+/** A blob store that can list its blobs. With the list, callers find and remove blobs to which no entry refers. */
+export interface ListedBlobs extends BlobStore {
+  /** Lists all blobs. */
+  list(): Promise<readonly StoredBlob[]>
+  /** Removes a blob if its last put was before `before`, in epoch milliseconds. Returns whether the blob was removed. */
+  removeIfPutBefore(sha256: string, before: number): Promise<boolean>
+}

@@ -13,10 +13,14 @@ import { createPostgresBlobs } from '../adapters/store/postgres/blobs.ts'
 import { openDatabase } from '../adapters/store/postgres/database.ts'
 import { createPostgresObjects } from '../adapters/store/postgres/objects.ts'
 import { effectiveSettings, environmentLayer, fileLayer } from '../config.ts'
+import { prompt } from '../testing/blocks.ts'
 import { describeHosting } from '../testing/conformance/hosting.ts'
+import { appended, owner } from '../testing/conformance/store-fixture.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
 import { openAgent } from './agent.ts'
+import { openStore } from './store.ts'
+import { findUnreferencedBlobs, sweepUnreferencedBlobs } from './unreferenced-blobs.ts'
 
 describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async () => {
   const server = hasPostgres ? await startPostgres() : undefined
@@ -61,6 +65,26 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     for await (const key of createS3Objects(s3.options).list('daybook')) keys.push(key)
     expect(keys.some((key) => key.startsWith('daybook/blobs/'))).toBe(true)
     await expect(two.agent.archive.exportBundle('c4')).rejects.toThrow('can not be exported') // the second agent has no bucket
+  })
+
+  it('remove old blobs without an entry, and keep all others', async () => {
+    const s3 = await startS3(join(root, 's3-sweep'))
+    closers.push(s3.stop)
+    const { bucket, endpoint, accessKeyId, secretAccessKey } = s3.options
+    for (const settings of [{}, { s3: { bucket, endpoint, accessKeyId, secretAccessKey } }]) {
+      const storage = { data: root, databaseUrl: await server?.createDatabase(), ...settings }
+      const store = await openStore(storage)
+      const claim = await store.claim('c1', owner('a'))
+      const large = 'a long text '.repeat(5_000)
+      await store.append(claim, [appended([prompt(large)])])
+      const left = await store.blobs.put(new TextEncoder().encode('left by a process that died'))
+      expect(await findUnreferencedBlobs(storage)).toMatchObject({ old: { blobs: 0 }, young: { blobs: 1 } })
+      expect(await sweepUnreferencedBlobs(storage)).toEqual({ blobs: 0, bytes: 0 })
+      expect(await sweepUnreferencedBlobs(storage, { graceMs: -5_000 })).toEqual({ blobs: 1, bytes: left.size })
+      expect(await store.blobs.has(left.sha256)).toBe(false)
+      expect(JSON.stringify((await store.loadVisible('c1'))?.timeline)).toContain(large)
+      await store.close()
+    }
   })
 
   it('pass on what a newer version has written, and run no turn of that conversation', async () => {

@@ -20,7 +20,7 @@ import { storeOptions } from '../agent/agent-options.ts'
 import type { Settings } from '../config.ts'
 import { errorMessage, Failure } from '../core/failure.ts'
 import { checkOptions } from '../core/options.ts'
-import type { BlobStore } from '../ports/blobs.ts'
+import type { BlobStore, ListedBlobs } from '../ports/blobs.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
@@ -68,8 +68,7 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   checkOptions('openStore', settings, storeOptions)
   const clock = createSystemClock()
   if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  const bucket = openBucket(settings.s3)
-  const blobs = bucket && createObjectBlobs({ objects: bucket })
+  const blobs = openBucketBlobs(settings.s3)
   if (settings.databaseUrl !== undefined) return (await openSharedStore(settings.databaseUrl, blobs)).store
   try {
     makeFolder(settings.data)
@@ -86,6 +85,12 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
 async function openSharedStore(url: string, blobs: BlobStore | undefined) {
   const { openPostgres } = await import('../adapters/store/postgres/store.ts')
   return openPostgres({ url, ...(blobs && { blobs }), clock: createSystemClock() })
+}
+
+/** The blobs in the bucket of the settings. Undefined when no bucket is set. */
+export function openBucketBlobs(s3: BucketOptions | undefined): ListedBlobs | undefined {
+  const objects = openBucket(s3)
+  return objects && createObjectBlobs({ objects })
 }
 
 /** The bucket of the settings. Undefined when none is set. Throws `RangeError` when the settings lack something. */

@@ -10,6 +10,8 @@ import { promisify } from 'node:util'
 export interface PostgresServer {
   /** The address of a database. */
   readonly url: string
+  /** Creates another database, and returns its address. */
+  createDatabase(): Promise<string>
   /** Ends the server at once, as a crash would, and starts it again. */
   restart(): Promise<void>
   /** Ends the server and removes its data. */
@@ -76,12 +78,18 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
     }
   }
   let running = await start()
+  let databases = 0
   const end = async () => {
     running.server.kill('SIGQUIT') // an immediate shutdown: the server recovers at its next start
     await running.ended
   }
   return {
     url: `postgres://daybook@127.0.0.1:${port}/postgres`,
+    async createDatabase() {
+      const name = `database_${++databases}`
+      await promisify(execFile)(join(folder, 'createdb'), ['-h', '127.0.0.1', '-p', `${port}`, '-U', 'daybook', name])
+      return `postgres://daybook@127.0.0.1:${port}/${name}`
+    },
     async restart() {
       await end()
       running = await start()

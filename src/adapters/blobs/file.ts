@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
-import type { BlobStore, ByteRange } from '../../ports/blobs.ts'
+import type { ByteRange, ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import {
   identityOf,
   isNotFound,
@@ -20,20 +20,6 @@ import {
   writeDurably,
 } from './durable-files.ts'
 
-/** A blob store that can list its blobs. With the list, callers find and remove blobs to which no entry refers. */
-export interface FileBlobs extends BlobStore {
-  /** Lists all blobs. If the folder of the store does not exist, the list is empty and the folder is not created. */
-  list(): Promise<readonly StoredBlob[]>
-  /** Removes a blob if its last put was before `before`, in epoch milliseconds. Returns whether the blob was removed. */
-  removeIfPutBefore(sha256: string, before: number): Promise<boolean>
-}
-
-/** A blob with the time of its last put. */
-export interface StoredBlob extends BlobRef {
-  /** When the blob was last put, in epoch milliseconds. */
-  readonly putAt: number
-}
-
 /** How many bytes `check` writes. They are more than one page of any file system, so that `check` fails if the disk is nearly full. */
 const PROBE_BYTES = 65_536
 
@@ -46,7 +32,7 @@ const PROBE_BYTES = 65_536
  * A blob is written to `incoming`, synced to disk, and renamed. Then its folder is synced, so that the new name is durable too. The
  * modification time of the file is the time of the last put.
  */
-export function createFileBlobs({ folder }: { readonly folder: string }): FileBlobs {
+export function createFileBlobs({ folder }: { readonly folder: string }): ListedBlobs {
   const incoming = join(folder, 'incoming')
   let prepared: Promise<void> | undefined
 

@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../core/failure.ts'
-import type { BlobStore } from '../../ports/blobs.ts'
+import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
 /**
  * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. Objects are never partial, so an existing object is not sent
- * again.
+ * again. The list is empty if the store does not know the times of its objects.
  */
-export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): BlobStore {
+export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): ListedBlobs {
   return {
     async put(bytes) {
       const copy = Uint8Array.from(bytes) // a copy, because the caller may modify the bytes before they are sent
       const sha256 = sha256Of(copy)
-      if (!(await objects.exists(keyOf(sha256)))) await objects.put(keyOf(sha256), copy, { ifMissing: true })
+      const key = keyOf(sha256)
+      const putAt = objects.putAt ? await objects.putAt(key) : (await objects.exists(key)) ? Date.now() : undefined
+      if (putAt === undefined) await objects.put(key, copy, { ifMissing: true })
+      else if (putAt < Date.now() - REFRESH_MS) await objects.put(key, copy) // so that it does not count as an old blob without an entry
       return { sha256, size: copy.length }
     },
     async get(sha256) {
@@ -40,11 +43,28 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
     async remove(sha256) {
       if (isHash(sha256)) await objects.delete(keyOf(sha256))
     },
+    async list() {
+      const listed: StoredBlob[] = []
+      for await (const { key, size, putAt } of objects.listDetails?.(FOLDER) ?? []) {
+        const sha256 = key.slice(key.lastIndexOf('/') + 1)
+        if (isHash(sha256)) listed.push({ sha256, size, putAt })
+      }
+      return listed
+    },
+    async removeIfPutBefore(sha256, before) {
+      if (!isHash(sha256)) return false
+      const isOld = ((await objects.putAt?.(keyOf(sha256))) ?? Number.POSITIVE_INFINITY) < before
+      if (isOld) await objects.delete(keyOf(sha256))
+      return isOld
+    },
     async check() {
-      for await (const _key of objects.list(`daybook/blobs/check`)) break // fails if the bucket can not be used
+      for await (const _key of objects.list(`${FOLDER}/check`)) break // fails if the bucket can not be used
     },
   }
 }
+
+/** A blob that was put longer ago than this is put again. Blobs without an entry are removed after a day. */
+const REFRESH_MS = 12 * 3_600_000
 
 /** The size of a piece. Each piece is a request, so the pieces are larger than those of a file on disk. */
 const PIECE_BYTES = 256 * 1024
@@ -52,6 +72,7 @@ const PIECE_BYTES = 256 * 1024
 const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
 const damagedBlob = (sha256: string) =>
   new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
-const keyOf = (sha256: string) => `daybook/blobs/${sha256.slice(0, 2)}/${sha256}`
+const FOLDER = 'daybook/blobs'
+const keyOf = (sha256: string) => `${FOLDER}/${sha256.slice(0, 2)}/${sha256}`
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

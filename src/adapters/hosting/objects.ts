@@ -14,6 +14,10 @@ export interface ObjectStore {
   exists(key: string): Promise<boolean>
   /** Lists the key `tree` itself and the keys below it. `a/b` is below `a`; `ab` is not. */
   list(tree: string): AsyncIterable<string>
+  /** Lists the keys below `tree`, with the size and the time of each object. A store that does not know the times lacks this function. */
+  listDetails?(tree: string): AsyncIterable<ObjectDetails>
+  /** When the object was last put, in epoch milliseconds; undefined when there is no such object. */
+  putAt?(key: string): Promise<number | undefined>
   delete(key: string): Promise<void>
   /** Deletes the keys that `list` returns, one by one. If the process dies meanwhile, call it again to delete the remaining keys. */
   deleteTree(tree: string): Promise<void>
@@ -21,6 +25,14 @@ export interface ObjectStore {
   uriOf(key: string): string
   /** The inverse of `uriOf`. Undefined for a URI that `uriOf` of this store does not return. */
   keyOf(uri: string): string | undefined
+}
+
+/** The size and the time of an object. */
+export interface ObjectDetails {
+  readonly key: string
+  readonly size: number
+  /** When the object was last put, in epoch milliseconds. */
+  readonly putAt: number
 }
 
 /** Throws `file.unsafe` for an unsafe key. A model may read the message, so the message does not contain the key. */

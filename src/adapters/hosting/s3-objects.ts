@@ -1,5 +1,5 @@
 import { Failure } from '../../core/failure.ts'
-import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
+import { checkKey, type ObjectDetails, type ObjectStore, uriMapping } from './objects.ts'
 import { createS3Requests, type S3Requests } from './s3-requests.ts'
 import { putObject } from './s3-upload.ts'
 import { parseListPage } from './s3-xml.ts'
@@ -43,15 +43,19 @@ export function createS3Objects(options: S3Options): ObjectStore {
 
   const exists = async (key: string) => (await request({ method: 'HEAD', key: fullKey(key), missing: true })) !== undefined
 
-  async function* list(tree: string): AsyncIterable<string> {
+  async function* listDetails(tree: string): AsyncIterable<ObjectDetails> {
     const from = `${fullKey(tree)}/` // ends with a slash, so that `ab` is not listed for `a`
-    if (await exists(tree)) yield tree
     let next: string | undefined
     do {
       const page = await listPage(request, { prefix: from, 'continuation-token': next, 'max-keys': options.pageSize?.toString() })
-      yield* page.keys.filter((key) => key.startsWith(from)).map((key) => key.slice(prefix.length))
+      for (const object of page.objects) if (object.key.startsWith(from)) yield { ...object, key: object.key.slice(prefix.length) }
       next = page.next
     } while (next !== undefined)
+  }
+
+  async function* list(tree: string): AsyncIterable<string> {
+    if (await exists(tree)) yield tree
+    for await (const { key } of listDetails(tree)) yield key
   }
 
   const remove = async (key: string) => {
@@ -62,6 +66,11 @@ export function createS3Objects(options: S3Options): ObjectStore {
     ...uriMapping(`s3://${options.bucket}/${prefix}`),
     exists,
     list,
+    listDetails,
+    async putAt(key) {
+      const found = await request({ method: 'HEAD', key: fullKey(key), missing: true })
+      return found && (found.modifiedAt ?? Number.POSITIVE_INFINITY)
+    },
     put: async (key, bytes, { ifMissing = false } = {}) => putObject(request, { key: fullKey(key), ifMissing, partBytes }, bytes),
     get: async (key, range) => (await request({ method: 'GET', key: fullKey(key), missing: true, ...(range && { range }) }))?.body,
     delete: remove,

@@ -23,6 +23,8 @@ interface S3Response {
   readonly body: Uint8Array
   /** The header `ETag`, which names a part of an upload. */
   readonly etag?: string
+  /** The header `Last-Modified`, in epoch milliseconds. */
+  readonly modifiedAt?: number
 }
 
 export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
@@ -62,8 +64,7 @@ export function createS3Requests(options: S3Options): S3Requests {
       const bytes = new Uint8Array(await response.arrayBuffer())
       const code = response.ok && method !== 'POST' ? undefined : errorCodeIn(bytes)
       if (response.ok && code !== undefined) return errorOf(500, code) // the end of an upload may fail after its status was sent
-      const etag = response.headers.get('ETag')
-      if (response.ok) return { body: range ? partOf(bytes, response.status, range) : bytes, ...(etag !== null && { etag }) }
+      if (response.ok) return { body: range ? partOf(bytes, response.status, range) : bytes, ...detailsOf(response.headers) }
       if (response.status === 404 && request.missing && code !== 'NoSuchBucket') return undefined
       if (request.ifMissing && response.status === 412) return { body: new Uint8Array() } // the object exists already
       if (request.ifMissing && response.status === 501 && knowsConditions) {
@@ -84,6 +85,12 @@ export function createS3Requests(options: S3Options): S3Requests {
       await sleep(retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
   }
+}
+
+function detailsOf(headers: Headers): Omit<S3Response, 'body'> {
+  const etag = headers.get('ETag')
+  const modifiedAt = Date.parse(headers.get('Last-Modified') ?? '')
+  return { ...(etag !== null && { etag }), ...(!Number.isNaN(modifiedAt) && { modifiedAt }) }
 }
 
 /** The requested part of the received bytes. A server may ignore the range (status 200), or send more than was requested. */

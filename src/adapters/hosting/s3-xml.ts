@@ -1,4 +1,5 @@
 import { Failure } from '../../core/failure.ts'
+import type { ObjectDetails } from './objects.ts'
 
 // Reads and writes the XML of S3.
 
@@ -6,14 +7,20 @@ import { Failure } from '../../core/failure.ts'
  * Parses a page of ListObjectsV2. Requests ask for percent-encoded keys, because XML can not contain every character. Some servers ignore
  * this and send plain keys.
  */
-export function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
+export function parseListPage(xml: string): { readonly objects: readonly ObjectDetails[]; readonly next: string | undefined } {
   if (!xml.includes('<ListBucketResult'))
     throw new Failure('hosting.failed', 'the answer to a list request is not a ListBucketResult: check the endpoint and the bucket')
   const isEncoded = elementOf('EncodingType', xml) === 'url'
-  const keys = xml
+  const objects = xml
     .split('<Contents>')
     .slice(1)
-    .flatMap((entry) => elementOf('Key', entry) ?? [])
+    .flatMap((entry) => {
+      const key = elementOf('Key', entry)
+      const putAt = Date.parse(elementOf('LastModified', entry) ?? '')
+      // an object without a valid time counts as new, so that it is not removed as an old one
+      const details = { size: Number(elementOf('Size', entry) ?? 0), putAt: Number.isNaN(putAt) ? Number.POSITIVE_INFINITY : putAt }
+      return key === undefined ? [] : [{ key: isEncoded ? decodeKey(key) : key, ...details }]
+    })
   const isTruncated = elementOf('IsTruncated', xml) === 'true'
   const next = elementOf('NextContinuationToken', xml)
   if (isTruncated && next === undefined)
@@ -21,7 +28,7 @@ export function parseListPage(xml: string): { readonly keys: readonly string[]; 
       'hosting.failed',
       'S3 returned an incomplete listing without a continuation token: check that the server supports ListObjectsV2',
     )
-  return { keys: isEncoded ? keys.map(decodeKey) : keys, next: isTruncated ? next : undefined }
+  return { objects, next: isTruncated ? next : undefined }
 }
 
 /** The text of the first element with this name. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../../core/failure.ts'
-import type { BlobStore } from '../../../ports/blobs.ts'
+import type { ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
 import type { Database } from './database.ts'
 
 /** A blob is stored in parts of this size, so that a large blob is never in memory as a whole while it is streamed. */
@@ -10,7 +10,7 @@ const missing = (sha256: string) => new Failure('blob.missing', `there is no blo
 const damaged = (sha256: string, why: string) => new Failure('blob.damaged', `blob ${sha256} ${why}`, { details: { sha256 } })
 
 /** Blobs in the database, for installations without a service for files. */
-export function createPostgresBlobs(database: Database): BlobStore {
+export function createPostgresBlobs(database: Database): ListedBlobs {
   const partsOf = (sha256: string, from: number, to: number) =>
     database.all<{ part: number; size: number; bytes: Buffer }>(
       'SELECT part, size, bytes FROM blobs WHERE sha256 = $1 AND part BETWEEN $2 AND $3 ORDER BY part',
@@ -21,6 +21,8 @@ export function createPostgresBlobs(database: Database): BlobStore {
       const sha256 = createHash('sha256').update(bytes).digest('hex')
       const content = Buffer.from(bytes)
       await database.write(async ({ all, run }) => {
+        const touched = `UPDATE blobs SET put_at = now() WHERE sha256 = $1 AND part = 0 AND put_at < now() - interval '1 hour'`
+        await run(touched, [sha256]) // rarely, because it writes the whole row
         if ((await all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0) return
         for (let part = 0; part === 0 || part * PART_BYTES < content.length; part++) {
           const piece = content.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)
@@ -65,6 +67,12 @@ export function createPostgresBlobs(database: Database): BlobStore {
     },
     async remove(sha256) {
       await database.statements.run('DELETE FROM blobs WHERE sha256 = $1', [sha256])
+    },
+    list: () =>
+      database.all<StoredBlob>(`SELECT sha256, size, (extract(epoch FROM put_at) * 1000)::bigint AS "putAt" FROM blobs WHERE part = 0`),
+    async removeIfPutBefore(sha256, before) {
+      const isOld = 'EXISTS (SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0 AND put_at < to_timestamp($2::float8 / 1000))'
+      return (await database.statements.run(`DELETE FROM blobs WHERE sha256 = $1 AND ${isOld}`, [sha256, before])) > 0
     },
   }
 }
