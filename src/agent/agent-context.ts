@@ -31,6 +31,8 @@ export interface AgentContext {
   readonly fallback?: FallbackModel | undefined
   /** The models that a run can choose by name. */
   readonly namedModels: ReadonlyMap<string, Model>
+  /** The model with telemetry. A model that a run chooses does not have it yet. */
+  observed?(model: Model): Model
   readonly toolsFor?: ToolsFor | undefined
   readonly toolbox: Toolbox
   /** The dialect of the decision model and the system text. */
@@ -69,6 +71,7 @@ export type TurnServices = Pick<
   | 'toolbox'
   | 'speech'
   | 'speechOf'
+  | 'observed'
   | 'settings'
   | 'hooks'
   | 'hooksDelayCompletion'
@@ -144,6 +147,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     models,
     fallback: models.fallback && createFallback(models.fallback, clock),
     namedModels: new Map(Object.entries(parts.models ?? {})),
+    observed: (model) => telemetry?.model(model) ?? model,
     toolsFor: parts.toolsFor,
     toolbox,
     speech: speechOf(models.decision),
@@ -156,7 +160,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
       createAnnouncer(parts.announce, { timeoutMs: ANNOUNCE_TIMEOUT_MS, onError: (error) => onProblem({ where: 'announce', error }) }),
     approve,
     createRenderers: () => createRenderers(count, toolbox.has),
-    onEntry: observedEntries(onEntry, telemetry),
+    onEntry: observedEntries({ onEntry, onProblem }, telemetry),
     onProblem,
     onClosed: () => telemetry?.close(),
   }

@@ -40,10 +40,17 @@ export function observedTools(tools: readonly Tool[], telemetry: AgentTelemetry 
 }
 
 /** Calls `onEntry` of the application and then the telemetry. */
-export function observedEntries(onEntry: AgentContext['onEntry'], telemetry: AgentTelemetry | undefined): AgentContext['onEntry'] {
+export function observedEntries(
+  { onEntry, onProblem }: Pick<AgentContext, 'onEntry' | 'onProblem'>,
+  telemetry: AgentTelemetry | undefined,
+): AgentContext['onEntry'] {
   if (!telemetry) return onEntry
   return (conversationId, event) => {
     onEntry?.(conversationId, event)
-    telemetry.onEntry(conversationId, event)
+    try {
+      telemetry.onEntry(conversationId, event)
+    } catch (error) {
+      onProblem({ where: 'telemetry', error }) // the entry is stored, so the turn goes on
+    }
   }
 }

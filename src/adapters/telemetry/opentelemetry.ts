@@ -3,6 +3,7 @@ import type { ModelEvent } from '../../core/model-event.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
 import type { ObservedOutcome, Telemetry } from '../../ports/telemetry.ts'
 import { conversationAttributes, fail, modelAttributes } from './attributes.ts'
+import { safeTracer } from './safe-tracer.ts'
 import { createTurnSpans, type TurnSpans } from './turn-spans.ts'
 
 /** Options of `openTelemetry`. */
@@ -24,9 +25,10 @@ export interface SpanSource {
  * the SDK that exports them. Without one, the spans go nowhere.
  */
 export function openTelemetry({ tracer: given, agentName = 'daybook' }: OpenTelemetryOptions = {}): Telemetry {
-  const tracer = (given ?? trace.getTracer('daybook')) as Tracer // `SpanSource` is the type of a tracer
+  const source = (given ?? trace.getTracer('daybook')) as Tracer // `SpanSource` is the type of a tracer
   return {
     observe(agent) {
+      const tracer = safeTracer(source, (error) => agent.onProblem({ where: 'telemetry', error }))
       const turns = createTurnSpans(tracer, agentName, agent)
       return {
         model: (model) => ({ ...model, stream: (request, signal) => observedStream(tracer, turns, model, request, signal) }),
@@ -76,7 +78,7 @@ function runInSpan<T extends ObservedOutcome>(
 
 /** Streams a response, with a span from the request to the last event. */
 async function* observedStream(
-  tracer: Tracer,
+  tracer: Pick<Tracer, 'startSpan'>,
   turns: TurnSpans,
   model: Model,
   request: ModelRequest,

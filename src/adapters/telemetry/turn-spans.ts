@@ -43,7 +43,7 @@ interface OpenTurn extends OpenSpan {
 /** How many conversations are remembered with the usage of their last response. */
 const maxRemembered = 10_000
 
-export function createTurnSpans(tracer: Tracer, agentName: string, agent: ObservedAgent): TurnSpans {
+export function createTurnSpans(tracer: Pick<Tracer, 'startSpan'>, agentName: string, agent: ObservedAgent): TurnSpans {
   const turns = new Map<string, OpenTurn>()
   const lastUsages = new Map<string, Usage>()
 

@@ -150,6 +150,7 @@ export function servicesFor(
   const output = outputCheckOf(options)
   return {
     ...withModel(agent, model),
+    ...(model && agent.observed && { models: { ...agent.models, decision: agent.observed(model) } }),
     ...(maxRounds !== undefined && { settings: { ...agent.settings, maxRounds } }),
     ...(tools && { toolbox: offering(agent.toolbox, tools) }),
     ...(output && { output }),
