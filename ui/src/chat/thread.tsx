@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import type { ConversationView, TurnView } from 'daybook/client'
 import { ArrowDown } from 'lucide-react'
-import { useLayoutEffect, useRef, useState } from 'react'
+import { useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { readPlace, writePlace } from '../data/places.ts'
 import { Turn } from './turn.tsx'
 import { useFollowing } from './use-following.ts'
@@ -22,7 +22,7 @@ export function Thread({ id, view }: ThreadProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const { turns, live } = view
   const [opened] = useState(() => ({ turns: turns.length, isLive: turns.at(-1)?.endedAt === undefined }))
-  const following = useFollowing(scroller)
+  const following = useFollowing(scroller, (top) => virtual.scrollToOffset(top)) // the list may still be on its way to the end; this ends it
   const virtual = useVirtualizer({
     count: turns.length,
     getScrollElement: () => scroller.current,
@@ -52,6 +52,10 @@ export function Thread({ id, view }: ThreadProps) {
     else writePlace(id, { turn: turn.id, offset: element.scrollTop - first.start })
   }
 
+  const items = useMemo(() => countItems(view), [view])
+  const seen = useRef(items)
+  if (following.active) seen.current = items
+  const news = Math.max(items - seen.current, 0)
   const last = turns.length - 1
   return (
     <div className="relative min-h-0 flex-1">
@@ -92,11 +96,18 @@ export function Thread({ id, view }: ThreadProps) {
           onClick={() => following.resume(() => virtual.scrollToEnd())}
           className="absolute bottom-3 left-1/2 flex -translate-x-1/2 items-center gap-1.5 rounded-full border border-line bg-page px-3 py-1 text-sm shadow-sm hover:bg-hover"
         >
-          <ArrowDown size={14} aria-hidden /> To the end
+          <ArrowDown size={14} aria-hidden /> To the end{news > 0 && <span className="text-accent">{news} new</span>}
         </button>
       )}
     </div>
   )
+}
+
+/** How many things a reader could have missed: steps, answers, and the paragraphs of the answer that is being written. */
+function countItems({ turns, live }: ConversationView): number {
+  const turn = turns.at(-1)
+  const answer = live?.lanes.find(({ marker }) => marker === 'answer')?.text ?? turn?.answers.at(-1)?.text ?? ''
+  return turns.length + (turn?.steps.length ?? 0) + answer.split('\n\n').length
 }
 
 /** A first guess of the height of a turn, which is replaced when the turn is on the screen. */

@@ -13,13 +13,15 @@ export interface Following {
 const atEnd = 2
 
 /**
- * Following stops when the reader scrolls up or selects text. It resumes only when the reader scrolls to the end, or by `resume`. Text that
+ * Following stops when the reader scrolls up or selects text, and `onPause` is called for a selection. It resumes only when the reader scrolls to the end, or by `resume`. Text that
  * arrives never changes it.
  */
-export function useFollowing(scroller: RefObject<HTMLElement | null>): Following {
+export function useFollowing(scroller: RefObject<HTMLElement | null>, onPause: (top: number) => void): Following {
   const [active, setActive] = useState(true)
   const [distance, setDistance] = useState(0)
   const lastTop = useRef(0)
+  const pause = useRef(onPause)
+  pause.current = onPause
   const measure = useCallback(() => {
     const element = scroller.current
     return element ? element.scrollHeight - element.clientHeight - element.scrollTop : 0
@@ -37,8 +39,10 @@ export function useFollowing(scroller: RefObject<HTMLElement | null>): Following
       else if (wentUp) setActive(false)
     }
     const onSelection = () => {
-      if (hasSelection(element)) setActive(false)
-      else if (measure() <= atEnd) setActive(true)
+      if (hasSelection(element)) {
+        setActive(false)
+        pause.current(element.scrollTop)
+      } else if (measure() <= atEnd) setActive(true)
     }
     const onResize = new ResizeObserver(() => setDistance(measure()))
     if (element.firstElementChild) onResize.observe(element.firstElementChild)

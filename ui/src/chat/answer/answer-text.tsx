@@ -1,9 +1,22 @@
-import { lazy, memo, Suspense, useRef } from 'react'
+import { memo, useRef, useSyncExternalStore } from 'react'
 import { chunksOf, emptyMarkdown, settleMarkdown } from '../../model/settled-markdown.ts'
 
-const loadView = () => import('./markdown-view.tsx')
-const MarkdownView = lazy(loadView)
-void loadView() // the first answer needs it, so it is loaded beside the page
+type MarkdownView = typeof import('./markdown-view.tsx').default
+
+/**
+ * The module with the parser. It is loaded beside the page, because the first answer needs it. It is not a lazy component: React would show
+ * the text without formatting for a while, even if the module is there, and then exchange its elements.
+ */
+let markdownView: MarkdownView | undefined
+const listeners = new Set<() => void>()
+void import('./markdown-view.tsx').then((module) => {
+  markdownView = module.default
+  for (const listener of listeners) listener()
+})
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
 
 interface AnswerTextProps {
   readonly text: string
@@ -28,12 +41,11 @@ export const AnswerText = memo(function AnswerText({ text, live }: AnswerTextPro
 
 /** One chunk. In a long text, the browser skips the layout of chunks that are not on the screen. */
 const Chunk = memo(function Chunk({ text, live, many }: AnswerTextProps & { readonly many: boolean }) {
+  const View = useSyncExternalStore(subscribe, () => markdownView)
   const height = `auto ${Math.round(text.length / 3.2)}px`
   return (
     <div className="prose" style={many && !live ? { contentVisibility: 'auto', containIntrinsicBlockSize: height } : undefined}>
-      <Suspense fallback={<p className="whitespace-pre-wrap">{text}</p>}>
-        <MarkdownView text={text} live={live} />
-      </Suspense>
+      {View ? <View text={text} live={live} /> : <p className="whitespace-pre-wrap">{text}</p>}
     </div>
   )
 })
