@@ -132,14 +132,15 @@ it('no value imports form a cycle', () => {
 })
 
 /**
- * The folders of the page that each of its folders may import. `primitives` and `model` know nothing else, `data` has the state, features
- * show it, and only the app puts features together.
+ * The folders of the page that each of its folders may import. `primitives` and `model` know nothing else, `data` has the state,
+ * `markdown` shows texts, features show the rest, and only the app puts features together.
  */
 const pageMayImport = (part: string): readonly string[] => {
   if (part === 'primitives' || part === 'model') return []
   if (part === 'data') return ['model']
+  if (part === 'markdown') return ['primitives', 'model'] // the texts of answers and files
   if (part.includes('.')) return [...pageParts, 'theme.css'] // main.tsx and app.tsx
-  return ['primitives', 'model', 'data', 'routes.ts']
+  return ['primitives', 'model', 'data', 'markdown', 'routes.ts']
 }
 const pageSources = sourcesUnder('ui/src').filter(({ path }) => !path.endsWith('.test.tsx'))
 const pageParts = [...new Set(pageSources.map(({ path }) => partOf(path)))]

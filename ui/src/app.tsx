@@ -1,45 +1,101 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { Menu } from 'lucide-react'
-import { useState } from 'react'
-import { Route, Router, Switch } from 'wouter'
+import { lazy, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { Route, Router, Switch, useLocation } from 'wouter'
 import { ChatPage } from './chat/chat-page.tsx'
 import { NewChat } from './chat/new-chat.tsx'
 import { ConversationList } from './conversations/conversation-list.tsx'
+import { session } from './data/session.ts'
+import { chooseTheme } from './data/theme.ts'
+import { commandOf } from './model/keys.ts'
+import { KeyList } from './palette/key-list.tsx'
+import { Palette, type PaletteEntry } from './palette/palette.tsx'
 import { IconButton } from './primitives/button.tsx'
 import { Sheet } from './primitives/sheet.tsx'
-import { basePath } from './routes.ts'
+import { basePath, conversationPath } from './routes.ts'
+import { SettingsPage } from './settings/settings-page.tsx'
+import { SignIn } from './sign-in/sign-in.tsx'
+import { WaitingPage } from './waiting/waiting-page.tsx'
 
-/** The page: the list of conversations beside the open one. On a small screen, the list is a sheet. */
+const FilePreview = lazy(() => import('./files/preview/file-preview.tsx'))
+
+/** The page, or the form for the token if the server asks for one. */
 export function App() {
-  const [listOpen, setListOpen] = useState(false)
+  const { needsToken, signIns } = useSyncExternalStore(session.subscribe, session.get)
   return (
     <CSPProvider disableStyleElements>
-      <Router base={basePath}>
-        <div className="flex h-dvh w-full overflow-hidden">
-          <aside className="hidden w-66 shrink-0 border-r border-line md:block">
-            <ConversationList />
-          </aside>
-          <Sheet open={listOpen} onClose={() => setListOpen(false)} label="Conversations">
-            <ConversationList onChoose={() => setListOpen(false)} />
-          </Sheet>
-          <main className="flex min-w-0 flex-1 flex-col">
-            <header className="flex items-center gap-1 px-2 py-1 md:hidden">
-              <IconButton label="Show conversations" onClick={() => setListOpen(true)}>
-                <Menu size={18} />
-              </IconButton>
-              <span className="font-semibold">Daybook</span>
-            </header>
-            <div className="min-h-0 flex-1">
-              <Switch>
-                <Route path="/c/:id/*?">{({ id }) => <ChatPage id={id} />}</Route>
-                <Route>
-                  <NewChat />
-                </Route>
-              </Switch>
-            </div>
-          </main>
-        </div>
-      </Router>
+      <Router base={basePath}>{needsToken ? <SignIn /> : <Screens key={signIns} />}</Router>
     </CSPProvider>
   )
+}
+
+/** The list of conversations beside the open one. On a small screen, the list is a sheet. */
+function Screens() {
+  const [listOpen, setListOpen] = useState(false)
+  return (
+    <div className="flex h-dvh w-full overflow-hidden pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
+      <aside className="hidden w-66 shrink-0 border-r border-line md:block" aria-label="List">
+        <ConversationList />
+      </aside>
+      <Sheet open={listOpen} onClose={() => setListOpen(false)} label="Conversations">
+        <ConversationList onChoose={() => setListOpen(false)} />
+      </Sheet>
+      <main className="flex min-w-0 flex-1 flex-col">
+        <header className="flex items-center gap-1 px-2 py-1 pt-[max(0.25rem,env(safe-area-inset-top))] md:hidden">
+          <IconButton label="Show conversations" onClick={() => setListOpen(true)}>
+            <Menu size={18} />
+          </IconButton>
+          <span className="font-semibold">Daybook</span>
+        </header>
+        <div className="min-h-0 flex-1">
+          <Switch>
+            <Route path="/c/:id/*?">{({ id }) => <ChatPage id={id} renderFile={(file) => <FilePreview {...file} />} />}</Route>
+            <Route path="/waiting">
+              <WaitingPage />
+            </Route>
+            <Route path="/settings">
+              <SettingsPage />
+            </Route>
+            <Route>
+              <NewChat />
+            </Route>
+          </Switch>
+        </div>
+      </main>
+      <Keys />
+    </div>
+  )
+}
+
+/** The keys that work everywhere, and what they open. */
+function Keys() {
+  const [, go] = useLocation()
+  const [shown, setShown] = useState<'palette' | 'keys'>()
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const command = commandOf(event, event.target instanceof Element && event.target.matches('input, textarea, [contenteditable]'))
+      if (command === undefined || command === 'find') return
+      event.preventDefault()
+      if (command === 'new') go('/')
+      else setShown(command)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [go])
+  const commands = useMemo(
+    (): readonly PaletteEntry[] => [
+      { id: 'command-new', label: 'New conversation', keys: 'Ctrl Shift O', run: () => go('/') },
+      { id: 'command-waiting', label: 'What waits', run: () => go('/waiting') },
+      { id: 'command-settings', label: 'Settings', run: () => go('/settings') },
+      { id: 'command-keys', label: 'Keys', keys: '?', run: () => setShown('keys') },
+      { id: 'command-light', label: 'Light colours', run: () => chooseTheme('light') },
+      { id: 'command-dark', label: 'Dark colours', run: () => chooseTheme('dark') },
+    ],
+    [go],
+  )
+  const openConversation = useCallback((id: string) => go(conversationPath(id)), [go])
+  const close = () => setShown(undefined)
+  if (shown === 'keys') return <KeyList onClose={close} />
+  if (shown === 'palette') return <Palette commands={commands} openConversation={openConversation} onClose={close} />
+  return null
 }

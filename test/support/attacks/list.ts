@@ -34,7 +34,7 @@ export const attacks: readonly Attack[] = [
   { name: 'hostile bundles', file: 'test/e2e/hostile-imports.test.ts', outcome: 'refused with the reason, or the conversation works' },
   { name: 'internal content, asked for by a user', file: 'test/e2e/roles.test.ts', outcome: 'withheld in every format and route' },
   { name: 'internal files, asked for by a user', file: 'test/e2e/internal-files.test.ts', outcome: 'withheld' },
-  { name: 'scripts and links in answers', file: 'ui/src/chat/answer/markdown-view.test.tsx', outcome: 'shown as text' },
+  { name: 'scripts and links in answers', file: 'ui/src/markdown/markdown-view.test.tsx', outcome: 'shown as text' },
   {
     name: 'scripts in HTML files, pictures and diagrams',
     file: 'test/page/viewer.test.ts',

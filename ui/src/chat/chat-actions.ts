@@ -1,11 +1,12 @@
 import { createContext } from 'react'
+import type { Decision } from '../primitives/wait-card.tsx'
 import type { SendMode } from './composer/use-draft.ts'
 
 /** What the parts of a conversation can do to it. */
 export interface ChatActions {
   readonly conversationId: string
   send(text: string, mode?: SendMode): Promise<void>
-  decide(callId: string, decision: { approved: boolean; note?: string; params?: Record<string, unknown> }): Promise<void>
+  decide(callId: string, decision: Decision): Promise<void>
   feedback(turnId: string, reaction: 'ok' | 'not_ok', text: string): Promise<void>
   /** Puts a text into the box for the message. */
   edit(text: string): void

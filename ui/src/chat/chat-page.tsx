@@ -3,32 +3,44 @@ import { type ConversationStore, openConversation } from '../data/conversation-s
 import { loadConversations, showTitle } from '../data/conversations.ts'
 import { sendMessage } from '../data/send.ts'
 import { client } from '../data/session.ts'
+import { loadWaits } from '../data/waits.ts'
+import { SourcesContext } from '../markdown/sources-context.ts'
+import { commandOf } from '../model/keys.ts'
 import { runningTurn } from '../model/turn-items.ts'
-import { SourcesContext } from './answer/sources-context.ts'
 import { type ChatActions, ChatActionsContext, type PanelContent } from './chat-actions.ts'
 import { Composer } from './composer/composer.tsx'
 import type { SendDraft } from './composer/use-draft.ts'
 import { ConnectionLine } from './connection-line.tsx'
-import { Panel } from './panel.tsx'
+import { Panel, type RenderFile } from './panel.tsx'
 import { Thread } from './thread.tsx'
 import { WaitingMessages } from './waiting-messages.tsx'
 
 /** A conversation with its composer. */
-export function ChatPage({ id }: { readonly id: string }) {
+export function ChatPage({ id, renderFile }: { readonly id: string; renderFile: RenderFile }) {
   const store = useConversation(id)
-  return store && <OpenChat key={id} id={id} store={store} />
+  return store && <OpenChat key={id} id={id} store={store} renderFile={renderFile} />
 }
 
-function OpenChat({ id, store }: { readonly id: string; readonly store: ConversationStore }) {
+function OpenChat({ id, store, renderFile }: { readonly id: string; readonly store: ConversationStore; renderFile: RenderFile }) {
   const { view, loaded, refused, connection, attempt } = useSyncExternalStore(store.subscribe, store.get)
   const [panel, setPanel] = useState<PanelContent>()
   const [edit, setEdit] = useState<{ readonly text: string }>()
+  const [finding, setFinding] = useState(false)
   const running = runningTurn(view) !== undefined
   useEffect(() => {
     if (view.title === undefined) return
     document.title = `${view.title} · Daybook`
     showTitle(id, view.title)
   }, [id, view.title])
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (commandOf(event, false) !== 'find') return
+      event.preventDefault()
+      setFinding(true)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
   const actions = useMemo(() => actionsOf(id, setPanel, setEdit), [id])
   const send: SendDraft = useCallback(
     async ({ text, files, mode, key }, onProgress) => {
@@ -44,7 +56,11 @@ function OpenChat({ id, store }: { readonly id: string; readonly store: Conversa
         <div className="flex h-full">
           <section className="flex min-w-0 flex-1 flex-col" aria-label={view.title ?? 'Conversation'}>
             {connection === 'lost' && <ConnectionLine attempt={attempt} running={running} onRetry={store.retry} />}
-            {loaded ? <Thread id={id} view={view} /> : <div className="flex-1" aria-busy="true" />}
+            {loaded ? (
+              <Thread id={id} view={view} finding={finding} onFindClose={() => setFinding(false)} />
+            ) : (
+              <div className="flex-1" aria-busy="true" />
+            )}
             <WaitingMessages messages={view.waiting} />
             <Composer
               draftKey={id}
@@ -55,7 +71,7 @@ function OpenChat({ id, store }: { readonly id: string; readonly store: Conversa
               onStop={() => void client.stop(id)}
             />
           </section>
-          {panel && <Panel content={panel} view={view} onClose={() => setPanel(undefined)} />}
+          {panel && <Panel content={panel} view={view} renderFile={renderFile} onClose={() => setPanel(undefined)} />}
         </div>
       </SourcesContext>
     </ChatActionsContext>
@@ -66,7 +82,10 @@ function actionsOf(id: string, openPanel: (panel: PanelContent) => void, setEdit
   return {
     conversationId: id,
     send: (text, mode = 'followup') => sendMessage(id, { text, mode, files: [], key: crypto.randomUUID() }, () => {}),
-    decide: async (callId, decision) => void (await client.decide(id, callId, decision)),
+    decide: async (callId, decision) => {
+      await client.decide(id, callId, decision)
+      void loadWaits()
+    },
     feedback: (turnId, reaction, text) => client.feedback(id, text, { turnId, reaction }),
     edit: (text) => setEdit({ text }),
     openPanel,

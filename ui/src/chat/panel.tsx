@@ -1,22 +1,24 @@
 import type { ConversationView } from 'daybook/client'
 import { Download, X } from 'lucide-react'
-import { lazy, Suspense } from 'react'
+import { type ReactNode, Suspense } from 'react'
 import { saveFile } from '../data/files.ts'
+import { MarkdownText } from '../markdown/markdown-text.tsx'
 import { turnItems } from '../model/turn-items.ts'
 import { IconButton } from '../primitives/button.tsx'
-import { AnswerText } from './answer/answer-text.tsx'
 import type { PanelContent } from './chat-actions.ts'
 
-const FilePreview = lazy(() => import('./file-preview.tsx'))
+/** Shows the content of a file. The app gives it, because another feature does it. */
+export type RenderFile = (file: { readonly rn: string; readonly filename: string; readonly mime: string | undefined }) => ReactNode
 
 interface PanelProps {
   readonly content: PanelContent
   readonly view: ConversationView
+  renderFile: RenderFile
   onClose(): void
 }
 
 /** The panel beside the conversation: a document that is being written, or a file. On a small screen it covers the page. */
-export function Panel({ content, view, onClose }: PanelProps) {
+export function Panel({ content, view, renderFile, onClose }: PanelProps) {
   const document = content.kind === 'canvas' ? documentOf(view, content) : undefined
   const title = content.kind === 'file' ? content.filename : (document?.name ?? 'Document')
   return (
@@ -37,11 +39,9 @@ export function Panel({ content, view, onClose }: PanelProps) {
       </header>
       <div className="min-h-0 flex-1 overflow-auto p-4" tabIndex={0} role="region" aria-label={`Content of ${title}`}>
         {content.kind === 'file' ? (
-          <Suspense fallback={<p className="text-soft">Loading …</p>}>
-            <FilePreview rn={content.rn} filename={content.filename} mime={content.mime} />
-          </Suspense>
+          <Suspense fallback={<p className="text-soft">Loading …</p>}>{renderFile(content)}</Suspense>
         ) : (
-          <AnswerText
+          <MarkdownText
             text={document?.text ?? 'The document is not shown any more. It is in the files of the turn.'}
             live={document?.live ?? false}
           />

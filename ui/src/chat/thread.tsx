@@ -3,12 +3,18 @@ import type { ConversationView, TurnView } from 'daybook/client'
 import { ArrowDown } from 'lucide-react'
 import { useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { readPlace, writePlace } from '../data/places.ts'
+import type { FoundPlace } from '../model/search.ts'
+import { FindBar } from './find-bar.tsx'
+import { clearMarks, markText } from './mark-text.ts'
 import { Turn } from './turn.tsx'
 import { useFollowing } from './use-following.ts'
 
 interface ThreadProps {
   readonly id: string
   readonly view: ConversationView
+  /** Whether the bar to find a text is open. */
+  readonly finding: boolean
+  onFindClose(): void
 }
 
 /** A reader this close to the end still sees the newest text. */
@@ -18,7 +24,7 @@ const pillDistance = 80
  * The turns of a conversation. Only the turns near the screen are in the document. At the end of the thread, the text that arrives is
  * followed. Elsewhere nothing that a reader sees moves.
  */
-export function Thread({ id, view }: ThreadProps) {
+export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const { turns, live } = view
   const [opened] = useState(() => ({ turns: turns.length, isLive: turns.at(-1)?.endedAt === undefined }))
@@ -52,6 +58,22 @@ export function Thread({ id, view }: ThreadProps) {
     else writePlace(id, { turn: turn.id, offset: element.scrollTop - first.start })
   }
 
+  function showPlace({ turnIndex, inTurn }: FoundPlace, query: string) {
+    virtual.scrollToIndex(turnIndex, { align: 'start' })
+    const turn = turns[turnIndex]
+    // the row is drawn in the next frame, if it was not in the document
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        const row = scroller.current?.querySelector(`[data-turn="${CSS.escape(turn?.id ?? '')}"]`)
+        if (row) markText(row, query, inTurn)
+      }),
+    )
+  }
+  function closeFind() {
+    clearMarks()
+    onFindClose()
+  }
+
   const items = useMemo(() => countItems(view), [view])
   const seen = useRef(items)
   if (following.active) seen.current = items
@@ -59,6 +81,7 @@ export function Thread({ id, view }: ThreadProps) {
   const last = turns.length - 1
   return (
     <div className="relative min-h-0 flex-1">
+      {finding && <FindBar view={view} onShow={showPlace} onClose={closeFind} />}
       <div
         ref={scroller}
         className="h-full overflow-x-hidden overflow-y-auto overscroll-contain [container-type:size] [overflow-anchor:none]"

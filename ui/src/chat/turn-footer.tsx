@@ -25,7 +25,7 @@ export function TurnFooter({ turn }: { readonly turn: TurnView }) {
       setState('failed')
     }
   }
-  const html = () => bar.current?.closest('article')?.querySelector('[data-answer="last"]')?.innerHTML
+  const html = () => plainHtml(bar.current?.closest('article')?.querySelector('[data-answer="last"]'))
   return (
     <div ref={bar} className="-ml-1.5 flex flex-wrap items-center gap-0.5 text-xs text-faint">
       <CopyButton label="Copy answer" text={answer.text} html={html} />
@@ -72,4 +72,14 @@ export function TurnFooter({ turn }: { readonly turn: TurnView }) {
       )}
     </div>
   )
+}
+
+/** The HTML of an answer for other programs: without buttons, classes and styles. */
+function plainHtml(answer: Element | null | undefined): string | undefined {
+  const copy = answer?.cloneNode(true)
+  if (!(copy instanceof Element)) return undefined
+  for (const element of copy.querySelectorAll('button, figcaption, .sr-only, .katex-html')) element.remove()
+  for (const element of copy.querySelectorAll('*'))
+    for (const { name } of [...element.attributes]) if (name !== 'href' && name !== 'start') element.removeAttribute(name)
+  return copy.innerHTML
 }

@@ -1,16 +1,34 @@
-import { Plus, Search } from 'lucide-react'
+import { Bell, Plus, Search, Settings } from 'lucide-react'
 import { useEffect, useSyncExternalStore } from 'react'
 import { Link, useLocation, useRoute } from 'wouter'
 import { conversationList, loadConversations, loadMoreConversations } from '../data/conversations.ts'
+import { loadWaits, waits } from '../data/waits.ts'
 import { Button } from '../primitives/button.tsx'
-import { conversationPath } from '../routes.ts'
+import { ConversationRow } from './conversation-row.tsx'
+
+/** How often the list looks for conversations of other tabs and for new waits. */
+const refreshMs = 15_000
 
 /** The conversations, newest first, with a search. */
 export function ConversationList({ onChoose }: { onChoose?(): void }) {
   const { items, next, search, loaded, error } = useSyncExternalStore(conversationList.subscribe, conversationList.get)
+  const waiting = useSyncExternalStore(waits.subscribe, waits.get)
   const [, go] = useLocation()
   const [, params] = useRoute('/c/:id/*?')
-  useEffect(() => void loadConversations(), [])
+  useEffect(() => {
+    const refresh = () => {
+      if (document.hidden) return
+      void loadConversations()
+      void loadWaits()
+    }
+    refresh()
+    const timer = setInterval(refresh, refreshMs)
+    document.addEventListener('visibilitychange', refresh)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', refresh)
+    }
+  }, [])
   function startNew() {
     go('/')
     onChoose?.()
@@ -34,18 +52,10 @@ export function ConversationList({ onChoose }: { onChoose?(): void }) {
           onChange={(event) => void loadConversations(event.target.value)}
         />
       </label>
-      <ul className="min-h-0 flex-1 overflow-y-auto">
-        {items.map(({ id, title, open_turn: openTurn }) => (
-          <li key={id}>
-            <Link
-              href={conversationPath(id)}
-              onClick={onChoose}
-              aria-current={params?.id === id ? 'page' : undefined}
-              className="flex items-center gap-2 rounded-md px-2 py-1.5 text-sm hover:bg-hover aria-[current=page]:bg-hover aria-[current=page]:font-medium"
-            >
-              <span className="flex-1 truncate">{title ?? 'Untitled'}</span>
-              {openTurn !== null && <span className="pulse size-1.5 rounded-full bg-accent" role="img" aria-label="running" />}
-            </Link>
+      <ul className="min-h-0 flex-1 overflow-y-auto" aria-label="All conversations">
+        {items.map((conversation) => (
+          <li key={conversation.id}>
+            <ConversationRow conversation={conversation} current={params?.id === conversation.id} {...(onChoose && { onChoose })} />
           </li>
         ))}
         {next !== undefined && (
@@ -59,6 +69,15 @@ export function ConversationList({ onChoose }: { onChoose?(): void }) {
           <li className="p-2 text-sm text-faint">{error ?? (search === '' ? 'No conversations yet.' : 'Nothing found.')}</li>
         )}
       </ul>
+      <div className="flex flex-col border-t border-line pt-1 text-sm text-soft">
+        <Link href="/waiting" onClick={onChoose} className="flex items-center gap-2 rounded-md px-2 py-1.5 hover:bg-hover">
+          <Bell size={15} aria-hidden /> <span className="flex-1">Waiting</span>
+          {waiting.length > 0 && <span className="rounded-full bg-accent px-1.5 text-xs font-medium text-on-accent">{waiting.length}</span>}
+        </Link>
+        <Link href="/settings" onClick={onChoose} className="flex items-center gap-2 rounded-md px-2 py-1.5 hover:bg-hover">
+          <Settings size={15} aria-hidden /> Settings
+        </Link>
+      </div>
     </nav>
   )
 }

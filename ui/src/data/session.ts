@@ -1,14 +1,51 @@
 import { type Client, createClient } from 'daybook/client'
 
+/** Whether the server asks for a token that the page does not have. */
+export interface SessionState {
+  readonly needsToken: boolean
+  /** How often a person has signed in. The page is shown anew after each time. */
+  readonly signIns: number
+}
+
 const tokenKey = 'daybook.token'
 
 /** The token of this tab. Session storage forgets it when the tab is closed. */
 let token = sessionStorage.getItem(tokenKey) ?? undefined
+let state: SessionState = { needsToken: false, signIns: 0 }
+const listeners = new Set<() => void>()
 
-export function setToken(value: string | undefined, keep: boolean): void {
+function change(next: Partial<SessionState>): void {
+  state = { ...state, ...next }
+  for (const listener of listeners) listener()
+}
+
+export const session = {
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  },
+  get: () => state,
+}
+
+/** Uses a token from now on. With `keep`, the tab still has it after a reload. */
+export function signIn(value: string, keep: boolean): void {
   token = value
-  if (value !== undefined && keep) sessionStorage.setItem(tokenKey, value)
+  if (keep) sessionStorage.setItem(tokenKey, value)
   else sessionStorage.removeItem(tokenKey)
+  change({ needsToken: false, signIns: state.signIns + 1 })
+}
+
+/** Whether the server accepts a token. */
+export async function isAccepted(value: string): Promise<boolean> {
+  const response = await fetch(new URL('v1/conversations?limit=1', serverUrl), { headers: { authorization: `Bearer ${value}` } })
+  return response.ok
+}
+
+/** Forgets the token. The page then asks for another one. */
+export function signOut(): void {
+  token = undefined
+  sessionStorage.removeItem(tokenKey)
+  change({ needsToken: true })
 }
 
 /** The header with the token. Undefined without a token. */
@@ -20,11 +57,12 @@ export const serverUrl = new URL(import.meta.env.DEV ? '/' : '..', import.meta.u
 /** The client of the server that serves the page. */
 export const client: Client = createClient({
   baseUrl: serverUrl,
-  fetch: (input, init) => fetch(input, token === undefined ? init : withToken(init, token)),
+  async fetch(input, init) {
+    const headers = new Headers(init?.headers)
+    const bearer = authorization()
+    if (bearer !== undefined) headers.set('authorization', bearer)
+    const response = await fetch(input, { ...init, headers })
+    if (response.status === 401) change({ needsToken: true })
+    return response
+  },
 })
-
-function withToken(init: RequestInit | undefined, value: string): RequestInit {
-  const headers = new Headers(init?.headers)
-  headers.set('authorization', `Bearer ${value}`)
-  return { ...init, headers }
-}

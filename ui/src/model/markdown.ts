@@ -20,6 +20,38 @@ parser.inline.ruler.before('link', 'citation', (state, silent) => {
   return true
 })
 
+/**
+ * Formulas: `$$…$$`, `\\[…\\]` and `\\(…\\)`, and `$…$` where it can not be an amount of money: no space inside of the dollar signs, and no
+ * digit after the second one.
+ */
+const formulas: readonly (readonly [open: string, close: string, block: boolean])[] = [
+  ['$$', '$$', true],
+  ['\\[', '\\]', true],
+  ['\\(', '\\)', false],
+  ['$', '$', false],
+]
+const longestFormula = 4_000
+
+parser.inline.ruler.before('escape', 'formula', (state, silent) => {
+  const { src, pos } = state
+  if (src[pos] !== '$' && src[pos] !== '\\') return false
+  const form = formulas.find(([open]) => src.startsWith(open, pos))
+  if (!form) return false
+  const [open, close, block] = form
+  const start = pos + open.length
+  const end = src.slice(start, start + longestFormula).indexOf(close) + start
+  const content = src.slice(start, end)
+  if (end < start || content.trim() === '') return false
+  if (open === '$' && (/^\s|\s$/.test(content) || content.includes('\n') || /\d/.test(src[end + 1] ?? ''))) return false
+  if (!silent) {
+    const token = state.push('formula', '', 0)
+    token.content = content.trim()
+    token.block = block
+  }
+  state.pos = end + close.length
+  return true
+})
+
 /** Parses markdown into a tree. */
 export function parseMarkdown(text: string): readonly MarkdownNode[] {
   return nest(parser.parse(text, {}))

@@ -1,6 +1,6 @@
 import { History } from 'lucide-react'
 import { useState } from 'react'
-import { AnswerText } from '../answer/answer-text.tsx'
+import { MarkdownText } from '../../markdown/markdown-text.tsx'
 import { Disclosure } from './disclosure.tsx'
 
 /** A text that a later one has replaced. It can be opened. */
@@ -8,7 +8,7 @@ export function Earlier({ title, text }: { readonly title: string; readonly text
   const [open, setOpen] = useState(false)
   return (
     <Disclosure open={open} icon={<History size={14} aria-hidden />} title={title} onToggle={setOpen}>
-      <AnswerText text={text} live={false} />
+      <MarkdownText text={text} live={false} />
     </Disclosure>
   )
 }

@@ -1,8 +1,8 @@
 import { memo } from 'react'
+import { CodeBlock } from '../../markdown/code-block.tsx'
+import { MarkdownText } from '../../markdown/markdown-text.tsx'
 import { notesForPeople } from '../../model/notes.ts'
 import type { AnswerItem, TurnItem } from '../../model/turn-items.ts'
-import { AnswerText } from '../answer/answer-text.tsx'
-import { CodeBlock } from '../answer/code-block.tsx'
 import { Question } from '../question.tsx'
 import { ToolCard } from '../tool/tool-card.tsx'
 import { CanvasCard } from './canvas-card.tsx'
@@ -57,12 +57,12 @@ function Answer({ item }: { readonly item: AnswerItem }) {
   return (
     <div data-answer="last">
       <h2 className="sr-only">Answer</h2>
-      <AnswerText text={item.text} live={item.live} />
+      <MarkdownText text={item.text} live={item.live} />
     </div>
   )
 }
 
 function Notes({ text, live }: { readonly text: string; readonly live: boolean }) {
   const words = notesForPeople(text)
-  return words === '' ? null : <AnswerText text={words} live={live} />
+  return words === '' ? null : <MarkdownText text={words} live={live} />
 }

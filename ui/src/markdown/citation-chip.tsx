@@ -2,8 +2,8 @@ import { Popover } from '@base-ui/react/popover'
 import type { SourceRow } from 'daybook/client'
 import { ChevronLeft, ChevronRight, ExternalLink } from 'lucide-react'
 import { type KeyboardEvent, useContext, useState } from 'react'
-import { citedSources, isSafeAddress, siteOf } from '../../model/citations.ts'
-import { IconButton } from '../../primitives/button.tsx'
+import { citedSources, isSafeAddress, siteOf } from '../model/citations.ts'
+import { IconButton } from '../primitives/button.tsx'
 import { SourcesContext } from './sources-context.ts'
 
 /** The number of a source in a text. Its card opens when the pointer rests on it, with the keyboard, and with a tap. */

@@ -1,5 +1,5 @@
 import { type ReactNode, useContext } from 'react'
-import { isSafeAddress, sourceOfLink } from '../../model/citations.ts'
+import { isSafeAddress, sourceOfLink } from '../model/citations.ts'
 import { CitationChip } from './citation-chip.tsx'
 import { SourcesContext } from './sources-context.ts'
 

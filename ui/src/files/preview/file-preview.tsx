@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
-import { client } from '../data/session.ts'
-import { AnswerText } from './answer/answer-text.tsx'
+import { client } from '../../data/session.ts'
+import { MarkdownText } from '../../markdown/markdown-text.tsx'
 
 interface FilePreviewProps {
   readonly rn: string
@@ -44,7 +44,7 @@ function TextFile({ blob, isMarkdown }: { readonly blob: Blob; readonly isMarkdo
   useEffect(() => void blob.text().then(setText), [blob])
   if (text === undefined) return null
   return isMarkdown ? (
-    <AnswerText text={text} live={false} />
+    <MarkdownText text={text} live={false} />
   ) : (
     <pre className="font-mono text-xs whitespace-pre-wrap wrap-anywhere">{text}</pre>
   )

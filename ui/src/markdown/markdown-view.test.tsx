@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, it } from 'vitest'
-import { parseMarkdown } from '../../model/markdown.ts'
-import { chunksOf, settleMarkdown } from '../../model/settled-markdown.ts'
+import { parseMarkdown } from '../model/markdown.ts'
+import { chunksOf, settleMarkdown } from '../model/settled-markdown.ts'
 import MarkdownView from './markdown-view.tsx'
 
 const render = (text: string, live = false) =>

@@ -1,11 +1,12 @@
 import { createElement, Fragment, type ReactNode, useMemo } from 'react'
 import remend from 'remend'
-import { parseSids } from '../../model/citations.ts'
-import { type MarkdownNode, parseMarkdown } from '../../model/markdown.ts'
-import { splitOpenFence } from '../../model/settled-markdown.ts'
+import { parseSids } from '../model/citations.ts'
+import { type MarkdownNode, parseMarkdown } from '../model/markdown.ts'
+import { splitOpenFence } from '../model/settled-markdown.ts'
 import { CitationChip } from './citation-chip.tsx'
 import { CodeBlock } from './code-block.tsx'
 import { MarkdownLink } from './markdown-link.tsx'
+import { MathText } from './math-text.tsx'
 import { TableBlock } from './table-block.tsx'
 
 /** The elements of one chunk of markdown. While the chunk grows, open emphasis is closed, and an open code fence is not parsed. */
@@ -16,12 +17,10 @@ export default function MarkdownView({ text, live }: { readonly text: string; re
     () => parseMarkdown(live && !open ? remend(before, { linkMode: 'text-only', images: false }) : before),
     [before, live, open],
   )
-  return (
-    <>
-      {nodes.map(renderNode)}
-      {open && <CodeBlock key={nodes.length} code={open.code} language={open.language} open />}
-    </>
-  )
+  const elementsOfText = nodes.map(renderNode)
+  // An open fence has the key that its node will have when the fence is closed, so that its element stays.
+  if (open) elementsOfText.push(<CodeBlock key={nodes.length} code={open.code} language={open.language} open />)
+  return elementsOfText
 }
 
 const elements: ReadonlySet<string> = new Set('p h1 h2 h3 h4 h5 h6 ul ol li blockquote em strong s thead tbody tr th td'.split(' '))
@@ -48,6 +47,8 @@ function renderNode(node: MarkdownNode, key: number): ReactNode {
       )
     case 'citation':
       return <CitationChip key={key} sids={parseSids(token.content)} />
+    case 'formula':
+      return <MathText key={key} text={token.content} block={token.block} />
     case 'image':
       return <span key={key}>{token.content === '' ? 'image' : token.content}</span> // images of other sites would tell them who reads the answer
     case 'link_open':

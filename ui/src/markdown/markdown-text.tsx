@@ -1,5 +1,5 @@
 import { memo, useRef, useSyncExternalStore } from 'react'
-import { chunksOf, emptyMarkdown, settleMarkdown } from '../../model/settled-markdown.ts'
+import { chunksOf, emptyMarkdown, settleMarkdown } from '../model/settled-markdown.ts'
 
 type MarkdownView = typeof import('./markdown-view.tsx').default
 
@@ -18,14 +18,14 @@ const subscribe = (listener: () => void) => {
   return () => void listeners.delete(listener)
 }
 
-interface AnswerTextProps {
+interface MarkdownTextProps {
   readonly text: string
   /** Whether the text still grows. */
   readonly live: boolean
 }
 
 /** A markdown text. While it grows, only its last chunk is parsed again. */
-export const AnswerText = memo(function AnswerText({ text, live }: AnswerTextProps) {
+export const MarkdownText = memo(function MarkdownText({ text, live }: MarkdownTextProps) {
   const settled = useRef(emptyMarkdown)
   settled.current = settleMarkdown(text, settled.current)
   const chunks = chunksOf(settled.current)
@@ -40,7 +40,7 @@ export const AnswerText = memo(function AnswerText({ text, live }: AnswerTextPro
 })
 
 /** One chunk. In a long text, the browser skips the layout of chunks that are not on the screen. */
-const Chunk = memo(function Chunk({ text, live, many }: AnswerTextProps & { readonly many: boolean }) {
+const Chunk = memo(function Chunk({ text, live, many }: MarkdownTextProps & { readonly many: boolean }) {
   const View = useSyncExternalStore(subscribe, () => markdownView)
   const height = `auto ${Math.round(text.length / 3.2)}px`
   return (

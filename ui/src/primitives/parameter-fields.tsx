@@ -1,5 +1,4 @@
 import { useId } from 'react'
-import { valueText } from './parameters.tsx'
 
 /** The changed texts of parameters, by their names. */
 export type FieldTexts = Readonly<Record<string, string>>
@@ -35,7 +34,7 @@ export function ParameterFields({ params, texts, disabled, onChange }: Parameter
   )
 }
 
-const initialText = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? valueText(value)))
+const initialText = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 /** The parameters with the changes. A sentence for people if a changed field can not be read. */
 export function readFields(params: Readonly<Record<string, unknown>>, texts: FieldTexts): Record<string, unknown> | string {

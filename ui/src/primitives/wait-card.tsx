@@ -1,0 +1,91 @@
+import { Clock, ShieldQuestion } from 'lucide-react'
+import { useId, useState } from 'react'
+import { Button } from './button.tsx'
+import { type FieldTexts, ParameterFields, readFields } from './parameter-fields.tsx'
+
+export interface Decision {
+  readonly approved: boolean
+  readonly note?: string
+  readonly params?: Record<string, unknown>
+}
+
+interface WaitCardProps {
+  readonly title: string
+  readonly detail: string
+  readonly question: string | undefined
+  readonly params: Readonly<Record<string, unknown>>
+  readonly onlyOperator: boolean
+  /** Undefined if no one can answer here, for example for a result that arrives later. */
+  readonly decide: ((decision: Decision) => Promise<void>) | undefined
+}
+
+/** A call that waits for a person: its parameters can be read and changed, and it can be approved or refused with a word. */
+export function WaitCard({ title, detail, question, params, onlyOperator, decide }: WaitCardProps) {
+  const [texts, setTexts] = useState<FieldTexts>({})
+  const [note, setNote] = useState('')
+  const [state, setState] = useState<'open' | 'sending' | 'sent'>('open')
+  const [problem, setProblem] = useState<string>()
+  const noteId = useId()
+
+  async function send(approved: boolean) {
+    const changed = readFields(params, texts)
+    if (typeof changed === 'string') return setProblem(changed)
+    setState('sending')
+    setProblem(undefined)
+    try {
+      const isChanged = approved && Object.keys(texts).length > 0
+      await decide?.({ approved, ...(note.trim() !== '' && { note: note.trim() }), ...(isChanged && { params: changed }) })
+      setState('sent')
+    } catch (error) {
+      setState('open')
+      setProblem(error instanceof Error ? error.message : String(error))
+    }
+  }
+  const busy = state !== 'open' || !decide
+  const Icon = decide ? ShieldQuestion : Clock
+  return (
+    <section className="fade-in rounded-xl border border-accent bg-raised p-4" aria-label={`${decide ? 'Approval' : 'Waiting'}: ${title}`}>
+      <h3 className="flex items-center gap-2 font-medium">
+        <Icon size={17} className="shrink-0 text-accent" aria-hidden />
+        <span className="wrap-anywhere">
+          {title} <span className="font-normal text-soft">{detail}</span>
+        </span>
+      </h3>
+      <p className="mt-0.5 text-sm text-soft">
+        {question ?? (decide ? 'The agent asks for your approval before it does this.' : 'The result arrives later.')}
+      </p>
+      <ParameterFields params={params} texts={texts} disabled={busy} onChange={setTexts} />
+      {decide && (
+        <>
+          <label htmlFor={noteId} className="mt-3 block text-sm text-soft">
+            A word for the agent (optional)
+          </label>
+          <input
+            id={noteId}
+            value={note}
+            disabled={busy}
+            onChange={(event) => setNote(event.target.value)}
+            className="w-full rounded-md border border-line bg-page px-2.5 py-1.5 text-base md:text-sm"
+          />
+        </>
+      )}
+      {problem !== undefined && (
+        <p role="alert" className="mt-2 text-sm text-bad">
+          {problem}
+        </p>
+      )}
+      {decide && (
+        <div className="mt-3 flex flex-wrap items-center gap-2">
+          <Button look="primary" disabled={busy} onClick={() => void send(true)}>
+            Approve
+          </Button>
+          <Button disabled={busy} onClick={() => void send(false)}>
+            Refuse
+          </Button>
+          {onlyOperator && <span className="text-xs text-faint">Only an operator may decide.</span>}
+          {state === 'sent' && <span className="text-sm text-soft">Sent. The turn goes on.</span>}
+        </div>
+      )}
+    </section>
+  )
+}

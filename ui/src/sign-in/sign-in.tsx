@@ -1,0 +1,59 @@
+import { KeyRound } from 'lucide-react'
+import { useState } from 'react'
+import { isAccepted, signIn } from '../data/session.ts'
+import { Button } from '../primitives/button.tsx'
+
+/** Asks for the token of a server that needs one. */
+export function SignIn() {
+  const [token, setToken] = useState('')
+  const [keep, setKeep] = useState(true)
+  const [problem, setProblem] = useState<string>()
+  async function submit() {
+    const value = token.trim().replace(/^Bearer\s+/i, '')
+    setProblem(undefined)
+    try {
+      if (await isAccepted(value)) signIn(value, keep)
+      else setProblem('The server does not accept this token. It may be incomplete or have expired.')
+    } catch {
+      setProblem('The server could not be reached. Try again.')
+    }
+  }
+  return (
+    <main className="flex h-dvh items-center justify-center p-4">
+      <form
+        className="w-full max-w-sm space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        <h1 className="flex items-center gap-2 text-xl font-semibold">
+          <KeyRound size={20} className="text-accent" aria-hidden /> Sign in
+        </h1>
+        <p className="text-sm text-soft">This server asks for a token. You get one from the person who runs it.</p>
+        <label className="block text-sm">
+          <span className="text-soft">Token</span>
+          <input
+            type="password"
+            autoComplete="off"
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+            className="mt-1 w-full rounded-md border border-line bg-page px-2.5 py-1.5 font-mono text-base"
+          />
+        </label>
+        <label className="flex items-center gap-2 text-sm text-soft">
+          <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.target.checked)} className="accent-(--accent)" />
+          Keep it until this tab is closed
+        </label>
+        {problem !== undefined && (
+          <p role="alert" className="text-sm text-bad">
+            {problem}
+          </p>
+        )}
+        <Button look="primary" type="submit" disabled={token.trim() === ''}>
+          Sign in
+        </Button>
+      </form>
+    </main>
+  )
+}
