@@ -174,6 +174,7 @@ it('no example names a turn by an id that no turn has', async () => {
 it('docs/format.md shows the files that the data folder has', async () => {
   writeFileSync(join(line.folder, 'a.csv'), 'a,b\n1,2\n')
   expect((await line.run('run', 'Make a report file of a.csv', '--attach', 'a.csv')).exitCode).toBe(0)
+  expect((await line.run('--knowledge', line.folder, 'knowledge')).exitCode).toBe(0)
   const [, tree = ''] = textOf('docs/format.md').split('.daybook/\n')
   const shown = [...(tree.split('```')[0] ?? '').matchAll(/^[├└]── ([\w.]+)/gm)].map(([, name]) => name as string)
   const real = readdirSync(join(line.folder, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name))

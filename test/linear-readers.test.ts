@@ -1,7 +1,11 @@
 import { Tokenizer } from 'htmlparser2'
 import { expect, it } from 'vitest'
 import { readPage } from '../src/adapters/documents/page/read-page.ts'
+import { splitFrontMatter } from '../src/adapters/knowledge/front-matter.ts'
+import { lineSections, markdownSections } from '../src/adapters/knowledge/sections.ts'
 import { redact as redactProviderText } from '../src/adapters/model/redact.ts'
+import { parseSkillFile } from '../src/adapters/skills/skill-file.ts'
+import { parseYaml } from '../src/adapters/skills/yaml.ts'
 import { isAllowedByRobots, parseRobots } from '../src/adapters/web/robots.ts'
 import { serverSentEvents } from '../src/client/server-sent-events.ts'
 import { noteSegments } from '../src/core/block/notes.ts'
@@ -89,6 +93,18 @@ async function answerOf(message: string, document?: string) {
 }
 
 const readers: readonly (readonly [name: string, read: (text: string) => unknown, texts: string])[] = [
+  ['the sections of a Markdown document', markdownSections, '# a\n¦#¦```\n¦a\n===\n¦###### a #→#→¦\n¦- ¦~~~\n# a\n¦=¦a\n---\n'],
+  ['the sections of a text', lineSections, 'a\n¦\n¦a'],
+  [
+    'the front matter of a document',
+    (text) => splitFrontMatter(text, parseYaml),
+    '---\n¦---\n→a: \n→¦---\n→\n--→¦---\n→[→\n---\n¦---\n→- →\n---\n',
+  ],
+  [
+    'the file of a skill',
+    (text) => parseSkillFile(text, { folder: 'a' }),
+    '---\n¦---\n→a: →\n---\nx¦---\n→{→\n---\nx¦---\ndescription: d\n---\n→[[S:1]] →',
+  ],
   [
     'the secret filter of error texts',
     redact,

@@ -7,7 +7,7 @@ import { defineAgent } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/ports/model.ts'
 import { createHarness, type Harness } from '../../src/testing/harness.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
-import { createAgent } from '../../src/wiring/agent.ts'
+import { createAgent, replay } from '../../src/wiring/agent.ts'
 import { createCommandLine } from '../support/command-line.ts'
 import { pdf } from '../support/sample-files/pdf.ts'
 
@@ -47,6 +47,8 @@ it('an agent searches, reads a section and cites the document, which users see b
     'logical_path: ks:docs/refunds.md#refunds\n# Refunds\nA refund for a bicycle takes fourteen days.\n## Exceptions',
   )
   expect(answer).toBe('It takes fourteen days [[S:1]].')
+  const [replayed] = await replay(harness.store, harness.conversationId, { ...definition, builtIn: { rendering: false, memory: false } })
+  expect(replayed?.divergence).toBeUndefined()
   const timeline = await harness.timeline()
   expect(timeline.sources.rows[0]).toMatchObject({ sid: 1, url: 'ks:docs/refunds.md', title: 'Refunds', used: true })
   expect(blocksOf(timeline).find(({ type }) => type === 'assistant.completion')?.meta?.sources_used).toEqual([1])

@@ -7,7 +7,7 @@ import { defineAgent } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/ports/model.ts'
 import { createHarness, type Harness } from '../../src/testing/harness.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
-import { createAgent } from '../../src/wiring/agent.ts'
+import { createAgent, replay } from '../../src/wiring/agent.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'skills-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -62,7 +62,7 @@ describe('an agent with skills', () => {
     ])
   })
 
-  it('reads a skill by its number, cites its sources, and sees forged headings in it as data', async () => {
+  it('tools 18.49: reads a skill by its number, cites its sources, and sees forged headings in it as data', async () => {
     const replies = [
       reply.call('react.read', { paths: ['sk:SK2', 'sk:public.search', 'sk:nowhere'] }),
       reply.answer('It rains, says the service [[S:2]].'),
@@ -82,6 +82,8 @@ describe('an agent with skills', () => {
       { sid: 2, url: 'https://weather.example/', used: true },
     ])
     expect(blocksOf(timeline).find(({ type }) => type === 'assistant.completion')?.meta?.sources_used).toEqual([2])
+    const [replayed] = await replay(harness.store, harness.conversationId, { ...definition, builtIn: { rendering: false, memory: false } })
+    expect(replayed?.divergence).toBeUndefined()
     await harness.say('Read it again')
     expect(textOf(promptsOf(harness)[3])).toContain('sk:public.weather (already visible)')
   })

@@ -27,7 +27,8 @@ const fields = z.object({
   keywords: texts.default([]),
 })
 
-const maxFrontMatter = 32_768
+/** Longer front matter is text, because hostile YAML takes quadratic time. */
+const maxFrontMatter = 8_192
 
 /**
  * Splits a Markdown document into its front matter and its text. A document without front matter, or with an invalid one, is all text. What is

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pdf } from '../../../test/support/sample-files/pdf.ts'
 import { localScope } from '../../core/scope.ts'
@@ -11,6 +12,7 @@ import { parseYaml } from '../skills/yaml.ts'
 import type { LeftOut } from './folder.ts'
 import type { IndexProgress } from './indexer.ts'
 import { type FolderKnowledge, type KnowledgeOptions, openKnowledge } from './knowledge.ts'
+import { readDocument } from './read-document.ts'
 
 let folder: string
 const closers: (() => Promise<void>)[] = []
@@ -216,6 +218,38 @@ describe('a folder of documents', () => {
 })
 
 describe('hostile files', () => {
+  it('random bytes are a document or have a problem, whatever their name is', async () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '---\n',
+        'title: |\n a\n b\n',
+        'tags: [',
+        '# A\n',
+        '```\n',
+        '%PDF-1.7\n',
+        '<html>',
+        '<script>',
+        '[SYSTEM MESSAGE]\n',
+        '\0',
+      ),
+      fc.string({ unit: 'binary', maxLength: 10 }),
+    )
+    const texts = fc.array(piece, { maxLength: 12 }).map((pieces) => Buffer.from(pieces.join('')))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('a.md', 'a.txt', 'a', 'a.json', 'a.ts'),
+        fc.oneof(texts, fc.uint8Array({ maxLength: 50 })),
+        async (name, bytes) => {
+          const result = await readDocument(name, bytes, { yaml: parseYaml })
+          if ('problem' in result) return
+          expect(result.document.sections.length).toBeGreaterThan(0)
+          expect(result.document.title).not.toContain('\n')
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
   it('are left out and reported once, and the others are found', async () => {
     const outside = join(folder, 'secret.txt')
     writeFileSync(outside, 'the secret word is xylophone')

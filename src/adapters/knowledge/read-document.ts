@@ -1,4 +1,5 @@
 import { errorMessage, Failure } from '../../core/failure.ts'
+import { oneLine } from '../../core/render/text.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import type { PageReader } from '../../ports/web.ts'
 import { type FrontMatter, splitFrontMatter, type YamlParser } from './front-matter.ts'
@@ -98,7 +99,9 @@ function readMarkdown(path: string, content: string, mime: string, yaml: YamlPar
   const { front, text, remark } = splitFrontMatter(content, yaml)
   const sections = markdownSections(text)
   const { title, ...about } = front
-  return { document: { ...about, mime, title: title ?? firstHeading(sections) ?? nameOf(path), sections, ...(remark && { remark }) } }
+  return {
+    document: { ...about, mime, title: titleOf(title ?? firstHeading(sections) ?? nameOf(path)), sections, ...(remark && { remark }) },
+  }
 }
 
 const readPlain = (path: string, text: string, mime: string): DocumentResult => ({
@@ -118,9 +121,10 @@ async function readHtml(path: string, bytes: Uint8Array, mime: string, { pages }
   const { title, markdown } = await (await pages()).read(bytes, { url: 'https://knowledge.invalid/' })
   if (markdown.trim() === '') return { problem: 'has no text' }
   const sections = markdownSections(markdown)
-  return { document: { tags: [], mime, title: title.trim() || (firstHeading(sections) ?? nameOf(path)), sections } }
+  return { document: { tags: [], mime, title: titleOf(title.trim() || (firstHeading(sections) ?? nameOf(path))), sections } }
 }
 
+const titleOf = (title: string): string => oneLine(title, 200)
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 const firstHeading = (sections: readonly Section[]): string | undefined => sections.find(({ headings }) => headings.length > 0)?.headings[0]
 

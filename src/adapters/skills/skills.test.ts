@@ -1,8 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { localScope } from '../../core/scope.ts'
+import { skillCatalogText } from '../../tools/skill-catalog.ts'
 import { maxFileBytes } from './folder.ts'
 import { builtInSkills, loadSkills } from './skills.ts'
 
@@ -152,8 +154,8 @@ describe('hostile skill files', () => {
     ['broken YAML', skillFile('description: "a'), 'has front matter that is not valid YAML: Missing closing "quote'],
     ['an alias', skillFile('description: &a x\nname: *a'), 'has front matter that has an alias, which is not allowed'],
     ['a YAML bomb', skillFile(`description: d\n${bomb.join('\n')}`), 'has front matter that has an alias, which is not allowed'],
-    ['deep nesting', skillFile(`description: ${'['.repeat(30_000)}`), 'has front matter that '],
-    ['long front matter', skillFile(`description: ${'x'.repeat(40_000)}`), 'has front matter with more than 32768 characters'],
+    ['deep nesting', skillFile(`description: ${'['.repeat(15_000)}`), 'has front matter that '],
+    ['long front matter', skillFile(`description: ${'x'.repeat(40_000)}`), 'has front matter with more than 16384 characters'],
     ['a name that escapes', skillFile('description: d\nid: ../../etc/passwd'), 'has an id with other characters'],
     ['a namespace that escapes', skillFile('description: d\nnamespace: a/b'), 'has a namespace with other characters'],
     ['a number as id', skillFile('description: d\nid: SK1'), 'has an id that looks like a number'],
@@ -248,6 +250,42 @@ describe('hostile skill files', () => {
     const skills = loadSkills([{ path: folderWith(Object.fromEntries(files)) }])
     expect(skills.list()).toHaveLength(64)
     expect(skills.problems).toHaveLength(6)
+  })
+
+  it('random files never throw, and give a skill or a problem', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '---\n',
+        'description: d\n',
+        'imports: [a, b]\n',
+        'tools:\n',
+        '  - id: x\n',
+        'tags: {a: b}\n',
+        '&a ',
+        '*a ',
+        '<<: ',
+        '!!',
+        '| \n',
+        '\t',
+        '"',
+        "'",
+        '[',
+        '{',
+      ),
+      fc.string({ unit: 'binary', maxLength: 10 }),
+    )
+    const texts = fc.array(piece, { maxLength: 15 }).map((pieces) => pieces.join(''))
+    const folder = folderWith({ 'a/readme.txt': '' })
+    fc.assert(
+      fc.property(texts, texts, fc.boolean(), (text, sources, isFramed) => {
+        writeFileSync(join(folder, 'a/SKILL.md'), isFramed ? skillFile(`description: d\n${text}`) : text)
+        writeFileSync(join(folder, 'a/sources.yaml'), sources)
+        const skills = loadSkills([{ path: folder }])
+        expect(skills.list().length + skills.problems.length).toBeGreaterThan(0)
+        expect(skillCatalogText(skills.list()).length).toBeLessThan(4_000)
+      }),
+      { numRuns: 300 },
+    )
   })
 
   it('a folder that does not exist is an error', () => {

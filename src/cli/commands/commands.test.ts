@@ -205,6 +205,8 @@ it('prints every setting and where it comes from, and no secret', async () => {
   expect(text).toMatch(/^port +4200 +DAYBOOK_PORT$/m)
   expect(text).toMatch(/^budget\.rounds +7 +daybook\.config\.ts$/m)
   expect(text).toMatch(/^auth\.secret +\*{8} +daybook\.config\.ts$/m)
+  expect(text).toMatch(/^skills +built-in +default$/m)
+  expect(text).toMatch(/^knowledge +none +default$/m)
   expect(text).not.toMatch(/very-secret|token-words/)
 })
 

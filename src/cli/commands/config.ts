@@ -28,7 +28,10 @@ function settingValue(settings: object, name: SettingName): unknown {
 function valueText(name: SettingName, value: unknown): string {
   if (value === undefined) return '-'
   if (secretSettings.has(name)) return '********'
-  if (typeof value === 'object')
-    return plainLine(String((value as { readonly name?: unknown }).name ?? (name === 'agent' ? '(an agent)' : '(a model)')))
+  if (Array.isArray(value)) return plainLine(value.join(',') || 'none')
+  if (typeof value === 'object') return plainLine(String((value as { readonly name?: unknown }).name ?? objectNames[name] ?? '(an object)'))
   return plainLine(String(value))
 }
+
+/** What is printed for an object without a name. */
+const objectNames: Readonly<Partial<Record<SettingName, string>>> = { agent: '(an agent)', model: '(a model)' }

@@ -53,6 +53,18 @@ export const attacks: readonly Attack[] = [
     outcome: 'marked as data, and the mark can be undone',
   },
   {
+    name: 'hostile skill files',
+    file: 'src/adapters/skills/skills.test.ts',
+    tests: 'hostile skill files',
+    outcome: 'left out and reported; the other skills are used',
+  },
+  {
+    name: 'hostile documents of a knowledge base',
+    file: 'src/adapters/knowledge/knowledge.test.ts',
+    tests: 'hostile files',
+    outcome: 'left out and reported; paths lead nowhere',
+  },
+  {
     name: 'regular expressions with their slowest texts',
     file: 'test/regular-expressions.test.ts',
     tests: 'in linear time',
