@@ -20,8 +20,8 @@ export interface NativeLaneSettings extends LaneSettings {
   readonly channels: readonly Channel[]
   /** The id of the tool that a name means. */
   readonly toolIdOf: (name: string) => string
-  /** The id in the `code_exec.*` deltas of each call. */
-  readonly executionIdOf: (index: number) => string
+  /** The id in the `code_exec.*` deltas of each call, by its position in the response. */
+  readonly executionIdOf: (position: number) => string
   /** Whether a text without calls contains calls that the model wrote as text. Then the text is notes. */
   readonly hasCallInText: (text: string) => boolean
 }
@@ -40,7 +40,10 @@ export interface NativeLaneSettings extends LaneSettings {
 export function createNativeLanes(settings: NativeLaneSettings): Lanes<NativeEvent> {
   const { emit, take } = createDeltaBuffer()
   const parser = createNativeTextParser(settings.channels)
-  const actions: (ActionLanes | undefined)[] = []
+  /** The lanes of all calls, in the order in which the calls began. */
+  const actions: ActionLanes[] = []
+  /** The lanes of the latest call with each index. An adapter may use any indexes. */
+  const byIndex = new Map<number, ActionLanes>()
   let thinking: Lane | undefined
   let text: LazyLane | undefined
   let later: LazyLane | undefined
@@ -93,19 +96,19 @@ export function createNativeLanes(settings: NativeLaneSettings): Lanes<NativeEve
   function startCall(index: number, name: string): void {
     endText('notes', 'whole')
     const lanes = createActionLanes(
-      { ...settings, executionId: settings.executionIdOf(index), native: { notes: () => notesText.trim() } },
+      { ...settings, executionId: settings.executionIdOf(actions.length), native: { notes: () => notesText.trim() } },
       emit,
     )
     lanes.push(`{"action":"call_tool","tool_call":{"tool_id":${JSON.stringify(settings.toolIdOf(name))},"params":`)
-    actions[index] = lanes
-    actions.length = Math.max(actions.length, index + 1)
+    actions.push(lanes)
+    byIndex.set(index, lanes)
   }
 
   function endCalls(refused: boolean): void {
     for (const lanes of actions) {
-      lanes?.end()
-      lanes?.finish(refused)
-      lanes?.exec.end()
+      lanes.end()
+      lanes.finish(refused)
+      lanes.exec.end()
     }
   }
 
@@ -124,10 +127,10 @@ export function createNativeLanes(settings: NativeLaneSettings): Lanes<NativeEve
           startCall(event.index, event.name)
           break
         case 'call.delta':
-          actions[event.index]?.push(event.text)
+          byIndex.get(event.index)?.push(event.text)
           break
         case 'call.end':
-          actions[event.index]?.push('}}')
+          byIndex.get(event.index)?.push('}}')
           break
         default:
           event satisfies never
