@@ -1,8 +1,10 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decisionChannels } from '../decision/decision.ts'
+import { readNativeParts } from '../decision/native-response.ts'
 import { withoutRewriting } from './lane.ts'
 import { createNativeLanes } from './native-lanes.ts'
-import type { NativeEvent } from './native-parts.ts'
+import { createPartCollector, type NativeEvent } from './native-parts.ts'
 
 const lanesOf = () =>
   createNativeLanes({
@@ -19,7 +21,11 @@ const lanesOf = () =>
 /** The events of a call that writes a file. */
 const writing = (index: number, name: string): readonly NativeEvent[] => [
   { type: 'call.start', index, name: 'react__write' },
-  { type: 'call.delta', index, text: JSON.stringify({ path: `files/${name}`, channel: 'canvas', content: `Text of ${name}.`, kind: 'display' }) },
+  {
+    type: 'call.delta',
+    index,
+    text: JSON.stringify({ path: `files/${name}`, channel: 'canvas', content: `Text of ${name}.`, kind: 'display' }),
+  },
   { type: 'call.end', index },
 ]
 
@@ -58,4 +64,26 @@ describe('calls with unusual indexes', () => {
     ]
     expect(shown(events)).toEqual({ texts: 'Hello.|', open: [] })
   })
+})
+
+it('text that goes on after reasoning is shown as the journal has it', () => {
+  const piece = fc.record({
+    type: fc.constantFrom('text.delta', 'reasoning.delta'),
+    text: fc.constantFrom('One', ' two.', '\n', '', '{"a":1}'),
+  })
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const events = pieces as readonly NativeEvent[]
+      const lanes = lanesOf()
+      const deltas = [...events.flatMap((event) => lanes.push(event)), ...lanes.end('whole')]
+      const collector = createPartCollector()
+      for (const event of events) collector.add(event)
+      const answer =
+        readNativeParts(collector.parts)
+          .channels.find(({ name }) => name === 'answer')
+          ?.instances.join('') ?? ''
+      const text = deltas.flatMap((delta) => (delta.marker === 'answer' ? [delta.text] : [])).join('')
+      expect(text.trim()).toBe(answer.trim())
+    }),
+  )
 })

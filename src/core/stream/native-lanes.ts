@@ -47,6 +47,9 @@ export function createNativeLanes(settings: NativeLaneSettings): Lanes<NativeEve
   let thinking: Lane | undefined
   let text: LazyLane | undefined
   let later: LazyLane | undefined
+  let hasText = false
+  /** Whether reasoning has come after text. Text that follows is then another paragraph, as in the journal. */
+  let interrupted = false
   let textEnded = false
   let shownText = ''
   let notesText = ''
@@ -119,9 +122,13 @@ export function createNativeLanes(settings: NativeLaneSettings): Lanes<NativeEve
       switch (event.type) {
         case 'reasoning.delta':
           thinkingLane().write(event.text)
+          interrupted ||= hasText && event.text !== ''
           break
         case 'text.delta':
-          for (const piece of parser.push(event.text)) readChannel(piece)
+          if (event.text === '') break
+          for (const piece of parser.push(interrupted ? `\n\n${event.text}` : event.text)) readChannel(piece)
+          interrupted = false
+          hasText = true
           break
         case 'call.start':
           startCall(event.index, event.name)
