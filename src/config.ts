@@ -143,6 +143,13 @@ export const Settings = z.strictObject({
   /** Whether the agent can search what was said earlier. */
   memorySearch: oneOf('on', 'off'),
   /**
+   * The embedding model with which the search compares what texts mean: `provider/model`. A configuration file may also set a model of the AI
+   * SDK. Without it, only words are compared.
+   */
+  embedding: z
+    .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or an embedding model')])
+    .optional(),
+  /**
    * Folders with skills: guidance for kinds of work. `built-in` stands for the skills that are part of Daybook. A later folder replaces skills
    * of an earlier one. In the environment they are separated by commas, and `none` means no skills. A configuration file may also set an object
    * that reads skills.
@@ -204,6 +211,7 @@ export const variables = {
   'web.refinement': 'DAYBOOK_WEB_REFINEMENT',
   telemetry: 'DAYBOOK_TELEMETRY',
   memorySearch: 'DAYBOOK_MEMORY_SEARCH',
+  embedding: 'DAYBOOK_EMBEDDING',
   skills: 'DAYBOOK_SKILLS',
   knowledge: 'DAYBOOK_KNOWLEDGE',
   browser: 'DAYBOOK_BROWSER',

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { agentPartRules, folderRules } from '../src/agent/agent-options.ts'
+import { agentPartRules, embeddingRules, folderRules } from '../src/agent/agent-options.ts'
 import { createHooks } from '../src/agent/hooks.ts'
 import { defaultAgentSettings } from '../src/agent/settings.ts'
 import { variables } from '../src/config.ts'
@@ -83,7 +83,7 @@ it('docs/sdk.md lists the methods of an agent and of its archive, and no others'
 
 it('docs/sdk.md lists the options of createAgent, and no others', () => {
   expect(namesIn(firstCells('docs/sdk.md', 'Options'), /`(\w+)`/g)).toEqual(
-    [...Object.keys(agentPartRules), ...Object.keys(folderRules)].sort(),
+    [...Object.keys(agentPartRules), ...Object.keys(folderRules), ...Object.keys(embeddingRules)].sort(),
   )
 })
 

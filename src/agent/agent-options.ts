@@ -172,6 +172,15 @@ const modelChoice: OptionRule = (value) => {
   return 'doStream' in value ? objectWith('a model of the AI SDK', 'doStream')(value) : modelRule(value)
 }
 
+/** The option of `createAgent` that chooses an embedding model. */
+export const embeddingRules = {
+  embedding: optional((value) =>
+    typeof value === 'string' || (typeof value === 'object' && value !== null && 'doEmbed' in value)
+      ? undefined
+      : objectWith('the name of an embedding model, one of the AI SDK, or an object with `embed`', 'embed')(value),
+  ),
+}
+
 /** The rules for the options of `createAgent`. Only `model` is required. It may also be the name of a model or a model of the AI SDK. */
 export const agentOptions = group('an object with at least `model`', {
   ...agentPartRules,
@@ -180,6 +189,7 @@ export const agentOptions = group('an object with at least `model`', {
   store: optional(storeRule),
   clock: optional(clockRule),
   ...folderRules,
+  ...embeddingRules,
 })
 
 /** The rules for the options of `defineAgent`: everything that defines what the agent does, and nothing of where it runs. */

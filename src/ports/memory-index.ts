@@ -16,6 +16,45 @@ export interface MemoryIndex {
    * has indexed.
    */
   catchUp(options?: { readonly within?: MemoryScope; readonly signal?: AbortSignal }): Promise<number>
+  /** The vectors of the snippets. */
+  readonly vectors: MemoryVectors
+}
+
+/**
+ * The vectors of the snippets, made by an embedding model. The index keeps vectors of one model. Vectors are deleted with their snippets.
+ */
+export interface MemoryVectors {
+  /**
+   * Chooses the model whose vectors are kept from now on, and returns its key. If its name or the length of its vectors differs from the
+   * model before, all vectors have to be made again.
+   */
+  choose(model: VectorModel): Promise<number>
+  /** Some snippets without a vector of this model. Undefined when another process has chosen another model. */
+  missing(model: number, limit: number): Promise<readonly SnippetText[] | undefined>
+  /** Stores vectors. Those of snippets that were deleted meanwhile are not stored. */
+  save(model: number, vectors: readonly SnippetVector[]): Promise<void>
+  /** How far the vectors are made. Undefined when no model was chosen yet. */
+  progress(): Promise<(VectorModel & { readonly done: number; readonly all: number }) | undefined>
+}
+
+/** An embedding model, and how many numbers its vectors have. */
+export interface VectorModel {
+  readonly name: string
+  readonly dimensions: number
+}
+
+/** Identifies a snippet of the index. */
+export interface SnippetId {
+  readonly owner: number
+  readonly number: number
+}
+/** A snippet that needs a vector. */
+export interface SnippetText extends SnippetId {
+  readonly text: string
+}
+/** The vector of a snippet. */
+export interface SnippetVector extends SnippetId {
+  readonly vector: Float32Array
 }
 
 /** The conversation or the user whose memory is searched. */
@@ -38,6 +77,8 @@ export interface MemoryFilter {
   readonly limit: number
   /** Ends the indexing before the search. Then only what is in the index is searched. */
   readonly signal?: AbortSignal
+  /** The vector of the question. The snippets with similar vectors are found too. */
+  readonly vector?: { readonly model: number; readonly values: Float32Array }
   /** The most matches of one conversation. */
   readonly perConversation?: number
 }

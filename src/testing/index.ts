@@ -20,6 +20,7 @@ export type { CreateStore, StoreFixture } from './conformance/store-fixture.ts'
 export type { Expectation, TestRunner } from './conformance/test-runner.ts'
 export type { CreateWorkspaceFixture, WorkspaceFixture } from './conformance/workspace/fixture.ts'
 export { describeWorkspaces } from './conformance/workspace/workspace.ts'
+export { type FakeEmbeddings, startFakeEmbeddings } from './fake-providers/fake-embeddings.ts'
 export {
   type FakeProvider,
   type FakeProviderName,

@@ -3,6 +3,7 @@ import { createSystemClock } from '../adapters/clock/system.ts'
 import { createPdfReader } from '../adapters/documents/pdf.ts'
 import { createDocumentRenderer } from '../adapters/documents/renderer.ts'
 import type { IndexReport } from '../adapters/knowledge/indexer.ts'
+import type { EmbeddingChoice } from '../adapters/model/embedding.ts'
 import type { ModelChoice } from '../adapters/model/model-from.ts'
 import { createPriceOf } from '../adapters/model/prices.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
@@ -26,7 +27,7 @@ import type { FolderList, Skills } from '../ports/skills.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import { knowledgeCache, openKnowledgeOption, replayedKnowledge } from './knowledge.ts'
-import { memoryOption, replayedMemory, startCatchUp } from './memory.ts'
+import { embeddingOf, memoryOption, replayedMemory, startCatchUp, startVectorsOf } from './memory.ts'
 import { bookkeeping, modelOf, modelsFrom, namedModels, offlineSources } from './models.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
 import { skillsOption } from './skills.ts'
@@ -44,6 +45,8 @@ export interface AgentOptions
   readonly skills?: FolderList | Skills
   /** Folders with documents that the agent can search and read, or an object that does so. Default: none. */
   readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
+  /** The embedding model of the memory search: a name such as `openai/text-embedding-3-small`, a model of the AI SDK, or an `Embedder`. */
+  readonly embedding?: EmbeddingChoice
 }
 
 /**
@@ -60,13 +63,14 @@ export function createAgent(options: AgentOptions): Agent {
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
   const knowledge = openKnowledgeOption(options.knowledge, { documents, onProblem: options.onProblem })
+  const vectors = startVectorsOf(store, options.builtIn?.memory === undefined ? options.embedding : undefined, options.onProblem)
   const builtIn = {
-    ...memoryOption(store, clock),
+    ...memoryOption(store, clock, {}, vectors),
     ...skillsOption(options.skills, options.onProblem),
     ...knowledge.option,
     ...options.builtIn,
   }
-  const { models: _named, skills: _skills, knowledge: _knowledge, ...given } = options
+  const { models: _named, skills: _skills, knowledge: _knowledge, embedding: _embedding, ...given } = options
   const parts = {
     bookkeeping,
     ...given,
@@ -79,9 +83,9 @@ export function createAgent(options: AgentOptions): Agent {
     settings,
     builtIn,
   }
-  if (options.builtIn?.rendering !== undefined) return closing(createAgentFrom(parts), knowledge)
+  if (options.builtIn?.rendering !== undefined) return closing(createAgentFrom(parts), knowledge, vectors)
   const rendering = createDocumentRenderer()
-  return closing(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), knowledge, rendering)
+  return closing(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), knowledge, vectors, rendering)
 }
 
 /**
@@ -109,12 +113,12 @@ export async function replay(
 }
 
 /** The agent, whose `close` also closes what was opened for it. What the application passes is closed by the application. */
-function closing(agent: Agent, ...opened: readonly { close(): Promise<void> }[]): Agent {
+function closing(agent: Agent, ...opened: readonly ({ close(): Promise<void> } | undefined)[]): Agent {
   const { close } = agent
   return Object.assign(agent, {
     async close() {
       await close()
-      for (const each of opened) await each.close()
+      for (const each of opened) await each?.close()
     },
   })
 }
@@ -169,6 +173,7 @@ export async function openAgent(
   const [{ store, hosting }, sandbox] = await Promise.all([openStorage(settings), options.sandbox ?? openSandbox(settings)])
   const withSandbox = sandbox && { sandbox }
   const clock = createSystemClock()
+  const vectors = startVectorsOf(store, embeddingOf(settings), options.onProblem, { environment })
 
   /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
   async function definedParts(settings: AgentConfiguration) {
@@ -193,7 +198,7 @@ export async function openAgent(
   const withStore = (settings: AgentConfiguration, parts: Awaited<ReturnType<typeof definedParts>>) => ({
     ...parts,
     ...withSandbox,
-    builtIn: { ...memoryOption(store, clock, settings), ...parts.builtIn },
+    builtIn: { ...memoryOption(store, clock, settings, vectors), ...parts.builtIn },
   })
 
   const replace = Promise.withResolvers<ReplaceParts>()
@@ -215,6 +220,7 @@ export async function openAgent(
     reload: async (changed) => (await replace.promise)(withStore(changed, await definedParts(changed))),
     async close() {
       await endCatchUp()
+      await vectors?.close()
       await agent.close()
       for (const close of closers) await close()
       await store.close()

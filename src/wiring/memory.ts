@@ -1,8 +1,15 @@
+import { existsSync } from 'node:fs'
+import { type EmbeddingChoice, embedderFrom } from '../adapters/model/embedding.ts'
+import type { NamedModelOptions } from '../adapters/model/model-from.ts'
+import type { AgentParts } from '../agent/agent.ts'
 import type { Settings } from '../config.ts'
+import { Failure } from '../core/failure.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { MemorySearch } from '../tools/react/memsearch.ts'
 import { createMemorySearch } from '../tools/recall/memory-search.ts'
+import { startVectors, type VectorMaker } from '../tools/recall/vectors.ts'
+import { openStorage, type StoreSettings } from './store.ts'
 
 /** What `react.memsearch` searches, as an option of the built-in tools. */
 interface MemoryOption {
@@ -16,8 +23,53 @@ export function memoryOption(
   { memory }: Pick<ConversationStore, 'memory'>,
   clock: Pick<Clock, 'now'>,
   { memorySearch = 'on' }: MemorySettings = {},
+  vectors?: VectorMaker,
 ): MemoryOption {
-  return memory && memorySearch === 'on' ? { memory: createMemorySearch(memory, clock) } : {}
+  return memory && memorySearch === 'on' ? { memory: createMemorySearch(memory, clock, vectors) } : {}
+}
+
+/** The embedding model that the settings ask for. None if the search is off. */
+export function embeddingOf({
+  memorySearch = 'on',
+  embedding,
+}: Partial<Pick<Settings, 'memorySearch' | 'embedding'>>): EmbeddingChoice | undefined {
+  if (memorySearch === 'off' || embedding === undefined) return undefined
+  if (typeof embedding === 'string' || 'doEmbed' in embedding || 'embed' in embedding) return embedding as EmbeddingChoice
+  throw new Failure(
+    'model.unavailable',
+    'the setting embedding must be a name, an embedding model of the AI SDK, or an object with `embed`',
+  )
+}
+
+/** Says how far the vectors are made that the settings ask for. Throws if their model can not be used. */
+export async function describeVectors(
+  settings: StoreSettings & Partial<Pick<Settings, 'memorySearch' | 'embedding'>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  const choice = embeddingOf(settings)
+  if (choice === undefined) return 'compares words; with the setting embedding, also what texts mean'
+  const { name } = embedderFrom(choice, { environment })
+  if (!existsSync(settings.data)) return `${name}, nothing stored yet`
+  const { store } = await openStorage(settings)
+  try {
+    const progress = await store.memory?.vectors.progress()
+    if (progress?.name !== name) return `${name}, no vectors yet: a running agent makes them`
+    return `${name}, ${progress.done} of ${progress.all} texts have a vector with ${progress.dimensions} numbers`
+  } finally {
+    await store.close()
+  }
+}
+
+/** Makes vectors in the background, if an embedding model is chosen and the store has an index. */
+export function startVectorsOf(
+  { memory }: Pick<ConversationStore, 'memory'>,
+  choice: EmbeddingChoice | undefined,
+  onProblem: AgentParts['onProblem'],
+  options: Pick<NamedModelOptions, 'environment'> = {},
+): VectorMaker | undefined {
+  if (choice === undefined) return undefined
+  const embedder = embedderFrom(choice, options)
+  return memory && startVectors(memory.vectors, embedder, (error) => onProblem?.({ where: 'memory vectors', error }))
 }
 
 /** The option for a replay. A replay runs no tool, but the system text lists the tool. */

@@ -5,7 +5,7 @@ import type { DocumentReader } from '../../ports/documents.ts'
 import type { Model } from '../../ports/model.ts'
 import { aiSdkModel, type ModelOptions, type SdkModel } from './ai-sdk.ts'
 import { providerRules, rulesNameOf } from './provider-rules.ts'
-import { type Provider, type ProviderName, providers } from './providers.ts'
+import { type OpenOptions, type Provider, type ProviderName, providers } from './providers.ts'
 
 /** A model by name (`anthropic/claude-sonnet-5-5`, `offline`), a model of the AI SDK, or an implementation of the `Model` port. */
 export type ModelChoice = string | Model | SdkModel
@@ -48,6 +48,26 @@ function offlineModel({ reader }: NamedModelOptions): Model {
 }
 
 function namedModel(wanted: string, options: NamedModelOptions): Model {
+  const { name, provider, entry, opening } = resolveModel(wanted, options, 'or choose the model "offline", which needs none')
+  return aiSdkModel(
+    {
+      name,
+      provider,
+      modelId: opening.model,
+      rules: providerRules[entry.rules],
+      open: retryableOnce(() => entry.open(opening)),
+      secrets: opening.key === undefined ? [] : [opening.key],
+    },
+    options,
+  )
+}
+
+/** Finds the provider, the key and the address of a model that is given by name. `otherwise` says what to do if the key is missing. */
+export function resolveModel(
+  wanted: string,
+  options: Pick<NamedModelOptions, 'environment' | 'key' | 'address'>,
+  otherwise: string,
+): { readonly name: string; readonly provider: ProviderName; readonly entry: Provider; readonly opening: OpenOptions } {
   const { provider, model, address: addressInName } = parseModelName(wanted)
   const name = `${provider}/${model}` // without the address, which may contain a secret
   const entry: Provider = providers[provider]
@@ -56,24 +76,14 @@ function namedModel(wanted: string, options: NamedModelOptions): Model {
   const address = checkAddress(addressInName ?? options.address ?? environment[entry.address.variable] ?? entry.address.usual, name)
   if (entry.key.required && !key) {
     const variable = entry.key.variables[0]
-    throw new Failure('model.unavailable', `${name} needs a key: set ${variable}, or choose the model "offline", which needs none`)
+    throw new Failure('model.unavailable', `${name} needs a key: set ${variable}, ${otherwise}`)
   }
   if (provider === 'compatible' && address === undefined) {
     const how = `write compatible/${model}@http://host:port/v1 or set ${entry.address.variable}`
     throw new Failure('model.unavailable', `${name} needs an address: ${how}`)
   }
   checkInstalled(entry.packageName)
-  return aiSdkModel(
-    {
-      name,
-      provider,
-      modelId: model,
-      rules: providerRules[entry.rules],
-      open: retryableOnce(() => entry.open({ model, key, address })),
-      secrets: key === undefined ? [] : [key],
-    },
-    options,
-  )
+  return { name, provider, entry, opening: { model, key, address } }
 }
 
 function wrapSdkModel(model: SdkModel, options: ModelOptions): Model {
@@ -168,7 +178,7 @@ function checkInstalled(packageName: string): void {
 }
 
 /** Runs `make` at the first call, and returns the same result at later calls. After a failure the next call runs `make` again. */
-function retryableOnce<T>(make: () => Promise<T>): () => Promise<T> {
+export function retryableOnce<T>(make: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined
   return () => {
     result ??= make().catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import type { SdkModel } from './ai-sdk.ts'
+import type { SdkEmbeddingModel } from './embedding.ts'
 import type { RulesName } from './provider-rules.ts'
 
 /** How to open a model of a provider: environment variables and AI SDK package. The package is loaded when the model is first used. */
@@ -9,6 +10,8 @@ export interface Provider {
   readonly key: { readonly variables: readonly string[]; readonly required: boolean }
   readonly address: { readonly variable: string; readonly usual?: string }
   open(options: OpenOptions): Promise<SdkModel>
+  /** Opens an embedding model. Missing if the provider has none. */
+  openEmbedding?(options: OpenOptions): Promise<SdkEmbeddingModel>
 }
 
 export interface OpenOptions {
@@ -41,6 +44,10 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
       const { createOpenAI } = await import('@ai-sdk/openai')
       return createOpenAI({ ...(key && { apiKey: key }), ...(address && { baseURL: address }) }).responses(model)
     },
+    async openEmbedding({ model, key, address }) {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return createOpenAI({ ...(key && { apiKey: key }), ...(address && { baseURL: address }) }).embeddingModel(model)
+    },
   },
   google: {
     rules: 'google',
@@ -51,6 +58,10 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
       const { createGoogle } = await import('@ai-sdk/google')
       return createGoogle({ ...(key && { apiKey: key }), ...(address && { baseURL: address }) }).languageModel(model)
     },
+    async openEmbedding({ model, key, address }) {
+      const { createGoogle } = await import('@ai-sdk/google')
+      return createGoogle({ ...(key && { apiKey: key }), ...(address && { baseURL: address }) }).embeddingModel(model)
+    },
   },
   ollama: {
     rules: 'ollama',
@@ -58,6 +69,7 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
     key: { variables: ['OLLAMA_API_KEY'], required: false },
     address: { variable: 'OLLAMA_BASE_URL', usual: 'http://127.0.0.1:11434/v1' },
     open: (opening) => openCompatible('ollama', opening),
+    openEmbedding: (opening) => openCompatibleEmbedding('ollama', opening),
   },
   compatible: {
     rules: 'compatible',
@@ -65,6 +77,7 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
     key: { variables: ['OPENAI_COMPATIBLE_API_KEY'], required: false },
     address: { variable: 'OPENAI_COMPATIBLE_BASE_URL' },
     open: (opening) => openCompatible('compatible', opening),
+    openEmbedding: (opening) => openCompatibleEmbedding('compatible', opening),
   },
 }
 
@@ -75,4 +88,9 @@ async function openCompatible(name: string, { model, key, address = '' }: OpenOp
   ])
   const options = { name, baseURL: address, includeUsage: true, fetch: fetchCompatible, ...(key && { apiKey: key }) }
   return createOpenAICompatible(options).chatModel(model)
+}
+
+async function openCompatibleEmbedding(name: string, { model, key, address = '' }: OpenOptions): Promise<SdkEmbeddingModel> {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+  return createOpenAICompatible({ name, baseURL: address, ...(key && { apiKey: key }) }).embeddingModel(model)
 }

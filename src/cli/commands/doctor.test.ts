@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
+import { startFakeEmbeddings } from '../../testing/fake-providers/fake-embeddings.ts'
 import { type FakeScript, startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { modelKeys } from '../../wiring/models.ts'
@@ -123,6 +124,7 @@ it('checks only programs that Daybook uses', async () => {
     'web search',
     'skills',
     'knowledge',
+    'memory search',
   ]
   expect(names).toEqual(expected)
 })
@@ -241,4 +243,27 @@ describe('--model', () => {
     expect((await line.run('doctor', '--model', 'anthropic/claude-sonnet-5-5')).text).toMatch(/^✗ model +.*needs a key/m)
     expect((await line.run('doctor', '--model', 'offline')).text).toMatch(/^✓ model +offline needs no provider/m)
   })
+})
+
+it('says how many texts have a vector of the embedding model', async () => {
+  expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compares words; with the setting embedding, also what texts mean$/m)
+  line.environment.DAYBOOK_EMBEDDING = 'openai/text-embedding-3-small'
+  expect((await line.run('doctor')).text).toMatch(/^! memory search +openai\/text-embedding-3-small needs a key: set OPENAI_API_KEY/m)
+  const fake = await startFakeEmbeddings()
+  try {
+    line.environment.DAYBOOK_EMBEDDING = `compatible/fake@${fake.address}`
+    await line.run('run', 'Hello?')
+    expect((await line.run('doctor')).text).toMatch(
+      /^✓ memory search +compatible\/fake, no vectors yet: a running agent makes them|\d+ of \d+ texts/m,
+    )
+    const store = await openStore({ data: data() })
+    await store.memory?.catchUp()
+    const model = (await store.memory?.vectors.choose({ name: 'compatible/fake', dimensions: 64 })) ?? 0
+    const [missing] = (await store.memory?.vectors.missing(model, 1)) ?? []
+    if (missing) await store.memory?.vectors.save(model, [{ ...missing, vector: new Float32Array(64) }])
+    await store.close()
+    expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compatible\/fake, [12] of 2 texts have a vector with 64 numbers$/m)
+  } finally {
+    await fake.close()
+  }
 })

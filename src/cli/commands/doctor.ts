@@ -20,6 +20,7 @@ import { tryDialects } from '../../wiring/try-model.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../wiring/unreferenced-blobs.ts'
 import { checkWebSearch } from '../../wiring/web-tools.ts'
 import type { CommandContext } from '../context.ts'
+import { checkMemory } from '../memory-check.ts'
 import { withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
@@ -75,6 +76,7 @@ function runChecks(settings: Settings, environment: Environment, port = [checkPo
     checkSearch(settings, environment),
     checkSkills(settings),
     checkKnowledge(settings),
+    checkMemory(settings, environment),
   ]
 }
 

@@ -206,6 +206,39 @@ export function describeMemory({ describe, it, expect }: TestRunner, create: Cre
       expect(await found({ conversationId: child })).toEqual([])
     })
 
+    it('keeps vectors of one model, and removes them with their snippets', async () => {
+      const { store } = await create()
+      const { search, vectors } = memoryOf(store)
+      await writeConversation(store, 'c1', turnsOf([['opal', 'ok']]))
+      const claim = await writeConversation(store, 'c2', turnsOf([['flint', 'ok']]))
+      await memoryOf(store).catchUp()
+      const model = await vectors.choose({ name: 'one', dimensions: 2 })
+      expect(await vectors.choose({ name: 'one', dimensions: 2 })).toBe(model)
+      const missing = (await vectors.missing(model, 10)) ?? []
+      const vectorOf = (text: string) => Float32Array.from(text === 'flint' ? [1, 0] : [0, 1])
+      await vectors.save(
+        model,
+        missing.map(({ owner, number, text }) => ({ owner, number, vector: vectorOf(text) })),
+      )
+      expect(await vectors.progress()).toEqual({ name: 'one', dimensions: 2, done: 4, all: 4 })
+      const within = { user: { tenant: 'local', project: 'default', user: 'local' } }
+      const similar = async () =>
+        (await search('unknown', inConversation('', { within, vector: { model, values: Float32Array.of(1, 0) } }))).map(({ text }) => text)
+      expect(await similar()).toEqual(['flint'])
+      expect(await search('unknown', inConversation('c1', { vector: { model, values: Float32Array.of(1, 0) } }))).toEqual([])
+      await store.release(claim)
+      await store.delete('c2')
+      await vectors.save(
+        model,
+        missing.map(({ owner, number }) => ({ owner, number, vector: Float32Array.of(1, 0) })),
+      )
+      expect(await vectors.progress()).toMatchObject({ done: 2, all: 2 })
+      const other = await vectors.choose({ name: 'one', dimensions: 3 })
+      expect(other === model).toBe(false)
+      expect(await vectors.missing(model, 10)).toBe(undefined)
+      expect((await vectors.missing(other, 10))?.length).toBe(2)
+    })
+
     it('accepts texts and ids of any kind', async () => {
       const { store } = await create()
       const memory = memoryOf(store)

@@ -5,6 +5,7 @@ import { parseConversationKey } from '../../core/scope.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { MemoryFilter, MemoryIndex, MemoryMatch } from '../../ports/memory-index.ts'
 import type { MemoryFindings, MemoryHit, MemoryQuery, MemorySearch } from '../react/memsearch.ts'
+import type { VectorMaker } from './vectors.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** How much of a text a hit shows, and how much of it comes before the first matching word. */
@@ -14,11 +15,27 @@ const HITS_PER_CONVERSATION = 2
 /** How long a search waits until all conversations are indexed. */
 const CATCH_UP_MS = 2_000
 
+/** How long a search waits for the vector of its question. */
+const VECTOR_MS = 5_000
+
 /** Searches the memory index of a store. Only conversations of the same tenant, project and user are searched. */
-export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>): MemorySearch {
+export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>, vectors?: Pick<VectorMaker, 'ofQuestion'>): MemorySearch {
+  /** The vector of the question. The search goes on without it if the model does not answer. */
+  async function vectorOf({ query, ordinal }: MemoryQuery, signal: AbortSignal): Promise<Pick<MemoryFilter, 'vector'> | 'failed'> {
+    if (!vectors || query === undefined || ordinal !== undefined) return {}
+    try {
+      const vector = await vectors.ofQuestion(query, AbortSignal.any([signal, AbortSignal.timeout(VECTOR_MS)]))
+      return vector ? { vector } : {}
+    } catch {
+      signal.throwIfAborted()
+      return 'failed' // the result has a warning
+    }
+  }
+
   return {
     async search(query, { conversationId, scope, origin, signal }): Promise<MemoryFindings> {
       const within = query.scope === 'user' ? { user: scope } : { conversationId }
+      const vector = await vectorOf(query, signal)
       const limit = AbortSignal.timeout(CATCH_UP_MS)
       const filter: MemoryFilter = {
         within,
@@ -30,10 +47,12 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
         withLookups: query.withLookups === true,
         limit: query.topK,
         signal: AbortSignal.any([signal, limit]),
+        ...(vector !== 'failed' && vector),
         ...(query.scope === 'user' && { perConversation: HITS_PER_CONVERSATION }),
       }
       const matches = await findMatches(index, query, filter)
       const warnings = [
+        ...(vector === 'failed' ? ['The embedding model did not answer, so only words were compared.'] : []),
         ...(limit.aborted ? ['Older conversations are still being indexed. Search again later to find more.'] : []),
         ...(query.ordinal !== undefined && query.query !== undefined ? ['The query was not used, because `ordinal` names a turn.'] : []),
       ]

@@ -8,6 +8,7 @@ import {
   type PostingKey,
   type StoredSnippet,
 } from '../shared/recall/tables.ts'
+import type { StoredModel, VectorTables } from '../shared/recall/vectors.ts'
 
 interface TurnState {
   readonly turnId: string
@@ -15,7 +16,7 @@ interface TurnState {
   worked: boolean
 }
 
-type Tables = IndexWriter & Omit<IndexReader, 'conversationKey' | 'conversationId'>
+type Tables = IndexWriter & Omit<IndexReader, 'conversationKey' | 'conversationId'> & { readonly vectorTables: VectorTables }
 
 /** The tables of the memory index, in maps. */
 export function createMemoryTables(): Tables & {
@@ -31,6 +32,9 @@ export function createMemoryTables(): Tables & {
   const postings = new Map<string, Uint8Array>()
   const documents = new Map<string, Uint8Array>()
   const turns = new Map<number, Map<string, TurnState>>()
+  /** By owner and number. */
+  const vectors = new Map<string, { readonly model: number; readonly body: Uint8Array }>()
+  let model: StoredModel | undefined
   let nextKey = 1
 
   const listOf = (conversation: number) => [...(ofConversation.get(conversation)?.values() ?? [])].sort(inOrder)
@@ -65,6 +69,7 @@ export function createMemoryTables(): Tables & {
     },
     removeSnippet({ owner, number, conversation, block, part }) {
       snippets.delete(`${owner} ${number}`)
+      vectors.delete(`${owner} ${number}`)
       ofConversation.get(conversation)?.delete(`${block} ${part}`)
     },
     appendPostings: (key, added) => append(postings, placeOf(key), added),
@@ -91,6 +96,15 @@ export function createMemoryTables(): Tables & {
       }
     },
     snippet: (owner, number) => snippets.get(`${owner} ${number}`),
+    vectors(owner, wanted, from, limit) {
+      const found = [...snippets.values()].filter((snippet) => snippet.owner === owner && snippet.number >= from)
+      return found
+        .flatMap(({ number }) => {
+          const vector = vectors.get(`${owner} ${number}`)
+          return vector?.model === wanted ? [{ number, body: vector.body }] : []
+        })
+        .slice(0, limit)
+    },
     isLookup(conversation, turnId) {
       const state = turns.get(conversation)?.get(turnId)
       return state?.searched === true && !state.worked
@@ -98,6 +112,19 @@ export function createMemoryTables(): Tables & {
     snippetsOfTurn(conversation, ordinal) {
       const turn = [...(turns.get(conversation)?.keys() ?? [])][ordinal - 1]
       return listOf(conversation).filter(({ turnId }) => turnId === turn)
+    },
+    vectorTables: {
+      model: () => model,
+      replaceModel(name, dimensions) {
+        model = { key: (model?.key ?? 0) + 1, name, dimensions }
+        return model
+      },
+      missing: (wanted, limit) =>
+        [...snippets.values()].filter(({ owner, number }) => vectors.get(`${owner} ${number}`)?.model !== wanted).slice(0, limit),
+      save(key, owner, number, body) {
+        if (snippets.has(`${owner} ${number}`)) vectors.set(`${owner} ${number}`, { model: key, body: body.slice() })
+      },
+      count: (key) => ({ done: [...vectors.values()].filter((vector) => vector.model === key).length, all: snippets.size }),
     },
     snippetsOf: listOf,
     forgetConversation(conversation) {

@@ -1,6 +1,7 @@
 import type { MemoryIndex } from '../../../ports/memory-index.ts'
 import { createMemoryIndex } from '../shared/recall/memory-index.ts'
 import { folderOf } from '../shared/recall/tables.ts'
+import { createMemoryVectors } from '../shared/recall/vectors.ts'
 import { analyseEntry, indexEntries, removeSnippets } from '../shared/recall/write.ts'
 import { type MemoryConversation, positionAfter } from './conversation.ts'
 import { createMemoryTables } from './memory-tables.ts'
@@ -62,6 +63,10 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
       })
     },
     catchUp: async () => 0, // every search indexes what is new
+    vectors: createMemoryVectors(tables.vectorTables, async (work) => {
+      indexNew()
+      return work()
+    }),
   })
   return { index, forget, forgetMissing }
 }

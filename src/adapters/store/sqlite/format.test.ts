@@ -53,7 +53,8 @@ it('docs/format.md describes the current version, every table and every type of 
   expect(page).toContain(`version ${SCHEMA_VERSION} of the files`)
   const tables = migrations.flatMap((step) => [...step.matchAll(/CREATE (?:TABLE|VIEW) (\w+)/g)].map(([, name]) => name as string))
   const changes = readFileSync('src/core/timeline/parse-change.ts', 'utf8').matchAll(/^ {2}'([a-z]+\.[a-z]+)': /gm)
-  const names = [...tables, ...[...changes].map(([, name]) => name as string)]
+  const current = tables.filter((name) => name !== 'memory_conversations') // a later migration has removed it
+  const names = [...current, ...[...changes].map(([, name]) => name as string)]
   expect(names.length).toBeGreaterThan(20)
   expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })

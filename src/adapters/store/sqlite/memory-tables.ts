@@ -1,4 +1,5 @@
 import type { MemoryTarget } from '../../../core/recall/snippets.ts'
+import type { SnippetText } from '../../../ports/memory-index.ts'
 import {
   type ChunkPostings,
   type IndexReader,
@@ -7,6 +8,7 @@ import {
   POSTING_BYTES,
   type StoredSnippet,
 } from '../shared/recall/tables.ts'
+import type { StoredModel, StoredVector, VectorTables } from '../shared/recall/vectors.ts'
 import type { Database, Statement } from './database.ts'
 
 interface SnippetRow {
@@ -53,6 +55,10 @@ export function createIndexReader(database: Database): IndexReader {
     'SELECT "group", body FROM memory_documents WHERE owner = ? AND "group" >= ? ORDER BY "group"',
   )
   const snippet = database.readStatement<SnippetRow>(`${SNIPPET} WHERE snippet = ${SNIPPET_KEY}`)
+  const vectors = database.readStatement<StoredVector>(
+    `SELECT snippet & 4294967295 AS number, body FROM memory_vectors
+     WHERE snippet >= (?1 << 32 | ?3) AND snippet < ((?1 + 1) << 32) AND model = ?2 ORDER BY snippet LIMIT ?4`,
+  )
   const turn = database.readStatement<{ uses: number }>('SELECT uses FROM memory_turns WHERE conversation = ? AND turn = ?')
   const nthTurn = database.readStatement<{ turn: string }>(
     'SELECT turn FROM memory_turns WHERE conversation = ? ORDER BY seq, turn LIMIT 1 OFFSET ?',
@@ -70,6 +76,7 @@ export function createIndexReader(database: Database): IndexReader {
       const row = snippet.get(key, number)
       return row && snippetOf(row)
     },
+    vectors: (key, model, from, limit) => vectors.all(key, model, from, limit),
     isLookup: (key, turnId) => turn.get(key, turnId)?.uses === SEARCHED,
     snippetsOfTurn(key, ordinal) {
       const found = nthTurn.get(key, ordinal - 1)
@@ -88,9 +95,10 @@ export function createIndexWriter(database: Database): IndexWriter {
   const removeOwner = database.writeStatement('DELETE FROM memory_owners WHERE key = ?')
   const removeAllDocuments = database.writeStatement('DELETE FROM memory_documents WHERE owner = ?')
   const insertSnippet = database.writeStatement(
-    `INSERT INTO memory_snippets VALUES (${SNIPPET_KEY}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (conversation, block, part) DO NOTHING`,
+    `INSERT INTO memory_snippets (snippet, conversation, block, part, seq, turn, role, ts, path, body) VALUES (${SNIPPET_KEY}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (conversation, block, part) DO NOTHING`,
   )
   const removeSnippet = database.writeStatement(`DELETE FROM memory_snippets WHERE snippet = ${SNIPPET_KEY}`)
+  const removeVector = database.writeStatement(`DELETE FROM memory_vectors WHERE snippet = ${SNIPPET_KEY}`)
   const postings = createBodyStatements(database, 'memory_postings', ['owner', 'term', 'chunk'])
   const documents = createBodyStatements(database, 'memory_documents', ['owner', '"group"'])
   const noteTurn = database.writeStatement(
@@ -111,7 +119,10 @@ export function createIndexWriter(database: Database): IndexWriter {
     },
     insertSnippet: ({ owner: key, number, conversation: conversationKey, block, part, seq, turnId, role, ts, path, text }) =>
       insertSnippet.run(key, number, conversationKey, block, part, seq, turnId, role, ts, path, text) === 1,
-    removeSnippet: ({ owner: key, number }) => void removeSnippet.run(key, number),
+    removeSnippet({ owner: key, number }) {
+      removeVector.run(key, number)
+      removeSnippet.run(key, number)
+    },
     appendPostings: ({ owner: key, term, chunk }, added) => postings.append([key, term, chunk], added),
     readPostings: ({ owner: key, term, chunk }) => postings.read([key, term, chunk]),
     writePostings: ({ owner: key, term, chunk }, body) => postings.write([key, term, chunk], body),
@@ -120,6 +131,34 @@ export function createIndexWriter(database: Database): IndexWriter {
     writeDocuments: (key, group, body) => documents.write([key, group], body),
     noteTurn: (key, seq, { turnId, searched, worked }) =>
       void noteTurn.run(key, turnId, seq, (searched ? SEARCHED : 0) | (worked ? WORKED : 0)),
+  }
+}
+
+/** The vectors of the memory index. Call its functions inside `database.write`. */
+export function createVectorTables(database: Database): VectorTables {
+  const model = database.writeStatement<StoredModel>('SELECT key, name, dimensions FROM memory_models ORDER BY key DESC LIMIT 1')
+  const insertModel = database.writeStatement('INSERT INTO memory_models (name, dimensions) VALUES (?, ?)')
+  const removeOthers = database.writeStatement('DELETE FROM memory_models WHERE key < (SELECT max(key) FROM memory_models)')
+  const missing = database.writeStatement<SnippetText>(
+    'SELECT snippet >> 32 AS owner, snippet & 4294967295 AS number, body AS text FROM memory_snippets WHERE vector < ? LIMIT ?',
+  )
+  const mark = database.writeStatement(`UPDATE memory_snippets SET vector = ?3 WHERE snippet = ${SNIPPET_KEY}`)
+  const save = database.writeStatement(`INSERT OR REPLACE INTO memory_vectors VALUES (${SNIPPET_KEY}, ?3, ?4)`)
+  const count = database.writeStatement<{ done: number; all: number }>(
+    'SELECT (SELECT count(*) FROM memory_snippets WHERE vector = ?) AS done, (SELECT count(*) FROM memory_snippets) AS "all"',
+  )
+  return {
+    model: () => model.get(),
+    replaceModel(name, dimensions) {
+      insertModel.run(name, dimensions)
+      removeOthers.run()
+      return model.get() as StoredModel // the row was just inserted
+    },
+    missing: (key, limit) => missing.all(key, limit),
+    save(key, owner, number, body) {
+      if (mark.run(owner, number, key) === 1) save.run(owner, number, key, body)
+    },
+    count: (key) => count.get(key) as { done: number; all: number }, // the statement always returns one row
   }
 }
 

@@ -4,9 +4,10 @@ import type { MemoryIndex, MemoryScope } from '../../../ports/memory-index.ts'
 import type { ConversationRow } from '../shared/conversation-row.ts'
 import { createMemoryIndex, folderOfScope } from '../shared/recall/memory-index.ts'
 import { folderOf } from '../shared/recall/tables.ts'
+import { createMemoryVectors } from '../shared/recall/vectors.ts'
 import { analyseEntry, type IndexedEntry, indexEntries, removeSnippets } from '../shared/recall/write.ts'
 import type { Database } from './database.ts'
-import { createIndexReader, createIndexWriter, createSnippetFinder } from './memory-tables.ts'
+import { createIndexReader, createIndexWriter, createSnippetFinder, createVectorTables } from './memory-tables.ts'
 import type { Reader } from './read.ts'
 
 /** How many entries are indexed in one transaction, and how many snippets one step of a deletion removes. Other writers wait meanwhile. */
@@ -77,7 +78,11 @@ export function createSqliteRecall(database: Database, reader: Reader) {
   })
 
   const indexReader = createIndexReader(database)
-  const index: MemoryIndex = createMemoryIndex({ read: (work) => database.read(() => work(indexReader)), catchUp })
+  const index: MemoryIndex = createMemoryIndex({
+    read: (work) => database.read(() => work(indexReader)),
+    catchUp,
+    vectors: createMemoryVectors(createVectorTables(database), (work) => database.write(work)),
+  })
 
   return {
     index,

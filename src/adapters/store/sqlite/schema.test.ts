@@ -64,6 +64,7 @@ it('released steps are never changed: files of users depend on them', () => {
     '5efe493e74e624bc',
     'b9344552723bf504',
     '663bbeb6b8c3e69e',
+    'c803d7edb1b4789c',
   ])
 })
 

@@ -249,6 +249,13 @@ export const migrations: readonly string[] = [
   `
   ALTER TABLE conversations ADD COLUMN active_at TEXT;
   `,
+  // The vectors of the memory index. `vector` of a snippet is the key of the model that made its vector, or 0. The key of a later model is higher.
+  `
+  ALTER TABLE memory_snippets ADD COLUMN vector INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX memory_snippets_by_vector ON memory_snippets (vector);
+  CREATE TABLE memory_models (key INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
+  CREATE TABLE memory_vectors (snippet INTEGER PRIMARY KEY, model INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -1,28 +1,54 @@
+import { setImmediate as pause } from 'node:timers/promises'
 import { conversationKeyFilter } from '../../../../core/scope.ts'
 import type { MemoryFilter, MemoryIndex, MemoryMatch, MemoryScope } from '../../../../ports/memory-index.ts'
 import { createDocumentCache, type Documents } from './documents.ts'
-import { type DocumentFilter, searchIndex } from './search.ts'
+import { acceptedBy, type DocumentFilter, searchIndex } from './search.ts'
 import { folderOf, type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
+import { createSimilar, VECTORS_PER_STEP } from './vectors.ts'
 import { secondsOf } from './write.ts'
 
 interface IndexParts {
   /** Runs `work` on one snapshot of the tables. */
   read<T>(work: (tables: IndexReader) => T): T
   readonly catchUp: MemoryIndex['catchUp']
+  readonly vectors: MemoryIndex['vectors']
 }
 
 /** The memory index of a store. Both stores use this code, with tables of their own. */
-export function createMemoryIndex({ read, catchUp }: IndexParts): MemoryIndex {
+export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): MemoryIndex {
   const documentsOf = createDocumentCache()
+
+  /** The snippets with the most similar vectors. The vectors are compared in steps, because they may take long. */
+  async function findSimilar(filter: MemoryFilter): Promise<readonly number[]> {
+    if (!filter.vector) return []
+    const { model, values } = filter.vector
+    const similar = createSimilar(values)
+    for (let from: number | undefined = 0; from !== undefined; await pause()) {
+      const first: number = from
+      from = read((tables) => {
+        const within = resolveScope(tables, filter.within)
+        if (!within) return undefined
+        const some = tables.vectors(within.owner.key, model, first, VECTORS_PER_STEP)
+        const documents = documentsOf(tables, within.owner)
+        const accepts = acceptedBy(documents, documentFilter(filter, within))
+        similar.add(some, (number) => number < documents.next && accepts(number))
+        return some.length < VECTORS_PER_STEP ? undefined : (some.at(-1)?.number ?? 0) + 1
+      })
+    }
+    return similar.numbers()
+  }
+
   return {
     async search(question, filter) {
       await catchUp(filter)
+      const similar = await findSimilar(filter)
       return read((tables) => {
         const within = resolveScope(tables, filter.within)
         if (!within) return []
         const found = searchIndex(tables, within.owner, documentsOf(tables, within.owner), {
           question,
-          filter: { ...documentFilter(filter), ...(within.conversation !== undefined && { conversation: within.conversation }) },
+          filter: documentFilter(filter, within),
+          similar,
           now: secondsOf(filter.now),
           limit: filter.limit,
           perConversation: filter.perConversation ?? Number.POSITIVE_INFINITY,
@@ -47,6 +73,7 @@ export function createMemoryIndex({ read, catchUp }: IndexParts): MemoryIndex {
     },
 
     catchUp,
+    vectors,
   }
 }
 
@@ -70,10 +97,11 @@ export function folderOfScope(scope: MemoryScope): string {
   return 'prefix' in keys ? keys.prefix : ''
 }
 
-const documentFilter = ({ targets, from, to }: MemoryFilter): DocumentFilter => ({
+const documentFilter = ({ targets, from, to }: MemoryFilter, { conversation }: Pick<ResolvedScope, 'conversation'>): DocumentFilter => ({
   roles: targets.reduce((bits, target) => bits | (1 << roleIds[target]), 0),
   from: from === undefined ? 0 : secondsOf(from),
   to: to === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Date.parse(to) / 1_000),
+  ...(conversation !== undefined && { conversation }),
 })
 
 /** Documents have full seconds. The exact times of the snippets decide. */
@@ -107,13 +135,9 @@ function snippetsInPeriod(
   filter: MemoryFilter & { readonly order?: 'oldest' | 'newest' },
   skips: (snippet: StoredSnippet) => boolean,
 ): readonly StoredSnippet[] {
-  const { roles, from, to } = documentFilter(filter)
-  const only = documents.conversations.findIndex(({ key }) => key === conversation)
+  const accepts = acceptedBy(documents, documentFilter(filter, { ...(conversation !== undefined && { conversation }) }))
   const found: { readonly number: number; readonly seconds: number }[] = []
-  for (const [number, seconds] of documents.seconds.entries()) {
-    const isWanted = (roles & (1 << (documents.role[number] as number))) !== 0 && seconds >= from && seconds < to
-    if (isWanted && (conversation === undefined || documents.conversation[number] === only)) found.push({ number, seconds })
-  }
+  for (const [number, seconds] of documents.seconds.entries()) if (accepts(number)) found.push({ number, seconds })
   const sign = filter.order === 'newest' ? -1 : 1
   found.sort((a, b) => sign * (a.seconds - b.seconds) || sign * (a.number - b.number))
   const turns = new Map<string, StoredSnippet>()

@@ -4,6 +4,7 @@ import type { Documents } from './documents.ts'
 import { analyseQuestion } from './question.ts'
 import { createScorer, type Scorer, type WeightedTerm } from './score.ts'
 import type { IndexReader, Owner, StoredSnippet } from './tables.ts'
+import { fuseRanks } from './vectors.ts'
 
 /** Which snippets may be found. */
 export interface DocumentFilter {
@@ -24,6 +25,8 @@ export interface IndexSearch {
   readonly now: number
   readonly limit: number
   readonly perConversation: number
+  /** The snippets whose vectors are most similar to that of the question, best first. */
+  readonly similar: readonly number[]
   skips(snippet: StoredSnippet): boolean
 }
 
@@ -60,17 +63,24 @@ const recencyByDay = Float32Array.from({ length: 100 }, (_, age) => 1 + RECENCY_
  *      them; the other place shares a person, a file or a thing with the first.
  *   3. Give a share of the score of a snippet to its neighbours, because an answer often has none of the words of its question.
  *   4. Add the score of the conversation, and a little for recent snippets and for snippets of the time that the question names.
- *   5. Keep one snippet per turn. Only now cut the list.
+ *   5. Join the list with that of the snippets with similar vectors, by rank.
+ *   6. Keep one snippet per turn. Only now cut the list.
  */
 export function searchIndex(tables: IndexReader, owner: Owner, documents: Documents, search: IndexSearch): readonly FoundSnippet[] {
   const { asked, added, period } = analyseQuestion(search.question, search.now)
-  if (asked.length === 0) return []
+  if (asked.length === 0 && search.similar.length === 0) return []
   const find = createFinder(tables, owner, search)
   const scorer = createScorer(tables, owner, documents)
   scorer.add([...asked, ...added])
   scorer.add(hopTerms(bestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS), [...asked, ...added], find, scorer))
   const final = finalScores(scorer, documents, search.now, period)
-  return cut(bestFirst(final, documents, search.filter, 4 * search.limit + 64), final, search, find, documents)
+  const size = 4 * search.limit + 64
+  if (search.similar.length === 0)
+    return cut(bestFirst(final, documents, search.filter, size), (number) => final[number] as number, search, find, documents)
+  const fused = fuseRanks([bestOf(final, documents, search.filter, size), search.similar])
+  const score = (number: number) => (fused.get(number) ?? 0) * recencyOf(documents.seconds[number] as number, search.now)
+  const numbers = [...fused.keys()].sort((a, b) => score(b) - score(a) || b - a)
+  return cut(numbers, score, search, find, documents)
 }
 
 type FindSnippet = (number: number) => StoredSnippet | undefined
@@ -123,13 +133,17 @@ function finalScores({ snippets, conversations }: Scorer, documents: Documents, 
     const own = shared[number] as number
     if (own === 0) continue
     const whole = (conversations[conversation[number] as number] as number) / highestConversation
-    const age = Math.floor(Math.max(0, now - (seconds[number] as number)) / DAY)
-    const recency = age < recencyByDay.length ? (recencyByDay[age] as number) : 1
+    const recency = recencyOf(seconds[number] as number, now)
     const isThen = period && (seconds[number] as number) >= period.from && (seconds[number] as number) < period.to + TOLD_LATER
     const timing = isThen ? recency * (1 + PERIOD_SHARE) : recency
     shared[number] = ((own / highest + CONVERSATION_SHARE * whole) / (1 + CONVERSATION_SHARE)) * timing
   }
   return shared
+}
+
+function recencyOf(seconds: number, now: number): number {
+  const age = Math.floor(Math.max(0, now - seconds) / DAY)
+  return age < recencyByDay.length ? (recencyByDay[age] as number) : 1
 }
 
 /** The numbers of the `size` best snippets that the filter accepts, best first. Of equal scores, the newer snippet comes first. */
@@ -159,7 +173,8 @@ function* bestFirst(scores: Float32Array, documents: Documents, filter: Document
   yield* bestOf(scores, documents, filter, scores.length).filter((number) => !taken.has(number))
 }
 
-function acceptedBy({ role, conversation, conversations, seconds }: Documents, filter: DocumentFilter): (number: number) => boolean {
+/** Whether the filter accepts a snippet. A removed snippet has no role. */
+export function acceptedBy({ role, conversation, conversations, seconds }: Documents, filter: DocumentFilter): (number: number) => boolean {
   const { roles, from, to } = filter
   const isOne = filter.conversation !== undefined
   const only = conversations.findIndex(({ key }) => key === filter.conversation)
@@ -173,7 +188,7 @@ function acceptedBy({ role, conversation, conversations, seconds }: Documents, f
 /** The best snippets, one per turn, and not too many of a conversation. */
 function cut(
   numbers: Iterable<number>,
-  scores: Float32Array,
+  score: (number: number) => number,
   { limit, perConversation }: IndexSearch,
   find: FindSnippet,
   { conversation }: Documents,
@@ -189,7 +204,7 @@ function cut(
     if (!snippet || turns.has(turn)) continue
     turns.add(turn)
     counts.set(position, count + 1)
-    kept.push({ snippet, score: scores[number] as number })
+    kept.push({ snippet, score: score(number) })
     if (kept.length === limit) break
   }
   return kept

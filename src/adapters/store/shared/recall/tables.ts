@@ -1,5 +1,6 @@
 import type { MemoryTarget, Snippet, TurnFact } from '../../../../core/recall/snippets.ts'
 import { isChildKey } from '../../../../core/scope.ts'
+import type { StoredVector } from './vectors.ts'
 
 /*
  * The tables of the memory index. Each owner numbers its snippets from 0. 4096 consecutive snippets are a chunk:
@@ -61,6 +62,8 @@ export interface IndexReader {
   /** The rows from a group on. */
   documents(owner: number, from: number): readonly { readonly group: number; readonly body: Uint8Array }[]
   snippet(owner: number, number: number): StoredSnippet | undefined
+  /** The vectors of a model, from a snippet on. */
+  vectors(owner: number, model: number, from: number, limit: number): readonly StoredVector[]
   /** Whether the turn searched the memory and did nothing but look things up. */
   isLookup(conversation: number, turnId: string): boolean
   /** The snippets of the turn with this number, from 1, in the order of the conversation. */
@@ -79,6 +82,7 @@ export interface IndexWriter {
   removeOwner(key: number): void
   /** Returns false when the block and part are already stored. */
   insertSnippet(snippet: StoredSnippet): boolean
+  /** Removes a snippet and its vector. */
   removeSnippet(snippet: StoredSnippet): void
   appendPostings(key: PostingKey, postings: Uint8Array): void
   readPostings(key: PostingKey): Uint8Array | undefined

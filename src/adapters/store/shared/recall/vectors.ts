@@ -1,0 +1,93 @@
+import type { MemoryVectors, SnippetText } from '../../../../ports/memory-index.ts'
+
+/** How many vectors are compared before other work of the process goes on. */
+export const VECTORS_PER_STEP = 512
+/** How many of the most similar snippets are used. */
+const SIMILAR = 128
+/** Reciprocal rank fusion: a snippet gets 1 / (this number + its rank) of each list. */
+const RANK_OFFSET = 60
+
+/** A stored vector: numbers of 32 bits. */
+export interface StoredVector {
+  readonly number: number
+  readonly body: Uint8Array
+}
+
+/** A model as it is stored. A key is never used again. */
+export interface StoredModel {
+  readonly key: number
+  readonly name: string
+  readonly dimensions: number
+}
+
+/** The tables of the vectors. */
+export interface VectorTables {
+  model(): StoredModel | undefined
+  /** Stores a new model in place of the old one. */
+  replaceModel(name: string, dimensions: number): StoredModel
+  missing(model: number, limit: number): readonly SnippetText[]
+  save(model: number, owner: number, number: number, body: Uint8Array): void
+  count(model: number): { readonly done: number; readonly all: number }
+}
+
+/** Keeps the vectors of a store. `write` runs its work in one transaction. */
+export function createMemoryVectors(tables: VectorTables, write: <T>(work: () => T) => Promise<T>): MemoryVectors {
+  return {
+    choose: ({ name, dimensions }) =>
+      write(() => {
+        const known = tables.model()
+        return known?.name === name && known.dimensions === dimensions ? known.key : tables.replaceModel(name, dimensions).key
+      }),
+    missing: (model, limit) => write(() => (tables.model()?.key === model ? tables.missing(model, limit) : undefined)),
+    save: (model, vectors) =>
+      write(() => {
+        if (tables.model()?.key !== model) return
+        for (const { owner, number, vector } of vectors)
+          tables.save(model, owner, number, new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength))
+      }),
+    progress: () =>
+      write(() => {
+        const model = tables.model()
+        return model && { name: model.name, dimensions: model.dimensions, ...tables.count(model.key) }
+      }),
+  }
+}
+
+/** Compares vectors with the vector of a question, in steps, and keeps the most similar ones. */
+export function createSimilar(question: Float32Array) {
+  let best: { readonly number: number; readonly similarity: number }[] = []
+  return {
+    add(vectors: readonly StoredVector[], accepts: (number: number) => boolean): void {
+      for (const { number, body } of vectors) {
+        const similarity = accepts(number) ? dotProduct(question, numbersOf(body)) : 0
+        if (similarity > 0) best.push({ number, similarity })
+      }
+      best = best.sort((a, b) => b.similarity - a.similarity).slice(0, SIMILAR)
+    },
+    /** The numbers of the most similar snippets, best first. */
+    numbers: (): readonly number[] => best.map(({ number }) => number),
+  }
+}
+
+/** The numbers of a vector. They are copied if their position in the buffer does not allow to read them in place. */
+function numbersOf(body: Uint8Array): Float32Array {
+  const aligned = body.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 ? body : body.slice()
+  return new Float32Array(aligned.buffer, aligned.byteOffset, Math.floor(aligned.byteLength / Float32Array.BYTES_PER_ELEMENT))
+}
+
+/** Vectors have the length 1, so this is the cosine of the angle between them. */
+function dotProduct(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return 0
+  let sum = 0
+  for (let at = 0; at < a.length; at++) sum += (a[at] as number) * (b[at] as number)
+  return sum
+}
+
+/** Joins lists by the ranks of their items. The scores are between 0 and 1. */
+export function fuseRanks(lists: readonly (readonly number[])[]): ReadonlyMap<number, number> {
+  const scores = new Map<number, number>()
+  for (const list of lists)
+    for (const [rank, number] of list.entries())
+      scores.set(number, (scores.get(number) ?? 0) + (RANK_OFFSET + 1) / (RANK_OFFSET + 1 + rank) / lists.length)
+  return scores
+}

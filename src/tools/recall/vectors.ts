@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Embedder } from '../../ports/embedder.ts'
+import type { MemoryFilter, MemoryVectors } from '../../ports/memory-index.ts'
+
+/** Makes the vectors of the memory index in the background, and the vectors of questions. */
+export interface VectorMaker {
+  /** The vector of a question. Undefined while the model has not answered yet. */
+  ofQuestion(question: string, signal: AbortSignal): Promise<MemoryFilter['vector']>
+  /** Ends the work. */
+  close(): Promise<void>
+}
+
+/** How many texts are sent together. */
+const BATCH = 64
+/** How often new texts are looked for, and how long the work waits after an error: twice as long after each further one. */
+const [IDLE_MS, FIRST_WAIT_MS, MAX_WAIT_MS] = [2_000, 1_000, 300_000]
+
+/**
+ * Starts to make vectors. The first answer of the model tells how long its vectors are. If its name or this length has changed, all vectors
+ * are made again, and searches meanwhile find by words and by the new vectors. An error is reported once, and the work goes on later.
+ */
+export function startVectors(
+  vectors: MemoryVectors,
+  embedder: Embedder,
+  onProblem: (error: unknown) => void,
+  { idleMs = IDLE_MS, waitMs = FIRST_WAIT_MS }: { readonly idleMs?: number; readonly waitMs?: number } = {},
+): VectorMaker {
+  const ending = new AbortController()
+  const { signal } = ending
+  let chosen: { readonly model: number; readonly dimensions: number } | undefined
+
+  const pause = (ms: number) => sleep(ms, undefined, { signal, ref: false }) // this work does not keep the process running
+
+  async function choose(dimensions: number): Promise<number> {
+    if (chosen?.dimensions !== dimensions) {
+      const model = await vectors.choose({ name: embedder.name, dimensions })
+      chosen = { model, dimensions }
+    }
+    return chosen.model
+  }
+
+  /** Makes some vectors. Returns false when there is nothing to do. */
+  async function makeSome(): Promise<boolean> {
+    const model = chosen?.model ?? (await choose(dimensionsOf(await embedder.embed(['daybook'], signal))))
+    const texts = await vectors.missing(model, BATCH)
+    if (!texts || texts.length === 0) return false // none is missing, or another process has chosen another model
+    const made = await embedder.embed(
+      texts.map(({ text }) => text),
+      signal,
+    )
+    const current = await choose(dimensionsOf(made))
+    await vectors.save(
+      current,
+      made.map((vector, n) => ({ owner: texts[n]?.owner ?? 0, number: texts[n]?.number ?? 0, vector })),
+    )
+    return true
+  }
+
+  async function work(): Promise<void> {
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        if (!(await makeSome())) await pause(idleMs)
+        failures = 0
+      } catch (error) {
+        if (signal.aborted) return
+        if (failures === 0) onProblem(error)
+        await pause(Math.min(MAX_WAIT_MS, waitMs * 2 ** failures++)).catch(() => undefined) // rejected only when the work ends
+      }
+    }
+  }
+  const working = work()
+
+  return {
+    async ofQuestion(question, asking) {
+      if (!chosen) return undefined
+      const [values] = await embedder.embed([question], AbortSignal.any([signal, asking]))
+      return values && values.length === chosen.dimensions ? { model: chosen.model, values } : undefined
+    },
+    async close() {
+      ending.abort()
+      await working
+    },
+  }
+}
+
+const dimensionsOf = (vectors: readonly Float32Array[]): number => vectors[0]?.length ?? 0
