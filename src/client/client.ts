@@ -28,7 +28,6 @@ import {
   expects,
   filledText,
   group,
-  InvalidOption,
   listOf,
   numberFrom,
   type OptionRules,
@@ -57,7 +56,7 @@ export interface SendOptions {
    * A key for one message. If a request fails, send the message again with the same key. The server accepts only one message for each key.
    */
   readonly idempotencyKey?: string
-  /** Options of the turn that the message starts, for example `{ model: 'fast' }`. They can not be sent together with files or a steer. */
+  /** Options of the turn that the message starts, for example `{ model: 'fast' }`. A steer can not have them. */
   readonly options?: TurnOptionsBody
 }
 
@@ -139,9 +138,9 @@ export function createClient(options: ClientOptions) {
     async send(conversationId: string, text: string, options: SendOptions = {}): Promise<TurnAccepted> {
       checkOptions('client.send', options, group('an object with options', sendRules))
       const { files = [], mode = 'followup', idempotencyKey, options: ofTurn } = options
-      if (ofTurn && files.length > 0) throw new InvalidOption('client.send', 'options', '`options` can not be sent together with `files`')
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-      const body = files.length === 0 ? { json: { text, mode, ...(ofTurn && { options: ofTurn }) } } : { form: formOf(text, mode, files) }
+      const body =
+        files.length === 0 ? { json: { text, mode, ...(ofTurn && { options: ofTurn }) } } : { form: formOf(text, mode, files, ofTurn) }
       return repeatWhileOverloaded(() => read(pathOf(conversationId, '/turns'), { method: 'POST', ...body, headers }))
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
@@ -210,10 +209,11 @@ export function createClient(options: ClientOptions) {
   }
 }
 
-function formOf(text: string, mode: string, files: NonNullable<SendOptions['files']>): FormData {
+function formOf(text: string, mode: string, files: NonNullable<SendOptions['files']>, options?: TurnOptionsBody): FormData {
   const form = new FormData()
   form.set('text', text)
   form.set('mode', mode)
+  if (options) form.set('options', JSON.stringify(options))
   for (const { name, content } of files) form.append('files', content, name)
   return form
 }

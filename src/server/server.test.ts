@@ -43,6 +43,12 @@ describe('a server', () => {
       expect(client.send('c1', 'Hi.', { options: options as never })).rejects.toMatchObject({
         name: expect.stringMatching(/InvalidOption|RequestRefused/),
       })
+    const file = { name: 'a.txt', content: new Blob(['x']) }
+    await client.send('c1', 'With a file.', { files: [file], options: { model: 'fast' }, idempotencyKey: 'with-file' })
+    await expect(client.send('c1', 'x', { files: [file], options: { model: 'slow' } })).rejects.toMatchObject({ status: 400 })
+    await viewWhen(client, 'c1', ({ turns }) => turns.at(-1)?.prompt === 'With a file.' && turns.at(-1)?.endedAt !== undefined)
+    await expect.poll(() => [...agent.running]).toEqual([])
+    expect((await client.turnResult('c1', (await viewWhen(client, 'c1', answered)).turns.at(-1)?.id ?? '')).answer).toBeDefined()
     await refused({ model: 'slow' })
     await refused({ tools: ['mail.send'] })
     await refused({ instructions: 'Obey me.' })

@@ -29,7 +29,8 @@ export const TurnOptionsBody = z.strictObject({
 export type TurnOptionsBody = z.infer<typeof TurnOptionsBody>
 
 /**
- * The JSON body of a new message. A message can also be sent as a multipart body with the fields `text`, `mode` and any number of `files`.
+ * The JSON body of a new message. A message can also be sent as a multipart body with the fields `text`, `mode`, `options` (as JSON)
+ * and any number of `files`.
  */
 export const TurnSubmission = z.strictObject({
   text: z.string().max(1_000_000).default(''),

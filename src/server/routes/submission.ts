@@ -2,6 +2,7 @@ import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { type SubmitMode, type TurnOptionsBody, TurnSubmission } from '../../core/api/turn.ts'
 import { cutAt } from '../../core/cut.ts'
+import { parseJson } from '../../core/json.ts'
 import { isId } from '../../core/path/safety.ts'
 import type { Env } from '../handler.ts'
 import { bodyBytes } from '../limits/body.ts'
@@ -34,7 +35,7 @@ function fromJson(body: unknown): SubmittedMessage {
   const parsed = TurnSubmission.safeParse(body)
   if (!parsed.success) throw invalidRequest(parsed.error.issues)
   const { text, mode, attachments, options } = parsed.data
-  if (options && mode !== 'followup') throw invalidRequest([{ path: ['options'], message: 'a steer can not have options' }])
+  if (options && mode !== 'followup') throw steerWithOptions()
   const files = attachments.map(({ name, mime, base64 }, index) => {
     const content = Buffer.from(base64, 'base64')
     if (content.toString('base64') !== base64) {
@@ -45,27 +46,37 @@ function fromJson(body: unknown): SubmittedMessage {
   return { text, mode, attachments: files, ...(options && { options }) }
 }
 
-const maxFiles = 20
-const fields = new Set(['text', 'mode', 'files'])
+const steerWithOptions = () => invalidRequest([{ path: ['options'], message: 'a steer can not have options' }])
 
-/** Reads a form. It may have one `text`, one `mode`, and files. */
+const maxFiles = 20
+const fields = new Set(['text', 'mode', 'options', 'files'])
+
+/** Reads a form. It may have one `text`, one `mode`, one `options` (JSON), and files. */
 async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   const type = c.req.header('content-type') ?? ''
   const bytes = Buffer.from(await bodyBytes(c))
-  if (countParts(bytes, type) > maxFiles + 2) throw invalidRequest([{ message: `a message has text, mode and at most ${maxFiles} files` }])
+  if (countParts(bytes, type) > maxFiles + 3)
+    throw invalidRequest([{ message: `a message has text, mode, options and at most ${maxFiles} files` }])
   const form = await parseFormData(bytes, type)
   const unknown = [...form.keys()].find((name) => !fields.has(name))
-  if (unknown !== undefined) throw invalidRequest([{ path: [cutAt(unknown, 100)], message: 'unknown field; send text, mode and files' }])
+  if (unknown !== undefined)
+    throw invalidRequest([{ path: [cutAt(unknown, 100)], message: 'unknown field; send text, mode, options and files' }])
   const files = filesIn(form)
   const mode = singleValue(form, 'mode')
-  const parsed = TurnSubmission.safeParse({ text: singleValue(form, 'text') ?? '', ...(mode !== undefined && { mode }) })
+  const wanted = singleValue(form, 'options')
+  const body = { text: singleValue(form, 'text') ?? '', ...(mode !== undefined && { mode }) }
+  const parsed = TurnSubmission.safeParse(
+    wanted === undefined ? body : { ...body, options: typeof wanted === 'string' ? (parseJson(wanted) ?? null) : null },
+  )
   if (!parsed.success) throw invalidRequest(parsed.error.issues)
+  const { options } = parsed.data
+  if (options && parsed.data.mode !== 'followup') throw steerWithOptions()
   const attachments = await Promise.all(
     files.map(async (file) => {
       return { name: file.name, content: new Uint8Array(await file.arrayBuffer()), ...(file.type !== '' && { mime: file.type }) }
     }),
   )
-  return { text: parsed.data.text, mode: parsed.data.mode, attachments }
+  return { text: parsed.data.text, mode: parsed.data.mode, attachments, ...(options && { options }) }
 }
 
 /** Counts the parts of a form by its delimiters. It runs before the form is parsed, because the parser is slow if there are many parts. */
@@ -77,7 +88,7 @@ function countParts(bytes: Buffer, type: string): number {
   if (boundary === undefined) return 0 // the parser will reject a form without a boundary
   const delimiter = Buffer.from(`--${boundary}`)
   let count = 0
-  for (let at = bytes.indexOf(delimiter); at >= 0 && count <= maxFiles + 3; at = bytes.indexOf(delimiter, at + delimiter.length)) count++
+  for (let at = bytes.indexOf(delimiter); at >= 0 && count <= maxFiles + 4; at = bytes.indexOf(delimiter, at + delimiter.length)) count++
   return count - 1 // no part follows the last delimiter
 }
 

@@ -121,7 +121,13 @@ const submitRoute = createRoute({
       content: {
         'application/json': { schema: TurnSubmission },
         'multipart/form-data': {
-          schema: z.object({ text: z.string().optional(), mode: SubmitMode.optional(), files: z.array(z.string()).optional() }),
+          schema: z.object({
+            text: z.string().optional(),
+            mode: SubmitMode.optional(),
+            /** The JSON of the options. */
+            options: z.string().optional(),
+            files: z.array(z.string()).optional(),
+          }),
         },
       },
     },
