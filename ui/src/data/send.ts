@@ -1,4 +1,5 @@
 import { RequestRefused } from 'daybook/client'
+import { chooseModel, readModel } from './model-choice.ts'
 import { authorization, client, serverUrl } from './session.ts'
 
 export interface OutgoingMessage {
@@ -11,15 +12,30 @@ export interface OutgoingMessage {
 
 /** Sends a message. Resolves when the server has stored it. `onProgress` tells the part of the files that was sent. */
 export async function sendMessage(id: string, message: OutgoingMessage, onProgress: (part: number) => void): Promise<void> {
-  if (message.files.length === 0) await client.send(id, message.text, { mode: message.mode, idempotencyKey: message.key })
-  else await upload(id, message, onProgress)
+  const model = message.mode === 'followup' ? readModel() : undefined
+  const options = model === undefined ? undefined : { model }
+  try {
+    if (message.files.length > 0) return await upload(id, message, options, onProgress)
+    await client.send(id, message.text, { mode: message.mode, idempotencyKey: message.key, ...(options && { options }) })
+  } catch (error) {
+    // The model may have been removed from the list of the server since it was chosen. Then the usual one answers.
+    if (!options || !isAboutModel(error)) throw error
+    chooseModel(undefined)
+    await sendMessage(id, message, onProgress)
+  }
 }
 
 /** Sends a message with files. `fetch` can not tell how much it has sent, so this uses the older interface. */
-function upload(id: string, { text, files, key }: OutgoingMessage, onProgress: (part: number) => void): Promise<void> {
+function upload(
+  id: string,
+  { text, files, key }: OutgoingMessage,
+  options: object | undefined,
+  onProgress: (part: number) => void,
+): Promise<void> {
   const form = new FormData()
   form.set('text', text)
   form.set('mode', 'followup')
+  if (options) form.set('options', JSON.stringify(options))
   for (const file of files) form.append('files', file, file.name)
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
@@ -36,6 +52,9 @@ function upload(id: string, { text, files, key }: OutgoingMessage, onProgress: (
     request.send(form)
   })
 }
+
+const isAboutModel = (error: unknown): boolean =>
+  error instanceof RequestRefused && error.status === 400 && (error.problem.issues?.some(({ where }) => where === 'options.model') ?? false)
 
 function problemIn(text: string): object {
   try {

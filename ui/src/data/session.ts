@@ -35,6 +35,17 @@ export function signIn(value: string, keep: boolean): void {
   change({ needsToken: false, signIns: state.signIns + 1 })
 }
 
+/** The code of a sign-in link, which stands behind the number sign of the address. */
+let signInCode = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined
+
+/** Removes the code of a sign-in link from the address and returns it. Undefined if the page was opened without such a link. */
+export function takeSignInCode(): string | undefined {
+  const code = signInCode
+  if (code !== undefined) history.replaceState(history.state, '', location.pathname + location.search)
+  signInCode = undefined
+  return code
+}
+
 /** Whether the server accepts a token. */
 export async function isAccepted(value: string): Promise<boolean> {
   const response = await fetch(new URL('v1/conversations?limit=1', serverUrl), { headers: { authorization: `Bearer ${value}` } })

@@ -1,6 +1,7 @@
+import { RequestRefused } from 'daybook/client'
 import { KeyRound } from 'lucide-react'
-import { useState } from 'react'
-import { isAccepted, signIn } from '../data/session.ts'
+import { useEffect, useState } from 'react'
+import { client, isAccepted, signIn, takeSignInCode } from '../data/session.ts'
 import { Button } from '../primitives/button.tsx'
 
 /** Asks for the token of a server that needs one. */
@@ -8,6 +9,23 @@ export function SignIn() {
   const [token, setToken] = useState('')
   const [keep, setKeep] = useState(true)
   const [problem, setProblem] = useState<string>()
+  const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    const code = takeSignInCode()
+    if (code === undefined) return
+    setBusy(true)
+    client
+      .signIn(code)
+      .then(({ token: given }) => signIn(given, true))
+      .catch((error: unknown) => {
+        setBusy(false)
+        setProblem(
+          error instanceof RequestRefused
+            ? 'This link was used before or is too old. Start the server again for a new one, or paste a token.'
+            : 'The server could not be reached. Open the link again.',
+        )
+      })
+  }, [])
   async function submit() {
     const value = token.trim().replace(/^Bearer\s+/i, '')
     setProblem(undefined)
@@ -18,6 +36,7 @@ export function SignIn() {
       setProblem('The server could not be reached. Try again.')
     }
   }
+  if (busy) return <main className="flex h-dvh items-center justify-center p-4 text-soft">Signing in …</main>
   return (
     <main className="flex h-dvh items-center justify-center p-4">
       <form
@@ -30,7 +49,10 @@ export function SignIn() {
         <h1 className="flex items-center gap-2 text-xl font-semibold">
           <KeyRound size={20} className="text-accent" aria-hidden /> Sign in
         </h1>
-        <p className="text-sm text-soft">This server asks for a token. You get one from the person who runs it.</p>
+        <p className="text-sm text-soft">
+          This server asks for a token. You get one from the person who runs it. If that is you, open the link that the server printed when
+          it started.
+        </p>
         <label className="block text-sm">
           <span className="text-soft">Token</span>
           <input
