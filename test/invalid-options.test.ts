@@ -203,7 +203,7 @@ describe('defineTool', () => {
     [{ ...definition, description: undefined }, 'description', 'must be a text, not missing'],
     [{ ...definition, params: undefined }, 'params', 'must be a schema'],
     [{ ...definition, params: { type: 'object' } }, 'params', 'must be a schema'],
-    [{ ...definition, params: z.string() }, 'parameters', 'cannot describe its parameters'],
+    [{ ...definition, params: z.string() }, 'parameters', 'must be that of an object'],
     [{ ...definition, parameters: { city: 'string' } }, 'parameters', 'must be a list of parameters'],
     [{ ...definition, parameters: [{ name: 'city' }] }, 'parameters[0].type', 'not missing'],
     [{ ...definition, timeoutMs: '5000' }, 'timeoutMs', 'not the text "5000"'],

@@ -1,4 +1,5 @@
 import { runInNewContext } from 'node:vm'
+import * as v from 'valibot'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { failingTools } from '../../test/support/scenario-tools.ts'
@@ -124,6 +125,14 @@ describe('defineTool', () => {
     const params = z.object({ when: z.coerce.date() })
     const define = () => defineTool({ id: 'a.b', description: 'd', params, run: () => 'ok' })
     expect(define).toThrow(/a\.b: its schema cannot describe its parameters; list them in `parameters` \(Date cannot/)
+  })
+
+  it('says how a schema of valibot describes itself, and that the parameters must be an object', () => {
+    const define = (params: unknown) => () => defineTool({ id: 'a.b', description: 'd', params: params as z.ZodObject, run: () => 'ok' })
+    expect(define(v.object({ city: v.string() }))).toThrow(
+      'with valibot, write toStandardJsonSchema(…) of @valibot/to-json-schema around it',
+    )
+    expect(define(z.string())).toThrow('its schema must be that of an object')
   })
 
   it('waits for promises of another realm', async () => {

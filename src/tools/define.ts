@@ -187,8 +187,16 @@ function describeParameters(schema: StandardSchemaV1, where: string): readonly P
   } catch (cause) {
     throw new InvalidOption(where, 'parameters', `${message} (${messageForModel(cause)})`, { cause })
   }
-  if (parameters === undefined) throw new InvalidOption(where, 'parameters', message)
+  if (parameters === undefined) throw new InvalidOption(where, 'parameters', undescribed(schema, message))
   return parameters
+}
+
+/** Says why a schema has no parameters. */
+function undescribed(schema: StandardSchemaV1, message: string): string {
+  if (jsonSchemaOf(schema) !== undefined)
+    return 'its schema must be that of an object, whose fields are the parameters; otherwise list them in `parameters`'
+  const isValibot = schema['~standard'].vendor === 'valibot'
+  return isValibot ? `${message}; with valibot, write toStandardJsonSchema(…) of @valibot/to-json-schema around it` : message
 }
 
 function runValidated<Schema extends StandardSchemaV1>(
