@@ -8,6 +8,7 @@ import { InvalidOption } from '../../core/options.ts'
 import { describeIssues, jsonSchemaOf, type StandardResult, type StandardSchemaV1 } from '../../core/standard-schema.ts'
 import type { JsonValue } from '../../core/stream/json/event.ts'
 import { type ParsedJson, parseModelJson, stripFence } from '../../core/stream/json/parse.ts'
+import { takesTooLong } from './output-cost.ts'
 import type { ExitReason, TurnResult } from './result.ts'
 
 /** The longest JSON Schema of an output, in characters. */
@@ -62,8 +63,11 @@ export function jsonSchema<Output = unknown>(schema: JsonObject): StandardSchema
   const standard = {
     version: 1 as const,
     vendor: 'daybook',
-    // the caller of `jsonSchema` says what the type is
-    validate: (value: unknown) => parser['~standard'].validate(value) as StandardResult<Output> | Promise<StandardResult<Output>>,
+    validate: (value: unknown) =>
+      takesTooLong(schema, value)
+        ? { issues: [{ message: 'it takes too long to check this value with the JSON Schema' }] }
+        : // the caller of `jsonSchema` says what the type is
+          (parser['~standard'].validate(value) as StandardResult<Output> | Promise<StandardResult<Output>>),
     jsonSchema: { input: () => schema, output: () => schema },
   }
   return { '~standard': standard }
