@@ -1,5 +1,10 @@
-/** Limits of the files of one message. The server has the last word. */
-export const attachLimits = { files: 20, bytes: 36 * 1024 * 1024 }
+/** Limits of the files of one message, if the server has not told its own. */
+export const attachLimits: AttachLimits = { files: 20, bytes: 36 * 1024 * 1024 }
+
+export interface AttachLimits {
+  readonly files: number
+  readonly bytes: number
+}
 
 /** A pasted text that is longer becomes a file. */
 export const longPaste = 4_096
@@ -10,8 +15,8 @@ interface NamedFile {
 }
 
 /** Why a file can not be added, in words that name the file and the limit. Undefined if it can. */
-export function refuseFile(file: NamedFile, others: readonly NamedFile[]): string | undefined {
-  const { files, bytes } = attachLimits
+export function refuseFile(file: NamedFile, others: readonly NamedFile[], limits: AttachLimits = attachLimits): string | undefined {
+  const { files, bytes } = limits
   if (file.size === 0) return `“${file.name}” is empty, so it was not attached.`
   if (file.size > bytes) return `“${file.name}” is too large: a message can have ${Math.round(bytes / 1024 / 1024)} MB of files.`
   if (others.length >= files) return `“${file.name}” was not attached: a message can have ${files} files.`

@@ -1,6 +1,7 @@
 import { RequestRefused } from 'daybook/client'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { readDraft, writeDraftFiles, writeDraftText } from '../../data/drafts.ts'
+import { loadAttachLimits } from '../../data/info.ts'
 import { freeName, refuseFile } from '../../model/attach.ts'
 
 export type SendMode = 'followup' | 'steer'
@@ -52,11 +53,12 @@ export function useDraft(key: string, send: SendDraft) {
     },
     [key],
   )
-  function attach(added: readonly File[]): void {
+  async function attach(added: readonly File[]): Promise<void> {
+    const limits = await loadAttachLimits()
     const files = [...current.current.files]
     const problems: string[] = []
     for (const file of added) {
-      const problem = refuseFile(file, files)
+      const problem = refuseFile(file, files, limits)
       const name = freeName(
         file.name,
         files.map(({ name: taken }) => taken),

@@ -2,6 +2,7 @@ import type { ToolStep } from 'daybook/client'
 import { Check, CircleAlert, Clock, FileText, Globe, LoaderCircle, type LucideIcon, Search, SquareTerminal, Wrench } from 'lucide-react'
 import { memo, useState } from 'react'
 import { CodeBlock } from '../../markdown/code-block.tsx'
+import { duration } from '../../model/time.ts'
 import { toolTitle } from '../../model/tool-titles.ts'
 import { Disclosure } from '../steps/disclosure.tsx'
 import { Parameters } from './parameters.tsx'
@@ -25,7 +26,12 @@ export const ToolCard = memo(function ToolCard({ step, running, waiting }: ToolC
       icon={<Icon size={14} aria-hidden />}
       title={title}
       detail={detail}
-      end={<Status status={waiting ? 'waiting' : step.status} running={running} />}
+      end={
+        <>
+          <span className="shrink-0 text-xs text-faint tabular-nums">{timeOf(step)}</span>
+          <Status status={waiting ? 'waiting' : step.status} running={running} />
+        </>
+      }
       onToggle={setOpen}
     >
       <div className="space-y-2">
@@ -68,6 +74,12 @@ function iconOf(toolId: string): LucideIcon {
   if (toolId.includes('search')) return Search
   if (toolId.startsWith('react.') || toolId.startsWith('rendering_tools.')) return FileText
   return Wrench
+}
+
+/** How long a call took. Times below a second say nothing. */
+function timeOf({ startedAt, endedAt }: ToolStep): string {
+  const ms = endedAt === undefined ? 0 : Date.parse(endedAt) - Date.parse(startedAt)
+  return ms < 1000 ? '' : duration(ms)
 }
 
 const languageOf = (toolId: string) => toolId.split('execute_code_')[1] ?? ''
