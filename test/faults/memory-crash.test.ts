@@ -27,7 +27,7 @@ function contentOf(file: string): object {
   const all = (sql: string) => database.prepare(sql).all()
   try {
     return {
-      behind: all('SELECT id FROM conversations WHERE memory_seq < last_seq'),
+      behind: all('SELECT id FROM conversations WHERE memory_seq < last_seq OR key IN (SELECT conversation FROM memory_behind)'),
       snippets: all(`SELECT id, block, part, seq, turn, role, ts, path, body FROM memory_snippets
                      JOIN conversations ON conversation = key ORDER BY id, block, part`),
       turns: all('SELECT id, turn, seq, uses FROM memory_turns JOIN conversations ON conversation = key ORDER BY id, turn'),
@@ -49,7 +49,7 @@ const tables = ['owners', 'snippets', 'documents', 'postings', 'turns']
 function emptyIndex(file: string): void {
   const database = new DatabaseSync(file)
   database.exec(
-    `BEGIN; ${tables.map((table) => `DELETE FROM memory_${table}`).join('; ')}; UPDATE conversations SET memory_seq = 0; COMMIT`,
+    `BEGIN; ${tables.map((table) => `DELETE FROM memory_${table}`).join('; ')}; UPDATE conversations SET memory_seq = 0; INSERT OR IGNORE INTO memory_behind SELECT key FROM conversations WHERE last_seq > 0; COMMIT`,
   )
   database.close()
 }

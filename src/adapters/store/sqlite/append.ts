@@ -17,6 +17,7 @@ import type { Database } from './database.ts'
 import { INDEX_BATCH, type Indexer } from './index-entries.ts'
 import type { Offers } from './offers.ts'
 import type { Reader } from './read.ts'
+import type { Recall } from './recall.ts'
 import type { JournalWriter } from './rows.ts'
 
 interface AppenderParts {
@@ -24,6 +25,7 @@ interface AppenderParts {
   readonly conversations: Conversations
   readonly journal: JournalWriter
   readonly indexer: Indexer
+  readonly recall: Pick<Recall, 'noteBehind'>
   readonly reader: Reader
   readonly offers: Pick<Offers, 'take'>
   readonly blobs: BlobStore
@@ -38,7 +40,7 @@ const MAX_CACHED_ROWS = 256
  * a transaction. The transaction then checks that no other append has changed the conversation since.
  */
 export function createAppender(parts: AppenderParts) {
-  const { database, conversations, journal, indexer, reader, offers, blobs, clock, onAppended } = parts
+  const { database, conversations, journal, indexer, recall, reader, offers, blobs, clock, onAppended } = parts
   /**
    * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. If a cached row is
    * outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
@@ -104,6 +106,7 @@ export function createAppender(parts: AppenderParts) {
     const rows = prepared.rows.map((each, n) => ({ seq: last + 1 + n, ...each }))
     journal.write(key, rows, lastActivityOf(row))
     if (frame) journal.putFrame(key, last + 1 + frame.index, frame.value)
+    recall.noteBehind(key)
     if (indexNow) indexer.indexAfter(row.id, key, indexed)
     return { row: written, entries: rows.map(({ seq, change }) => ({ seq, change })) }
   }

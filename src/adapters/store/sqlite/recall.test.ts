@@ -39,6 +39,35 @@ it('an append does not write the memory index, which follows after the end of th
   await store.close()
 })
 
+it('deleted conversations, also those of sub-agents, leave nothing in any table of the index', async () => {
+  const file = join(folder, 'deleted.db')
+  const store = await open(file)
+  const { vectors, catchUp } = memoryOf(store)
+  const ids = ['acme/web/ann/c1', 'acme/web/ann/c1~call_0123456789ab', 'acme/web/bob/c1', 'c1']
+  for (const [n, id] of ids.entries()) {
+    const text = `secret${n} ${'long words of a text '.repeat(200)}`
+    const claim = await writeConversation(store, id, [opened('t1'), appended([prompt(text)]), closed('t1')])
+    await store.release(claim)
+  }
+  await catchUp()
+  const model = await vectors.choose({ name: 'one', dimensions: 2 })
+  const missing = (await vectors.missing(model, 100)) ?? []
+  await vectors.save(
+    model,
+    missing.map(({ owner, number }) => ({ owner, number, vector: Float32Array.of(1, 0) })),
+  )
+  const tables = ['owners', 'snippets', 'documents', 'postings', 'turns', 'vectors'].map((name) => `memory_${name}`)
+  expect(tables.filter((table) => countRows(file, table) === 0)).toEqual([])
+  await writeConversation(store, 'c1', [opened('t2'), appended([prompt('not indexed yet', 't2')], 9)])
+  for (const id of ids) {
+    const claim = await store.claim(id, { id: 'last', host: 'h', pid: 1 }, { takeOver: 'always' })
+    await store.release(claim)
+    await store.delete(id)
+  }
+  expect([...tables, 'memory_behind'].filter((table) => countRows(file, table) > 0)).toEqual([])
+  await store.close()
+})
+
 const action = fc.oneof(
   {
     weight: 5,

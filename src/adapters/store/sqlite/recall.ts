@@ -25,10 +25,17 @@ type Place = Pick<ConversationRow, 'id' | 'key'>
 export function createSqliteRecall(database: Database, reader: Reader) {
   const tables = createIndexWriter(database)
   const snippets = createSnippetFinder(database)
-  const BEHIND = 'SELECT id FROM conversations WHERE deleted_at IS NULL AND memory_seq < last_seq'
-  const behind = database.readStatement<{ id: string }>(`${BEHIND} ORDER BY folder, id`)
-  const behindInFolder = database.readStatement<{ id: string }>(`${BEHIND} AND folder = ?`)
-  const oneBehind = database.readStatement<{ id: string }>(`${BEHIND} AND id = ?`)
+  // all conversations are looked at, because a process with an older version of Daybook does not write `memory_behind`
+  const behind = database.readStatement<{ id: string }>(
+    'SELECT id FROM conversations WHERE deleted_at IS NULL AND memory_seq < last_seq ORDER BY folder, id',
+  )
+  const NOTED = 'SELECT id FROM memory_behind JOIN conversations ON key = conversation WHERE deleted_at IS NULL'
+  const behindInFolder = database.readStatement<{ id: string }>(`${NOTED} AND folder = ?`)
+  const oneBehind = database.readStatement<{ id: string }>(`${NOTED} AND id = ?`)
+  const noteBehind = database.writeStatement('INSERT OR IGNORE INTO memory_behind VALUES (?)')
+  const endBehind = database.writeStatement(
+    'DELETE FROM memory_behind WHERE conversation IN (SELECT key FROM conversations WHERE key = ? AND memory_seq >= last_seq)',
+  )
   const position = database.writeStatement<{ key: number; memory_seq: number; last_seq: number }>(
     'SELECT key, memory_seq, last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL',
   )
@@ -54,6 +61,7 @@ export function createSqliteRecall(database: Database, reader: Reader) {
       if (now?.key !== start.key || now.memory_seq !== start.memory_seq) return
       indexEntries(tables, { folder: folderOf(id), conversation: start.key }, analysed)
       setPosition.run(last, start.key)
+      endBehind.run(start.key)
     })
     return true
   }
@@ -86,6 +94,8 @@ export function createSqliteRecall(database: Database, reader: Reader) {
 
   return {
     index,
+    /** Notes that a conversation has entries which are not indexed. Call it inside `database.write`. It writes only the first time. */
+    noteBehind: (key: number): void => void noteBehind.run(key),
     /** Indexes the entries of a conversation soon, if one of the changes ends a turn. */
     noteAppended(conversationId: string, changes: readonly Change[]): void {
       if (changes.some(({ type }) => type === 'turn.closed')) background.add(conversationId)

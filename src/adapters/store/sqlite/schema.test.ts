@@ -65,6 +65,7 @@ it('released steps are never changed: files of users depend on them', () => {
     'b9344552723bf504',
     '663bbeb6b8c3e69e',
     'c803d7edb1b4789c',
+    'b958bc38741f266c',
   ])
 })
 

@@ -256,6 +256,12 @@ export const migrations: readonly string[] = [
   CREATE TABLE memory_models (key INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
   CREATE TABLE memory_vectors (snippet INTEGER PRIMARY KEY, model INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
   `,
+  // The conversations with entries that are not in the memory index. An index over `memory_seq` and `last_seq` would be written by every append.
+  `
+  DROP INDEX conversations_not_in_memory;
+  CREATE TABLE memory_behind (conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE) STRICT;
+  INSERT INTO memory_behind SELECT key FROM conversations WHERE memory_seq < last_seq;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

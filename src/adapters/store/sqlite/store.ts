@@ -45,7 +45,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const offers = createOffers({ database, conversations, rows, blobs, onOffered: noteOffer })
   const remover = createRemover({ database, conversations, recall, blobs, deleter, offers })
   const appender = createAppender({
-    ...{ database, conversations, journal, indexer: createIndexer(database), reader, offers, blobs, clock },
+    ...{ database, conversations, journal, indexer: createIndexer(database), recall, reader, offers, blobs, clock },
     onAppended(conversationId, lastSeq, changes) {
       note(conversationId, lastSeq)
       recall.noteAppended(conversationId, changes)
