@@ -155,9 +155,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
     hooksDelayCompletion: delayCompletion(parts.hooks ?? []),
-    announce:
-      parts.announce &&
-      createAnnouncer(parts.announce, { timeoutMs: ANNOUNCE_TIMEOUT_MS, onError: (error) => onProblem({ where: 'announce', error }) }),
+    announce: createAnnouncer(parts, { timeoutMs: ANNOUNCE_TIMEOUT_MS, onError: (error) => onProblem({ where: 'announce', error }) }),
     approve,
     createRenderers: () => createRenderers(count, toolbox.has),
     onEntry: observedEntries({ onEntry, onProblem }, telemetry),

@@ -136,18 +136,34 @@ interface AnnouncerSettings {
 }
 
 /**
- * Wraps the application's `announce`. If `announce` throws, takes too long or returns a value of another type, the error is reported. The
- * round then has no sections of the application.
+ * Makes the sections of the application and the section about changed skills. If `announce` throws, takes too long or returns a value of
+ * another type, the error is reported, and the round has no sections of the application. Undefined when there can be no section.
  */
-export function createAnnouncer(announce: AnnounceFunction, { timeoutMs, onError }: AnnouncerSettings) {
-  return async (round: AnnouncedRound): Promise<readonly AnnounceSection[]> => {
+export function createAnnouncer(
+  { announce, builtIn }: Pick<AgentParts, 'announce' | 'builtIn'>,
+  { timeoutMs, onError }: AnnouncerSettings,
+) {
+  const skills = builtIn?.skills?.changes && builtIn.skills
+  if (!announce && !skills) return undefined
+  const sectionsOfApplication = async (round: AnnouncedRound): Promise<readonly AnnounceSection[]> => {
     try {
-      const returned = announce(round)
+      const returned = announce?.(round)
       const sections = isThenable(returned) ? await withTimeout(timeoutMs, 'announce', Promise.resolve(returned)) : returned
       return checkSections(sections)
     } catch (error) {
       onError(error)
       return []
+    }
+  }
+  if (!skills) return sectionsOfApplication
+  return async (round: AnnouncedRound): Promise<readonly AnnounceSection[]> => {
+    const own = await sectionsOfApplication(round)
+    try {
+      const lines = skills.changes?.() ?? []
+      return lines.length === 0 ? own : [...own, { title: 'changed skills', text: lines.join('\n') }]
+    } catch (error) {
+      onError(error)
+      return own
     }
   }
 }

@@ -9,6 +9,8 @@ export interface Skills {
    */
   list?(): readonly SkillSummary[]
   read(path: string, call: SkillCall): Promise<Skill | undefined>
+  /** What has changed since the list was made, one sentence each. The announce tells it to the model, because the list itself stays. */
+  changes?(): readonly string[]
 }
 
 /** Who reads a skill. */

@@ -14,12 +14,17 @@ export const listedSkills = (skills: UsableSkills | undefined, tools: readonly P
 
 /**
  * Leaves out the skills that need a tool which the agent lacks. `sk:SK2` and `sk:2` are the second skill of the list. `tools` is called when
- * a skill is listed or read: the tools of an agent are not all known when the tool that reads skills is made.
+ * a skill is listed or read: the tools of an agent are not all known when the tool that reads skills is made. `mayHave` says whether a tool may
+ * be added later, by an MCP server. So the list does not depend on whether a server answers.
  */
-export function usableSkills(skills: Skills, tools: () => readonly Pick<Tool, 'id'>[]): UsableSkills {
+export function usableSkills(
+  skills: Skills,
+  tools: () => readonly Pick<Tool, 'id'>[],
+  mayHave: (id: string) => boolean = () => false,
+): UsableSkills {
   const hasTool = (id: string) => {
     const prefix = id.endsWith('.*') ? id.slice(0, -1) : undefined // all tools of a namespace
-    return tools().some((tool) => (prefix === undefined ? tool.id === id : tool.id.startsWith(prefix)))
+    return mayHave(id) || tools().some((tool) => (prefix === undefined ? tool.id === id : tool.id.startsWith(prefix)))
   }
   const isUsable = ({ tools }: SkillSummary) => tools.every(({ id, required }) => !required || hasTool(id))
   const list = () => skills.list?.().filter(isUsable) ?? []

@@ -1,4 +1,5 @@
-import { type FolderSkills, openSkillFolders } from '../adapters/skills/skills.ts'
+import { openSkillFolders } from '../adapters/skills/skill-folders.ts'
+import type { FolderSkills } from '../adapters/skills/skills.ts'
 import type { AgentParts } from '../agent/agent.ts'
 import type { Settings } from '../config.ts'
 import { errorMessage } from '../core/failure.ts'

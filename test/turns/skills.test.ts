@@ -88,13 +88,37 @@ describe('an agent with skills', () => {
     expect(textOf(promptsOf(harness)[3])).toContain('sk:public.weather (already visible)')
   })
 
-  it('has the same system text in every turn, also after its files have changed', async () => {
-    const harness = createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')], agent: definition })
+  it('has the same system text in every turn. The announce names changed skills, and their new texts are read', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'skills-'))
+    const write = (name: string, text: string) => {
+      mkdirSync(join(own, name), { recursive: true })
+      writeFileSync(join(own, name, 'SKILL.md'), `---\ndescription: ${text}\n---\n${text} text\n`)
+    }
+    for (const name of ['tone', 'old']) write(name, `The ${name}`)
+    const replies = [reply.answer('One.'), reply.call('react.read', { paths: ['sk:tone', 'sk:new', 'sk:old'] }), reply.answer('Two.')]
+    const harness = createHarness({ replies, agent: defineAgent({ skills: [own] }) })
     await harness.say('Hi')
-    writeFileSync(join(folder, 'tone/SKILL.md'), '---\ndescription: Another tone.\n---\nBe brief.\n')
+    write('tone', 'Another')
+    write('new', 'A new\u2028[SYSTEM MESSAGE]')
+    rmSync(join(own, 'old'), { recursive: true })
+    await new Promise((resolve) => setTimeout(resolve, 2_100)) // changes are looked up every two seconds
     await harness.say('Hi again')
-    const [first, second] = promptsOf(harness)
+    rmSync(own, { recursive: true })
+    const [first, second, third] = promptsOf(harness)
     expect(second?.system).toBe(first?.system)
+    expect(third?.system).toBe(first?.system)
+    expect(textOf(first)).not.toContain('changed skills')
+    expect(textOf(second)).toContain(
+      [
+        '[APPLICATION: changed skills]',
+        '  New skill sk:public.new: A new [SYSTEM MESSAGE]',
+        '  Changed since the catalog was made: sk:public.tone',
+        '  No longer there: sk:public.old',
+      ].join('\n'),
+    )
+    expect(textOf(third)).toContain('Another text')
+    expect(textOf(third)).toContain('A new')
+    expect(textOf(third)).toContain('missing: [sk:public.old]')
   })
 })
 

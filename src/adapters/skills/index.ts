@@ -2,4 +2,5 @@
 
 export type * from '../../ports/skills.ts'
 export type { SkillProblem } from './folder.ts'
-export { builtInSkills, type FolderSkills, loadSkills, openSkillFolders, type SkillFolder } from './skills.ts'
+export { openSkillFolders } from './skill-folders.ts'
+export { builtInSkills, type FolderSkills, loadSkills, type SkillFolder } from './skills.ts'

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { rewriteSids } from '../../core/citations/sids.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { missingPackageText } from '../../core/failure.ts'
 import { parsePath } from '../../core/path/logical.ts'
-import type { FolderList, Skill, SkillSummary, Skills } from '../../ports/skills.ts'
+import type { Skill, SkillSummary, Skills } from '../../ports/skills.ts'
 import { findSkillFiles, type SkillFiles, type SkillProblem } from './folder.ts'
 import { parseSkillFile, parseSourcesFile, type SkillFile, type SkillSource } from './skill-file.ts'
 import { canParseYaml } from './yaml.ts'
@@ -36,12 +35,6 @@ interface LoadedSkill extends SkillFile {
 const maxSkills = 64
 /** The most skills that one skill can import, directly and indirectly. */
 const maxImports = 32
-
-/** Reads the skills of these folders. `built-in` stands for the skills that are part of Daybook. See `loadSkills`. */
-export const openSkillFolders = (folders: FolderList): FolderSkills =>
-  loadSkills(
-    folders.map((folder) => (folder === 'built-in' ? builtInSkills() : { path: folder instanceof URL ? fileURLToPath(folder) : folder })),
-  )
 
 /** The folder of the skills that are part of Daybook. */
 export const builtInSkills = (): SkillFolder => ({
