@@ -44,6 +44,20 @@ it('a server reads the documents when it starts, notices changes, and stops with
   expect(problems).toEqual([])
 })
 
+it('an index that can not be opened is reported, a later try works, and the agent can be closed', async () => {
+  const data = join(folder, 'data')
+  const problems: unknown[] = []
+  const { close, agent } = await openAgent(settingsWith({ data }), { onProblem: (problem) => void problems.push(problem) })
+  writeFileSync(join(data, 'knowledge'), 'a file in place of the folder')
+  expect((await agent.run('c', 'Which apples are there?').result).exitReason).toBe('complete')
+  expect(JSON.stringify(await agent.archive.timeline('c'))).toContain('search_knowledge_failed')
+  rmSync(join(data, 'knowledge'))
+  expect((await agent.run('d', 'Which apples are there?').result).answer).toContain('apples')
+  writeFileSync(join(folder, 'docs/b.md'), '# B')
+  await close()
+  expect(problems).toEqual([])
+})
+
 it('the data folder is never a part of the knowledge base', async () => {
   mkdirSync(join(folder, 'docs/data/blobs'), { recursive: true })
   writeFileSync(join(folder, 'docs/data/blobs/secret.txt'), 'the words of another user')

@@ -56,10 +56,16 @@ export function openKnowledgeOption(choice: KnowledgeChoice | undefined, options
   let opened: Promise<FolderKnowledge & { end(): Promise<void> }> | undefined
   let current: FolderKnowledge | undefined
   const open = () => {
-    opened ??= openFolders(folders, options).then((made) => {
-      current = made
-      return made
-    })
+    opened ??= openFolders(folders, options).then(
+      (made) => {
+        current = made
+        return made
+      },
+      (error: unknown) => {
+        opened = undefined // the next call tries again
+        throw error
+      },
+    )
     return opened
   }
   const knowledge: Knowledge & KnowledgeSearch = {
@@ -67,7 +73,7 @@ export function openKnowledgeOption(choice: KnowledgeChoice | undefined, options
     search: async (query, call) => (await open()).search(query, call),
     progress: () => current?.progress?.(),
   }
-  return { option: { knowledge, knowledgeSearch: knowledge }, open, close: async () => (await opened)?.end() }
+  return { option: { knowledge, knowledgeSearch: knowledge }, open, close: async () => (await opened?.catch(() => undefined))?.end() }
 }
 
 const isFolderList = (choice: KnowledgeChoice): choice is FolderList => Array.isArray(choice)

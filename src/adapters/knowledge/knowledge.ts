@@ -171,7 +171,8 @@ export function openKnowledge({
       ending.abort(new DOMException('The knowledge base is closed.', 'AbortError'))
       watcher?.close()
       await running?.catch(() => undefined) // it ends because of `ending`, and its failures were reported
-      if (opened.started()) (await opened()).close()
+      const index = await opened.made()
+      index?.close()
     },
   }
 }
@@ -202,8 +203,15 @@ function listingOf(path: string, lines: readonly string[]): KnowledgeItem {
 
 const isFolder = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 
-/** Calls `make` with the first call, and returns its result from then on. */
-function once<T>(make: () => Promise<T>): { (): Promise<T>; started(): boolean } {
-  let made: Promise<T> | undefined
-  return Object.assign(() => (made ??= make()), { started: () => made !== undefined })
+/** Calls `make` with the first call, and returns its result from then on. After a failure, the next call tries again. */
+function once<T>(make: () => Promise<T>): { (): Promise<T>; made(): Promise<T | undefined> } {
+  let result: Promise<T> | undefined
+  const call = () => {
+    result ??= make().catch((error: unknown) => {
+      result = undefined
+      throw error
+    })
+    return result
+  }
+  return Object.assign(call, { made: async () => result?.catch(() => undefined) })
 }
