@@ -205,6 +205,29 @@ describe('a sub-agent', () => {
     expect(looks).toHaveLength(2) // it is repeatable
   })
 
+  it('whose process died is stopped if the user has steered its caller before the next process came', async () => {
+    const { clock, store, create, resultBlock } = setUp()
+    const looks: string[] = []
+    const look = defineTool({ id: 'sky.look', description: 'Looks.', params: z.object({}), run: () => looks.push('look') })
+    const dying = create(scriptedModel([reply.call('sky.look')]), [look], failingStore(store, { append: 4, side: 'before' }))
+    const first = create(
+      scriptedModel([askWeather]),
+      [agentTool(dying, { description, params })],
+      failingStore(store, { append: 4, side: 'before' }),
+    )
+    first.run('c1', 'Rome?').result.catch(() => {})
+    await expect.poll(() => looks.length).toBe(1)
+    clock.advance(LEASE_MS + 1)
+    const turn = { target_turn_id: (await store.head('c1'))?.openTurn ?? '' }
+    await store.offer('c1', { event_id: 's1', kind: 'steer', ts: clock.now(), text: 'Paris, please.', ...turn })
+    const helper = create(scriptedModel([{ text: reply.answer('never'), delayMs: 1_000 }]), [look])
+    const second = create(scriptedModel([reply.answer('Then Paris.')]), [agentTool(helper, { description, params })])
+    expect((await second.recover()).results.map(({ answer }) => answer)).toEqual(['Then Paris.'])
+    expect((await store.head(await openedChild(store)))?.openTurn).toBeNull()
+    expect((await resultBlock())?.text).toContain('I stopped as you asked.')
+    expect(looks).toHaveLength(1)
+  })
+
   it('needs an agent', () => {
     expect(() => agentTool({} as never, { description, params })).toThrow('an agent of createAgent is expected')
   })

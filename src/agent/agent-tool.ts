@@ -129,8 +129,12 @@ async function stopChild(agent: Agent, child: string, signal: AbortSignal): Prom
   const head = await headIfAny(agent, child)
   if (!head || head.lastSeq === 0) return undefined
   if (head.openTurn !== null) {
-    await agent.stop(child)
-    await agent.send(child, 'Stop.', { eventId: messageId }) // this event id is known, so it only continues the turn, which reads the stop
+    // If the turn waits, the stop is stored, and the turn reads it when it is continued. If its process has died, the turn can be stopped only
+    // after it was continued. It may begin to wait right then, so it is continued again.
+    for (const _attempt of [1, 2]) {
+      await agent.stop(child)
+      await agent.send(child, 'Stop.', { eventId: messageId }) // this event id is known, so it only continues the turn
+    }
     await untilClosed(agent, child, signal)
   }
   const turnId = await closedTurnOf(agent, child)
