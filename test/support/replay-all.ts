@@ -39,8 +39,9 @@ export function createReplays() {
           const results = await Promise.all(parts.map((each) => replay(store, conversationId, each)))
           const [turns = []] = results
           replayed += turns.length
-          turns.forEach(({ turnId, divergence }, index) => {
-            if (results.every((each) => each[index]?.divergence)) different.push({ conversationId, turnId, divergence })
+          turns.forEach(({ turnId }, index) => {
+            const divergences = results.map((each) => each[index]?.divergence)
+            if (divergences.every((divergence) => divergence)) different.push({ conversationId, turnId, divergences })
           })
         }
       }

@@ -20,6 +20,8 @@ import { isSkipped, type Recording } from './recording.ts'
 export interface Player {
   /** The events that arrived after the turn was opened and before it called the model or committed its next entry. */
   openingEvents(): readonly Entry[]
+  /** Whether the recorded process died before it made these changes. The next process has read the inbox again. */
+  diedBefore(changes: readonly Change[]): boolean
   /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError` if they differ. */
   append(changes: readonly Change[]): readonly Entry[]
   /**
@@ -104,6 +106,15 @@ export function createPlayer(
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
 
+  /**
+   * Whether the process died at this point of the recording: the turn has read its inbox, and what follows is that it reads its inbox again.
+   * A turn that goes on calls the model or ends in between.
+   */
+  function diedAfterFold(): boolean {
+    const last = entries.slice(0, cursor).findLast((entry) => !isArrival(entry))
+    return last?.change.type === 'event.folded' && foldAt(entries, nextIndex(), withdrawals) !== undefined
+  }
+
   /** Whether the present change and the recorded entry withdraw the same message. */
   function isWithdrawn(present: Change | undefined, recorded: Entry | undefined): boolean {
     if (present?.type !== 'event.folded' || recorded?.change.type !== 'event.folded') return false
@@ -136,6 +147,7 @@ export function createPlayer(
 
   return {
     openingEvents: takeIdleEvents,
+    diedBefore: (changes) => !divergence && endsOrDecides(changes) && diedAfterFold(),
     append(made) {
       if (divergence) throw new DivergenceError()
       const changes = made.some(isSkipped) ? made.filter((change) => !isSkipped(change)) : made
@@ -161,7 +173,7 @@ export function createPlayer(
       const recorded = entry?.change
       if (recorded?.type === 'response.received' && (recorded.role ?? 'decision') === role) return recorded
       if (role === 'decision' && recorded?.type === 'response.received' && recorded.role === 'compaction') return 'too long'
-      if (role === 'decision' && foldAt(entries, nextIndex(), withdrawals)) return 'died'
+      if (role === 'decision' && diedAfterFold()) return 'died'
       if (entry)
         divergence ??= { kind: 'decision', seq: entry.seq, recorded: describeChange(recorded), present: `the model is asked (${role})` }
       return undefined
@@ -206,6 +218,11 @@ export function createPlayer(
     },
   }
 }
+
+/** Whether these changes are no events: neither an accepted event, nor a withdrawal, nor the commit with which a turn reads its inbox. */
+const endsOrDecides = (changes: readonly Change[]): boolean =>
+  changes.some(({ type }) => type !== 'event.folded') &&
+  !changes.some((change) => change.type === 'event.accepted' || (change.type === 'event.folded' && change.turn_id !== null))
 
 const isDecision = ({ change }: Entry): boolean => change.type === 'response.received' && change.role === undefined
 

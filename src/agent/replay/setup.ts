@@ -98,7 +98,13 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     }
     const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), saved)
     const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
-    const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }
+    const store = {
+      async append(_claim: unknown, changes: Parameters<Player['append']>[0]) {
+        if (!player.diedBefore(changes)) return player.append(changes)
+        die()
+        throw stop.signal.reason
+      },
+    }
     const ledger = openLedger({ timeline, lastSeq }, claim, store, ({ change }) => {
       if (change.type === 'response.received') spending.uncounted.push(change)
     })
