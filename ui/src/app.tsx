@@ -15,6 +15,7 @@ import { Sheet } from './primitives/sheet.tsx'
 import { basePath, conversationPath } from './routes.ts'
 import { SettingsPage } from './settings/settings-page.tsx'
 import { SignIn } from './sign-in/sign-in.tsx'
+import { TourButton, TourLine } from './tour/tour.tsx'
 import { WaitingPage } from './waiting/waiting-page.tsx'
 
 const FilePreview = lazy(() => import('./files/preview/file-preview.tsx'))
@@ -47,6 +48,7 @@ function Screens() {
           </IconButton>
           <span className="font-semibold">Daybook</span>
         </header>
+        <TourLine />
         <div className="min-h-0 flex-1">
           <Switch>
             <Route path="/c/:id/*?">{({ id }) => <ChatPage id={id} renderFile={(file) => <FilePreview {...file} />} />}</Route>
@@ -57,7 +59,9 @@ function Screens() {
               <SettingsPage />
             </Route>
             <Route>
-              <NewChat />
+              <NewChat>
+                <TourButton />
+              </NewChat>
             </Route>
           </Switch>
         </div>

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { loadConversations } from '../data/conversations.ts'
 import { sendMessage } from '../data/send.ts'
@@ -7,8 +7,8 @@ import { conversationPath } from '../routes.ts'
 import { Composer } from './composer/composer.tsx'
 import type { SendDraft } from './composer/use-draft.ts'
 
-/** The empty page. The first message creates a conversation. */
-export function NewChat() {
+/** The empty page. The first message creates a conversation. `children` stand below the box for the message. */
+export function NewChat({ children }: { readonly children?: ReactNode }) {
   const [, go] = useLocation()
   const created = useRef<string>(undefined)
   useEffect(() => {
@@ -28,6 +28,7 @@ export function NewChat() {
     <section className="flex h-full flex-col justify-center gap-6 pb-[12dvh]" aria-label="New conversation">
       <h1 className="px-4 text-center text-2xl font-semibold">What would you like to know?</h1>
       <Composer draftKey="new" running={false} send={send} />
+      {children}
     </section>
   )
 }

@@ -1,0 +1,87 @@
+import { type Client, emptyView, foldEvent } from 'daybook/client'
+import { type TourStep, tourSteps } from './tour-steps.ts'
+
+/** Where the tour is. Undefined when no tour runs. */
+export type TourState =
+  | {
+      readonly conversationId: string
+      readonly step: TourStep
+      readonly number: number
+      readonly ended: boolean
+      readonly problem?: string
+    }
+  | undefined
+
+/** How long a person has to read an answer before the next message is sent. */
+const readingMs = 3_000
+
+let state: TourState
+let running = new AbortController()
+const listeners = new Set<() => void>()
+
+function change(next: TourState): void {
+  state = next
+  for (const listener of listeners) listener()
+}
+
+export const tour = {
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  },
+  get: () => state,
+}
+
+export function endTour(): void {
+  running.abort()
+  change(undefined)
+}
+
+/** Creates a conversation and plays the tour in it. Resolves with its id when the first message is stored. The tour then goes on by itself. */
+export async function startTour(client: Client): Promise<string> {
+  running.abort()
+  running = new AbortController()
+  const { signal } = running
+  const { id } = await client.conversations.create()
+  await play(client, id, 0)
+  void playRest(client, id, signal)
+  return id
+}
+
+async function playRest(client: Client, id: string, signal: AbortSignal): Promise<void> {
+  try {
+    for (const [index, { when }] of tourSteps.entries()) {
+      if (index === 0) continue
+      if (when === 'after') {
+        await untilAnswered(client, id, signal)
+        await new Promise((resolve) => setTimeout(resolve, readingMs))
+      }
+      if (signal.aborted) return
+      await play(client, id, index)
+    }
+    await untilAnswered(client, id, signal)
+    if (!signal.aborted && state) change({ ...state, ended: true })
+  } catch (error) {
+    if (!signal.aborted && state) change({ ...state, ended: true, problem: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+async function play(client: Client, conversationId: string, index: number): Promise<void> {
+  const step = tourSteps[index]
+  if (!step) return
+  const files = step.files?.map(({ name, content }) => ({ name, content: new Blob([content]) })) ?? []
+  change({ conversationId, step, number: index + 1, ended: false })
+  await client.send(conversationId, step.message, { files, idempotencyKey: `tour-${conversationId}-${index}` })
+}
+
+/** Resolves when no turn runs and no message waits. */
+async function untilAnswered(client: Client, id: string, signal: AbortSignal): Promise<void> {
+  const { last_seq: stored } = await client.conversations.get(id)
+  const done = new AbortController()
+  let view = emptyView
+  for await (const event of client.follow(id, { signal: AbortSignal.any([signal, done.signal]) })) {
+    view = foldEvent(view, event)
+    const last = view.turns.at(-1)
+    if (view.lastSeq >= stored && view.waiting.length === 0 && last?.endedAt !== undefined) done.abort()
+  }
+}
