@@ -71,6 +71,8 @@ let drawings = 0
 
 async function showDiagram(text, dark) {
   if (text.length > maxDiagramLength) throw new Error(`The diagram is longer than ${maxDiagramLength} characters.`)
+  // a frame with the colours of the page has no background of its own
+  document.documentElement.style.colorScheme = dark ? 'dark' : 'light'
   const mermaid = await loadMermaid()
   const settings = { startOnLoad: false, securityLevel: 'strict', htmlLabels: false, flowchart: { htmlLabels: false } }
   mermaid.initialize({ ...settings, suppressErrorRendering: true, theme: dark ? 'dark' : 'neutral' })

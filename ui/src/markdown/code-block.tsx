@@ -1,5 +1,6 @@
 import { memo, useEffect, useState } from 'react'
 import { CopyButton } from '../primitives/copy-button.tsx'
+import { Diagram } from './diagram.tsx'
 import type { CodePiece } from './highlight.ts'
 
 interface CodeBlockProps {
@@ -9,8 +10,14 @@ interface CodeBlockProps {
   readonly open: boolean
 }
 
+/** A block of code, or the diagram that the code describes. */
+export const CodeBlock = memo(function CodeBlock(props: CodeBlockProps) {
+  const source = <Code {...props} />
+  return props.language === 'mermaid' && !props.open ? <Diagram code={props.code} source={source} /> : source
+})
+
 /** A block of code. While it arrives it is plain text. When it is complete, it gets its colours in the same element. */
-export const CodeBlock = memo(function CodeBlock({ code, language, open }: CodeBlockProps) {
+function Code({ code, language, open }: CodeBlockProps) {
   const lines = useHighlight(code, language, open)
   return (
     <figure className="group overflow-hidden rounded-lg border border-line bg-raised">
@@ -29,7 +36,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language, open }: CodeB
       </pre>
     </figure>
   )
-})
+}
 
 function useHighlight(code: string, language: string, open: boolean) {
   const [result, setResult] = useState<{ readonly code: string; readonly lines: readonly (readonly CodePiece[])[] | undefined }>()

@@ -1,12 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
 
 interface ViewerFrameProps {
-  /** The address of the viewer, which the server serves. */
-  readonly address: string
   readonly kind: 'html' | 'svg' | 'mermaid'
   readonly text: string
   readonly label: string
-  readonly dark: boolean
+  /** The height until the size of a picture is known, and of a document. */
+  readonly height: string
   /** Called when the content can not be shown. */
   readonly onFailed: (message: string) => void
 }
@@ -15,9 +14,16 @@ interface ViewerMessage {
   readonly type: 'daybook.viewer'
   readonly id?: string
   readonly state: 'ready' | 'shown' | 'failed'
+  readonly width?: number
   readonly height?: number
   readonly message?: string
 }
+
+// The server serves the viewer beside the files of the page. Vite would take an address in one expression for a file to build.
+const own = import.meta.url
+const address = new URL(import.meta.env.DEV ? '/page/viewer.html' : 'viewer.html', own).href
+
+const isDark = () => getComputedStyle(document.documentElement).colorScheme.includes('dark')
 
 const isViewerMessage = (data: unknown): data is ViewerMessage =>
   typeof data === 'object' && data !== null && 'type' in data && data.type === 'daybook.viewer'
@@ -26,23 +32,23 @@ const isViewerMessage = (data: unknown): data is ViewerMessage =>
  * Shows content that is not trusted. The frame has an origin of its own, so the content has no access to the page, and it runs no script.
  * A picture gets its own height. A document is as high as the place that it is given.
  */
-export function ViewerFrame({ address, kind, text, label, dark, onFailed }: ViewerFrameProps) {
+export function ViewerFrame({ kind, text, label, height, onFailed }: ViewerFrameProps) {
   const frame = useRef<HTMLIFrameElement>(null)
   const [ready, setReady] = useState(false)
-  const [height, setHeight] = useState<number>()
+  const [shownHeight, setShownHeight] = useState<number>()
   useEffect(() => {
     const onMessage = ({ source, data }: MessageEvent<unknown>) => {
       if (source === null || source !== frame.current?.contentWindow || !isViewerMessage(data)) return
       if (data.state === 'ready') setReady(true)
-      if (data.state === 'shown' && data.height !== undefined) setHeight(data.height)
+      if (data.state === 'shown') setShownHeight(heightIn(frame.current, data))
       if (data.state === 'failed') onFailed(data.message ?? 'The content can not be shown.')
     }
     window.addEventListener('message', onMessage)
     return () => window.removeEventListener('message', onMessage)
   }, [onFailed])
   useEffect(() => {
-    if (ready) frame.current?.contentWindow?.postMessage({ type: 'daybook.show', id: kind, kind, text, dark }, '*') // its origin has no name
-  }, [ready, kind, text, dark])
+    if (ready) frame.current?.contentWindow?.postMessage({ type: 'daybook.show', id: kind, kind, text, dark: isDark() }, '*') // its origin has no name
+  }, [ready, kind, text])
   return (
     <iframe
       ref={frame}
@@ -50,7 +56,13 @@ export function ViewerFrame({ address, kind, text, label, dark, onFailed }: View
       sandbox="allow-scripts"
       title={label}
       className="block w-full rounded-md border border-line bg-page"
-      style={{ height: height === undefined ? '70dvh' : `${Math.max(40, height + 2)}px`, maxHeight: '80dvh' }}
+      style={{ height: shownHeight === undefined ? height : `${shownHeight}px`, maxHeight: '80dvh' }}
     />
   )
+}
+
+/** The height of a picture in the frame. A wide picture is made smaller, and the border takes two pixels. */
+function heightIn(frame: HTMLIFrameElement, { width, height }: ViewerMessage): number | undefined {
+  if (width === undefined || height === undefined || width === 0) return undefined
+  return Math.max(40, Math.ceil(height * Math.min(1, frame.clientWidth / width)) + 2)
 }

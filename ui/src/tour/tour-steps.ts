@@ -27,7 +27,7 @@ Customers in Tromsø asked for faster delivery. The warehouse answers that the f
 export const tourSteps: readonly TourStep[] = [
   {
     explanation: 'Two files are attached. The agent makes a plan, reads them, writes a report and cites its sources.',
-    message: 'Write a report about the orders and the notes.',
+    message: 'Write a report about all files.',
     files: [
       { name: 'orders.csv', content: orders },
       { name: 'notes.md', content: notes },
@@ -47,7 +47,7 @@ export const tourSteps: readonly TourStep[] = [
   },
   {
     explanation: 'The agent can quote a document, with the line. Point at a number to see the source.',
-    message: 'What do the notes say about delivery in Tromsø?',
+    message: 'What did the warehouse answer about the ferry?',
     when: 'after',
   },
 ]

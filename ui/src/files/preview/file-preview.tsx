@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
-import { client, serverUrl } from '../../data/session.ts'
+import { client } from '../../data/session.ts'
 import { MarkdownText } from '../../markdown/markdown-text.tsx'
 import { ViewerFrame } from '../../primitives/viewer-frame.tsx'
 import { CsvPreview } from './csv-preview.tsx'
@@ -90,10 +90,9 @@ function TextPreview({ text, filename, kind }: TextPreviewProps) {
         <pre className="font-mono text-xs whitespace-pre-wrap wrap-anywhere">{text}</pre>
       </>
     )
-  const address = new URL('page/viewer.html', serverUrl).href
   return (
     <>
-      <ViewerFrame address={address} kind={kind} text={text} label={filename} dark={false} onFailed={setProblem} />
+      <ViewerFrame kind={kind} text={text} label={filename} height="70dvh" onFailed={setProblem} />
       {kind === 'html' && <p className="mt-1.5 text-xs text-faint">Scripts and links in the file do nothing here.</p>}
     </>
   )
