@@ -68,6 +68,20 @@ it('deleted conversations, also those of sub-agents, leave nothing in any table 
   await store.close()
 })
 
+it('a conversation that can not be read does not prevent a search in the others', async () => {
+  const file = join(folder, 'damaged.db')
+  const store = await open(file)
+  for (const id of ['c1', 'c2', 'c3']) await writeConversation(store, id, [opened('t1'), appended([prompt(`river ${id}`)])])
+  const database = new DatabaseSync(file)
+  database.exec("UPDATE journal SET body = '{' WHERE entry >> 32 = (SELECT key FROM conversations WHERE id = 'c2')")
+  database.close()
+  const user = { tenant: 'local', project: 'default', user: 'local' }
+  const found = await memoryOf(store).search('river', inConversation('', { within: { user } }))
+  expect(found.map(({ text }) => text).sort()).toEqual(['river c1', 'river c3'])
+  await expect(memoryOf(store).search('river', inConversation('c2'))).rejects.toMatchObject({ code: 'store.damaged' })
+  await store.close()
+})
+
 const action = fc.oneof(
   {
     weight: 5,

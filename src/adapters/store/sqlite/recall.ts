@@ -77,13 +77,24 @@ export function createSqliteRecall(database: Database, reader: Reader) {
 
   async function catchUp({ within, signal }: { readonly within?: MemoryScope; readonly signal?: AbortSignal } = {}): Promise<number> {
     const ids = idsBehind(within)
-    for (const id of ids) while (!signal?.aborted && (await indexSome(id))) await pause()
+    await indexAll(ids, signal)
     return ids.length
   }
 
-  const background = createBackground(async (ids, signal) => {
-    for (const id of ids) while (!signal.aborted && (await indexSome(id))) await pause()
-  })
+  /** Indexes conversations. One that can not be read does not keep the others from being indexed: its error is thrown at the end. */
+  async function indexAll(ids: readonly string[], signal: AbortSignal | undefined): Promise<void> {
+    const errors: unknown[] = []
+    for (const id of ids) {
+      try {
+        while (!signal?.aborted && (await indexSome(id))) await pause()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+
+  const background = createBackground(indexAll)
 
   const indexReader = createIndexReader(database)
   const index: MemoryIndex = createMemoryIndex({

@@ -1,4 +1,5 @@
 import { setImmediate as pause } from 'node:timers/promises'
+import { Failure } from '../../../../core/failure.ts'
 import { conversationKeyFilter } from '../../../../core/scope.ts'
 import type { MemoryFilter, MemoryIndex, MemoryMatch, MemoryScope } from '../../../../ports/memory-index.ts'
 import { createDocumentCache, type Documents } from './documents.ts'
@@ -38,9 +39,18 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
     return similar.numbers()
   }
 
+  /** In a search over several conversations, one that can not be read is left out. Loading it reports the error. */
+  async function catchUpFor(filter: MemoryFilter): Promise<void> {
+    try {
+      await catchUp(filter)
+    } catch (error) {
+      if ('conversationId' in filter.within || !isUnreadable(error)) throw error
+    }
+  }
+
   return {
     async search(question, filter) {
-      await catchUp(filter)
+      await catchUpFor(filter)
       const similar = await findSimilar(filter)
       return read((tables) => {
         const within = resolveScope(tables, filter.within)
@@ -59,7 +69,7 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
     },
 
     async list(filter) {
-      await catchUp(filter)
+      await catchUpFor(filter)
       return read((tables) => {
         const within = resolveScope(tables, filter.within)
         if (!within) return []
@@ -76,6 +86,9 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
     vectors,
   }
 }
+
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof Failure && (error.code === 'store.damaged' || error.code === 'blob.missing' || error.code === 'blob.damaged')
 
 interface ResolvedScope {
   readonly owner: Owner
