@@ -33,6 +33,8 @@ interface Conversation {
   readonly steer?: true
   readonly options?: (turn: number) => TurnChoices
   readonly toolsFor?: ToolsFor
+  /** Default: 20. The cache of the provider expires after 300 seconds. */
+  readonly secondsPerCall?: number
   /** The model `other` speaks the other dialect. */
   readonly otherDialect?: true
   /** Every call waits for an approval. */
@@ -55,6 +57,11 @@ const conversations: Readonly<Record<string, Conversation>> = {
   'another model in every second turn': {
     turns: Array.from({ length: 6 }, () => turn(2_000)),
     options: (index) => (index % 2 === 0 ? {} : { model: 'other' }),
+  },
+  'another model in every second turn, with many rounds': {
+    turns: Array.from({ length: 4 }, () => [...Array.from({ length: 24 }, () => read(1_000)), reply.answer('Read.')]),
+    options: (index) => ({ maxRounds: 30, ...(index % 2 === 1 && { model: 'other' }) }),
+    secondsPerCall: 5,
   },
   'another model that speaks the other dialect in every second turn': {
     turns: Array.from({ length: 6 }, () => turn(2_000)),
@@ -86,7 +93,7 @@ async function promptsOf(
   dialect: 'channels' | 'native',
 ): Promise<Readonly<Record<'usual' | 'other', readonly LayeredCall[]>>> {
   pages = 0
-  const { turns, steer, options, approvals, toolsFor, otherDialect } = conversations[name] as Conversation
+  const { turns, steer, options, approvals, toolsFor, otherDialect, secondsPerCall = 20 } = conversations[name] as Conversation
   const opposite = dialect === 'native' ? 'channels' : 'native'
   const clock = createFixedClock()
   const replies = turns.flat()
@@ -104,7 +111,7 @@ async function promptsOf(
     },
     stream(request: ModelRequest, signal: AbortSignal) {
       if (request.role === 'decision') calls[modelName].push(layered(request, Date.parse(clock.now()) / 1000))
-      clock.advance(20_000)
+      clock.advance(secondsPerCall * 1_000)
       return scripted.stream(request, signal)
     },
   })

@@ -28,7 +28,10 @@ export interface CachePoints {
    * With a mark at this point, the next call finds the cached beginning, however many parts the input has.
    */
   readonly userInput: number | undefined
-  /** The points that get a mark: the last three of the four points above, ascending and without duplicates. */
+  /**
+   * The points that get a mark: the last three of the four points above, ascending and without duplicates. In the first round after a long
+   * turn, the end of the turn before that one takes the place of the pre-tail point.
+   */
   readonly marks: readonly number[]
 }
 
@@ -58,7 +61,8 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits =
   // At most three points get a mark. If the tail is not after `prevTurn`, the mark at `prevTurn` already covers it. If there is also a
   // later user input, the tail gets no mark, so that another point can have one.
   const usefulTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
-  return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, preTail, usefulTail, userInput) }
+  const older = before === undefined ? undefined : endBeforeLongTurn(slice, before)
+  return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, older ?? preTail, usefulTail, userInput) }
 }
 
 /** The highest number of marks in the timeline part of a prompt. Providers allow four, and the system text uses one. */
@@ -100,6 +104,23 @@ function withPathGroup({ shown }: Slice, position: number): number {
     end++
   }
   return end
+}
+
+/** A provider looks for a cached beginning at most 20 parts before a mark. A round is one part, and a turn has some other parts. */
+const longTurnRounds = 14
+
+/**
+ * The last block before the previous turn, if the current turn has no round yet and the previous turn was long. Another model may have run
+ * the previous turn. Then the provider has cached for this model only what was before it, and finds this only with a mark that is near.
+ */
+function endBeforeLongTurn({ shown, roundEnds }: Slice, before: number): number | undefined {
+  const latest = roundEnds.length - longTurnRounds
+  if ((roundEnds.at(-1) ?? -1) > before || latest < 0) return undefined
+  const turnId = shown[before]?.block.turn_id
+  if (shown[roundEnds[latest] as number]?.block.turn_id !== turnId) return undefined
+  let position = before
+  while (position >= 0 && shown[position]?.block.turn_id === turnId) position--
+  return position < 0 ? undefined : position
 }
 
 function userInputAfter(slice: Slice, point: number): number | undefined {
