@@ -138,6 +138,13 @@ export const Settings = z.strictObject({
     /** Whether a model chooses the passages of pages that matter. Its calls are not part of the costs of the conversation. */
     refinement: oneOf('on', 'off'),
   }),
+  /**
+   * MCP servers, whose tools the agent can call: an object with servers by name, or the path of a JSON file with `mcpServers`. They are
+   * added to those of the agent.
+   */
+  mcp: z
+    .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be the path of a file or MCP servers')])
+    .optional(),
   /** Whether spans are made for OpenTelemetry. The program, or a module that the configuration file imports, must register an SDK that exports them. */
   telemetry: oneOf('off', 'opentelemetry'),
   /** Whether the agent can search what was said earlier. */
@@ -209,6 +216,7 @@ export const variables = {
   'web.allow': 'DAYBOOK_WEB_ALLOW',
   'web.archive': 'DAYBOOK_WEB_ARCHIVE',
   'web.refinement': 'DAYBOOK_WEB_REFINEMENT',
+  mcp: 'DAYBOOK_MCP',
   telemetry: 'DAYBOOK_TELEMETRY',
   memorySearch: 'DAYBOOK_MEMORY_SEARCH',
   embedding: 'DAYBOOK_EMBEDDING',

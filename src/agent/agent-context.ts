@@ -10,10 +10,13 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type ApprovalFunction, approvalFunction, forPrograms } from '../tools/approval.ts'
 import { listedSkills, usableSkills } from '../tools/skill-catalog.ts'
+import type { Tool } from '../tools/tool.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { checkDialect, createSpeech, createSystemPrompt, type Speech } from './dialect.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
+import type { ChangingText, Texts } from './frozen/frozen-texts.ts'
+import { createMcpText, mcpToolsIn } from './frozen/mcp-tools.ts'
 import { createAnnouncer, createHooks, delayCompletion, type Hooks, safeCallbacks } from './hooks.ts'
 import { createFallback, type FallbackModel } from './model-call/retry.ts'
 import { observedEntries, observedModels, observedTools, startTelemetry } from './observed.ts'
@@ -61,6 +64,20 @@ export interface AgentContext {
   onProblem(problem: Problem): void
   /** Called when the agent is closed. */
   onClosed(): void
+  /** The parts of the system text that may change while the agent runs. Undefined for an agent without MCP servers. */
+  readonly changing?: ChangingParts | undefined
+}
+
+/** The texts that a turn freezes, and the objects that are made of them. */
+export interface ChangingParts {
+  readonly texts: ReadonlyMap<string, ChangingText>
+  servicesWith(texts: Texts): ToolServices
+}
+
+/** The objects that depend on the list of tools. */
+export type ToolServices = Pick<AgentContext, 'toolbox' | 'speech' | 'speechOf'> & {
+  /** What the model should know about tools that have changed since the turn began. */
+  remarks?(): readonly string[]
 }
 
 /** The members of the agent's context that a turn uses. A replay makes them from a recording. */
@@ -82,6 +99,7 @@ export type TurnServices = Pick<
   | 'onProblem'
 > & {
   readonly store: Pick<ConversationStore, 'blobs'>
+  readonly remarks?: ToolServices['remarks']
   /** The options of the turn. Undefined when it has none. */
   readonly options?: StoredTurnOptions
   /** Checks the answer of a turn that has an output schema. */
@@ -127,17 +145,24 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
   const texts = {
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
-    skills: listedSkills(skills, tools),
   }
-  const toolbox = createToolbox(observedTools(tools, telemetry))
   checkDialect(settings.dialect, models.decision, tools.length)
-  const createSystem = (dialect: Dialect) => createSystemPrompt({ tools, dialect, ...texts }, count)
-  const speeches = new WeakMap<Model, Speech>()
-  const speechOf = (model: Model): Speech => {
-    const speech = speeches.get(model) ?? createSpeech(settings.dialect, model, tools.length, createSystem)
-    speeches.set(model, speech)
-    return speech
+
+  function toolServices(tools: readonly Tool[], mayHave?: Toolbox['mayHave']): ToolServices {
+    const createSystem = (dialect: Dialect) => createSystemPrompt({ tools, dialect, ...texts, skills: listedSkills(skills, tools) }, count)
+    const speeches = new WeakMap<Model, Speech>()
+    const speechOf = (model: Model): Speech => {
+      const speech = speeches.get(model) ?? createSpeech(settings.dialect, model, tools.length, createSystem)
+      speeches.set(model, speech)
+      return speech
+    }
+    const toolbox = createToolbox(observedTools(tools, telemetry))
+    return { toolbox: mayHave ? { ...toolbox, mayHave } : toolbox, speech: speechOf(models.decision), speechOf }
   }
+
+  const mcp = parts.mcp && createMcpText(parts.mcp)
+  const own = toolServices(tools, mcp?.mayHave)
+  const { toolbox } = own
   return {
     store,
     clock,
@@ -150,8 +175,9 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     observed: (model) => telemetry?.model(model) ?? model,
     toolsFor: parts.toolsFor,
     toolbox,
-    speech: speechOf(models.decision),
-    speechOf,
+    speech: own.speech,
+    ...(own.speechOf && { speechOf: own.speechOf }),
+    changing: mcp && mcpToolsIn(mcp, tools, settings.dialect, (all) => toolServices(all, mcp.mayHave)),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
     hooksDelayCompletion: delayCompletion(parts.hooks ?? []),

@@ -14,6 +14,7 @@ import {
   text,
   wholeNumberFrom,
 } from '../core/options.ts'
+import { mcpRule } from '../ports/mcp-configuration.ts'
 import type { AttachmentPolicy } from '../tools/attachments/policy.ts'
 import { type AttachmentLimits, defaultAttachmentLimits } from '../tools/attachments/upload.ts'
 import { parameterList } from '../tools/define.ts'
@@ -137,6 +138,7 @@ export const agentPartRules: OptionRules<AgentParts> = {
   model: modelOrRoles(modelRule, (value) => 'stream' in value, modelRule),
   models: namedModels(modelRule),
   toolsFor,
+  mcp: optional(objectWith('an object with MCP servers', 'list', 'latest', 'call')),
   ...definition,
   store: storeRule,
   clock: clockRule,
@@ -186,6 +188,7 @@ export const agentOptions = group('an object with at least `model`', {
   ...agentPartRules,
   model: modelOrRoles(modelName, isOneModel, modelChoice),
   models: namedModels(modelChoice),
+  mcp: optional(mcpRule),
   store: optional(storeRule),
   clock: optional(clockRule),
   ...folderRules,
@@ -197,6 +200,7 @@ export const agentDefinition = group('an object with parts of an agent', {
   ...definition,
   model: optional(modelOrRoles(modelName, isOneModel, modelChoice)),
   models: namedModels(modelChoice),
+  mcp: optional(mcpRule),
   toolsFor,
   attachments: agentPartRules.attachments,
   hooks: agentPartRules.hooks,

@@ -3,6 +3,7 @@ import type { EntryEvent } from '../core/event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DocumentReader } from '../ports/documents.ts'
 import type { Hosting } from '../ports/hosting.ts'
+import type { McpServers } from '../ports/mcp.ts'
 import type { Model } from '../ports/model.ts'
 import type { Sandbox } from '../ports/sandbox.ts'
 import type { ConversationStore } from '../ports/store.ts'
@@ -45,6 +46,8 @@ export interface AgentParts {
    * lists all tools, so the provider's cache stays valid. If it fails, no tool can be called in the turn.
    */
   readonly toolsFor?: ToolsFor
+  /** MCP servers, whose tools the agent can call. The agent does not close them. */
+  readonly mcp?: McpServers
   /**
    * The memory, knowledge and skills that the built-in tools read and search. The built-in tools can read the timeline without any option.
    */

@@ -10,7 +10,7 @@ import { type SystemText, systemText } from './prompts/texts.ts'
 import type { AgentSettings } from './settings.ts'
 
 /** The greatest number of tools that all providers accept in one request. */
-const maxTools = 128
+export const maxNativeTools = 128
 
 /**
  * The dialect in which the model is asked. A model that can not call tools in the provider's form always speaks `channels`. With `auto`, so
@@ -19,14 +19,18 @@ const maxTools = 128
 export function dialectOf(setting: AgentSettings['dialect'], model: Pick<Model, 'dialect'>, tools = 0): Dialect {
   if (model.dialect === undefined || setting === 'channels') return 'channels'
   if (setting === 'native') return 'native'
-  return tools > maxTools ? 'channels' : model.dialect
+  return tools > maxNativeTools ? 'channels' : model.dialect
 }
 
 /** Throws when the settings ask for a dialect that the model of the agent can not speak. */
 export function checkDialect(setting: AgentSettings['dialect'], { name, dialect }: Model, tools: number): void {
   if (setting !== 'native') return
-  if (tools > maxTools)
-    throw new InvalidOption('settings', 'dialect', `the agent has ${tools} tools, and providers accept at most ${maxTools}: use "channels"`)
+  if (tools > maxNativeTools)
+    throw new InvalidOption(
+      'settings',
+      'dialect',
+      `the agent has ${tools} tools, and providers accept at most ${maxNativeTools}: use "channels"`,
+    )
   if (dialect !== undefined) return
   throw new InvalidOption('settings', 'dialect', `the model ${name} can not call tools in the form of a provider: use "auto" or "channels"`)
 }

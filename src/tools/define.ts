@@ -236,8 +236,10 @@ const maxShapeDepth = 4
 const maxShapeLength = 400
 
 /** The parameters that a schema describes, in the order of its fields. Undefined when the schema can not describe itself as JSON Schema. */
-export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | undefined {
-  const description = jsonSchemaOf(schema)
+export const parametersOf = (schema: StandardSchemaV1): readonly Parameter[] | undefined => parametersOfJsonSchema(jsonSchemaOf(schema))
+
+/** The parameters that a JSON Schema describes. Undefined when it describes no object with properties. */
+export function parametersOfJsonSchema(description: unknown): readonly Parameter[] | undefined {
   if (!isObject(description) || !isObject(description.properties)) return undefined
   const required = Array.isArray(description.required) ? description.required : []
   return Object.entries(description.properties).map(([name, property]) => parameterOf(name, property, required.includes(name)))
@@ -262,7 +264,7 @@ function parameterOf(name: string, property: unknown, required: boolean): Parame
 const isSelfContained = (schema: object): boolean => Object.keys(schema).length > 0 && !JSON.stringify(schema).includes('"$ref"')
 
 /** Whether a JSON Schema accepts only texts, or texts and null, at the position `at`, such as `['mails', '0', 'body']`. */
-function takesText(schema: unknown, at: readonly string[]): boolean {
+export function takesText(schema: unknown, at: readonly string[]): boolean {
   if (!isObject(schema)) return false
   const options = schema.anyOf ?? schema.oneOf
   if (Array.isArray(options)) {

@@ -23,10 +23,12 @@ import { checkOptions } from '../core/options.ts'
 import { documentEligibleMimes } from '../core/sources/source.ts'
 import type { DocumentRenderer } from '../ports/documents.ts'
 import type { Knowledge, KnowledgeSearch } from '../ports/knowledge.ts'
+import type { McpConfiguration } from '../ports/mcp-configuration.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import { knowledgeCache, openKnowledgeOption, replayedKnowledge } from './knowledge.ts'
+import { mcpCache, openMcpOption } from './mcp.ts'
 import { embeddingOf, memoryOption, replayedMemory, startCatchUp, startVectorsOf } from './memory.ts'
 import { bookkeeping, modelOf, modelsFrom, namedModels, offlineSources } from './models.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
@@ -36,7 +38,7 @@ import { openWebTools } from './web-tools.ts'
 
 /** Options of `createAgent`. Only `model` is required. */
 export interface AgentOptions
-  extends Omit<AgentParts, 'model' | 'models' | 'store' | 'clock'>,
+  extends Omit<AgentParts, 'model' | 'models' | 'mcp' | 'store' | 'clock'>,
     Partial<Pick<AgentParts, 'store' | 'clock'>> {
   readonly model: ModelChoice | ModelChoices
   /** Models that a single run can choose by name: `run(id, text, { model: 'fast' })`. */
@@ -45,6 +47,8 @@ export interface AgentOptions
   readonly skills?: FolderList | Skills
   /** Folders with documents that the agent can search and read, or an object that does so. Default: none. */
   readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
+  /** MCP servers by name. The agent can call their tools, whose ids are `mcp.<server>.<tool>`. They are closed with the agent. */
+  readonly mcp?: McpConfiguration
   /** The embedding model of the memory search: a name such as `openai/text-embedding-3-small`, a model of the AI SDK, or an `Embedder`. */
   readonly embedding?: EmbeddingChoice
 }
@@ -70,10 +74,12 @@ export function createAgent(options: AgentOptions): Agent {
     ...knowledge.option,
     ...options.builtIn,
   }
-  const { models: _named, skills: _skills, knowledge: _knowledge, embedding: _embedding, ...given } = options
+  const mcp = openMcpOption(options.mcp, options.onProblem)
+  const { models: _named, skills: _skills, knowledge: _knowledge, embedding: _embedding, mcp: _servers, ...given } = options
   const parts = {
     bookkeeping,
     ...given,
+    ...mcp.option,
     model,
     ...namedModels(options.models, { reader: documents }),
     store,
@@ -83,9 +89,9 @@ export function createAgent(options: AgentOptions): Agent {
     settings,
     builtIn,
   }
-  if (options.builtIn?.rendering !== undefined) return closing(createAgentFrom(parts), knowledge, vectors)
+  if (options.builtIn?.rendering !== undefined) return closing(createAgentFrom(parts), mcp, knowledge, vectors)
   const rendering = createDocumentRenderer()
-  return closing(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), knowledge, vectors, rendering)
+  return closing(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), mcp, knowledge, vectors, rendering)
 }
 
 /**
@@ -142,7 +148,7 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser' | 'dialect' | 'fallbackModel' | 'telemetry' | 'memorySearch' | 'skills' | 'knowledge'>> & {
+  Partial<Pick<Settings, 'browser' | 'dialect' | 'fallbackModel' | 'telemetry' | 'memorySearch' | 'skills' | 'knowledge' | 'mcp'>> & {
     readonly agent?: Settings['agent']
     readonly web?: Settings['web']
   }
@@ -168,7 +174,8 @@ export async function openAgent(
   const rendering = openRenderer(settings)
   const { onProblem } = options
   const knowledge = knowledgeCache({ documents, onProblem, onUpdate: onKnowledge, watch: watchKnowledge })
-  const closers = [() => knowledge.close(), () => documents.close(), () => rendering.close()]
+  const mcp = mcpCache(onProblem, settings.data)
+  const closers = [() => mcp.close(), () => knowledge.close(), () => documents.close(), () => rendering.close()]
   const firstParts = await definedParts(settings)
   const [{ store, hosting }, sandbox] = await Promise.all([openStorage(settings), options.sandbox ?? openSandbox(settings)])
   const withSandbox = sandbox && { sandbox }
@@ -177,7 +184,7 @@ export async function openAgent(
 
   /** The parts of the agent that depend on its definition and not on where its conversations are stored. */
   async function definedParts(settings: AgentConfiguration) {
-    const { model: _, skills: _skills, knowledge: _knowledge, models, settings: own, ...definition } = definitionOf(settings)
+    const { model: _, skills: _skills, knowledge: _knowledge, models, settings: own, mcp: servers, ...definition } = definitionOf(settings)
     const model = modelOf(settings, documents)
     const web = await openWebTools(settings, { documents, model, environment, own: options.tools ?? definition.tools ?? [] })
     closers.push(() => web.close())
@@ -185,6 +192,7 @@ export async function openAgent(
       ...definition,
       ...options,
       tools: web.tools,
+      ...(await mcp.option(settings.mcp, servers)),
       model,
       ...namedModels(models, { reader: documents }),
       builtIn: { rendering, ...skillsOption(settings.skills, onProblem), ...knowledge.open(settings), ...definition.builtIn },

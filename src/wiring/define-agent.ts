@@ -5,6 +5,7 @@ import { agentDefinition } from '../agent/agent-options.ts'
 import type { SettingsLayer } from '../config.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Knowledge, KnowledgeSearch } from '../ports/knowledge.ts'
+import type { McpConfiguration } from '../ports/mcp-configuration.ts'
 import type { ModelRole } from '../ports/model.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
 
@@ -44,6 +45,8 @@ export interface AgentDefinition
    * or the configuration file wins.
    */
   readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
+  /** MCP servers, whose tools the agent can call. */
+  readonly mcp?: McpConfiguration
   /** Models that a single run can choose by name. */
   readonly models?: Readonly<Record<string, ModelChoice>>
 }

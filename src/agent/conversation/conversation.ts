@@ -3,8 +3,9 @@ import type { EntryEvent } from '../../core/event.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import type { Claim, Owner, Saved } from '../../ports/store.ts'
-import type { AgentContext } from '../agent-context.ts'
+import type { AgentContext, ToolServices } from '../agent-context.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
+import { freezeTools, turnWithTools, withFrozen } from '../frozen/frozen-tools.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/result.ts'
 import type { TurnStart } from '../turn/start.ts'
@@ -234,11 +235,20 @@ async function runOneTurn(
   if (resumed) restoreSpending(spending, (await conversation.entriesOfTurn(turnId)).changes, turnId)
   const workspace = workspaces.forTurn(turnId, { resumed })
   if (resumed) await workspace.resume()
-  const options = await optionsForTurn(conversation, turnId, start)
-  const services = servicesFor(agent, options, (name) => agent.namedModels.get(name))
-  const turn: Turn = { turnId, agent: services, conversation, workspace, times: { modelMs: 0, toolMs: 0 } }
+  const frozen = agent.changing && (await freezeTools(conversation, agent.changing, start, clock.now()))
+  const options = await optionsForTurn(
+    frozen ? { ...conversation, agent: { ...agent, toolbox: frozen.toolbox } } : conversation,
+    turnId,
+    start,
+  )
+  const services = (tools?: ToolServices) =>
+    servicesFor(tools ? { ...agent, ...tools } : agent, options, (name) => agent.namedModels.get(name))
+  const times = { modelMs: 0, toolMs: 0 }
+  const turn: Turn = frozen
+    ? turnWithTools({ turnId, conversation, workspace, times }, frozen, services)
+    : { turnId, agent: services(), conversation, workspace, times }
   if (resumed && options) await reportLostOptions(turn, options.stored, agent.namedModels)
-  const result = await runTurn(turn, withOptions(start, options), feedbacks).catch((error: unknown) => {
+  const result = await runTurn(turn, withFrozen(withOptions(start, options), frozen?.frozen), feedbacks).catch((error: unknown) => {
     if (!isLost(error)) throw error
     abort.abort(error)
     return cancelledResult(turn) // another process runs the turn now, or has deleted the conversation

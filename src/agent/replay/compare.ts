@@ -192,8 +192,8 @@ function describeMissing(recorded: number | undefined, present: readonly number[
 }
 
 /**
- * Compares the tails if both texts are known. The state of the workspace and the sections of the application are left out, because a replay
- * does not have them. They are the last sections of the tail.
+ * Compares the tails if both texts are known. The state of the workspace and of servers and the sections of the application are left out,
+ * because a replay does not have them. They are the last sections of the tail.
  */
 function compareTail({ tail: now }: PromptRecord, { tail: then }: PromptRecord): PromptDifference | undefined {
   if (then?.text === undefined || now?.text === undefined) return undefined
@@ -201,7 +201,8 @@ function compareTail({ tail: now }: PromptRecord, { tail: then }: PromptRecord):
   return was === is ? undefined : firstTextDifference(was, is)
 }
 
-const comparableTail = (tail: string) => tail.replace(/\n\n\[APPLICATION: .*$/s, '').replace(/\n\n\[WORKSPACE\](?:\n .*)*/, '')
+const comparableTail = (tail: string) =>
+  tail.replace(/\n\n\[(?:TOOLS OF SERVERS\]|APPLICATION: ).*$/s, '').replace(/\n\n\[WORKSPACE\](?:\n .*)*/, '')
 
 function blockAtPosition({ slice }: PresentPrompt, position: number | undefined): PromptDifference {
   const block = position === undefined ? undefined : slice.shown[position]?.block

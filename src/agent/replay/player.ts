@@ -1,7 +1,7 @@
 import type { Block } from '../../core/block/index.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Dialect } from '../../core/model-event.ts'
-import { type Change, changeTime, type ResponseReceived } from '../../core/timeline/change.ts'
+import { type Change, changeTime, type FrozenTexts, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
@@ -39,6 +39,8 @@ export interface Player {
   dueAfterResponse(): readonly Arrival[]
   /** The dialect of the next recorded decision. If there is none, the dialect of the last one. */
   nextDialect(): Dialect
+  /** The texts that the next recorded compaction freezes. Undefined when it changes none. */
+  nextFrozen(): FrozenTexts | undefined
   /** Whether the next entry of the turn itself is the response of a decision. */
   hasResponseNext(): boolean
   /** The recorded changes that the replay has reached so far. */
@@ -193,6 +195,10 @@ export function createPlayer(
     nextDialect() {
       const decision = entries.slice(cursor).find(isDecision) ?? entries.findLast(isDecision)
       return (decision?.change.type === 'response.received' && decision.change.dialect) || 'channels'
+    },
+    nextFrozen() {
+      const compaction = entries.slice(cursor).find(({ change }) => change.type === 'range.compacted')?.change
+      return compaction?.type === 'range.compacted' ? compaction.frozen : undefined
     },
     hasResponseNext() {
       const following = next()?.change

@@ -50,7 +50,7 @@ interface RecordedCall {
 
 /** The calls of the decision model. Each has the request that the present code makes, and the recorded response. */
 async function replayCalls(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts) {
-  const setup = setUpReplay(store, conversationId, recording, parts)
+  const setup = await setUpReplay(store, conversationId, recording, parts)
   const responses = recording.entries.flatMap(({ change }) =>
     change.type === 'response.received' && change.role === undefined ? [change] : [],
   )

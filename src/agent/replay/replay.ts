@@ -44,7 +44,7 @@ export async function replay(
 
 async function replayTurn(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): Promise<Replayed> {
   if (recording.torn) return { turnId: recording.turnId, rounds: 0, torn: true }
-  const setup = setUpReplay(store, conversationId, recording, parts)
+  const setup = await setUpReplay(store, conversationId, recording, parts)
   const divergence = await runReplay(setup, recording)
   return { turnId: recording.turnId, rounds: setup.rounds(), ...(divergence && { divergence }) }
 }

@@ -5,7 +5,7 @@ import type { Dialect } from '../../core/model-event.ts'
 import type { Fingerprints } from '../../core/render/runs.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
-import type { InboxEvent } from '../../core/timeline/change.ts'
+import type { FrozenTexts, InboxEvent } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { ModelRole } from '../../ports/model.ts'
@@ -13,7 +13,7 @@ import type { ConversationStore } from '../../ports/store.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { listedSkills, usableSkills } from '../../tools/skill-catalog.ts'
 import type { AgentParts } from '../agent.ts'
-import type { TurnServices } from '../agent-context.ts'
+import type { ToolServices, TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
 import { recordsOf } from '../conversation/history.ts'
 import { createInbox } from '../conversation/inbox.ts'
@@ -21,6 +21,7 @@ import { openLedger } from '../conversation/ledger.ts'
 import { createRenderers, type Renderers } from '../conversation/renderers.ts'
 import { createSpending } from '../conversation/spending.ts'
 import { createSystemPrompt, type SystemPrompt } from '../dialect.ts'
+import { turnWithTools } from '../frozen/frozen-tools.ts'
 import { createHooks } from '../hooks.ts'
 import { agentSettings } from '../settings.ts'
 import { allTools, builtInTools, createToolbox, execTools } from '../tools.ts'
@@ -28,6 +29,7 @@ import type { Turn } from '../turn/turn.ts'
 import { servicesFor } from '../turn/turn-options.ts'
 import { comparePrompt } from './compare.ts'
 import { createPlayer, type Player } from './player.ts'
+import { recordedTools } from './recorded-tools.ts'
 import { recordedInbox, recordedModel, recordedTool, recordedWorkspace } from './recorded-world.ts'
 import { type Recording, withShownBlocks } from './recording.ts'
 
@@ -57,10 +59,15 @@ export interface ReplaySetup {
 /** The functions of a store that a replay calls. */
 export type RecordedStore = Pick<ConversationStore, 'readJournal' | 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'blobs'>
 
-export function setUpReplay(recorded: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): ReplaySetup {
+export async function setUpReplay(
+  recorded: RecordedStore,
+  conversationId: string,
+  recording: Recording,
+  parts: ReplayParts,
+): Promise<ReplaySetup> {
   const { turnId, startSeq } = recording
-  const definition = agentDefinition(parts)
-  const { settings, systemOf, count, tools } = definition
+  const toolsOf = await recordedTools(recorded.blobs, recording)
+  const { settings, count, tools } = agentDefinition(parts)
   const unpriced = wasUnpriced(recording) // the recording says whether a price was unknown, because `priceOf` may know the price now
   const spending = {
     ...createSpending(settings.priceOf),
@@ -111,19 +118,27 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     const events = createInbox(ledger, turnId, stop.signal)
     const inbox = recordedInbox(events, player)
     const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, die, endTime: () => events.limitTime(0) })
-    const services: TurnServices = {
+    /** What depends on the list of tools that the turn has frozen. */
+    const withTools = (frozen: FrozenTexts | undefined): ToolServices => {
+      const { tools, systemOf } = agentDefinition({ ...parts, tools: [...(parts.tools ?? []), ...toolsOf(frozen)] })
+      return {
+        toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
+        // a turn may have responses of both dialects, if another process has resumed it
+        speech: {
+          get dialect() {
+            return player.nextDialect()
+          },
+          get system() {
+            return systemOf(player.nextDialect())
+          },
+          speakChannels: () => false,
+        },
+      }
+    }
+    const blobs = readOnlyBlobs(recorded.blobs)
+    const servicesOf = (tools: ToolServices): TurnServices => ({
       models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
-      toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
-      // a turn may have responses of both dialects, if another process has resumed it
-      speech: {
-        get dialect() {
-          return player.nextDialect()
-        },
-        get system() {
-          return systemOf(player.nextDialect())
-        },
-        speakChannels: () => false,
-      },
+      ...tools,
       settings,
       hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
       get hooksDelayCompletion() {
@@ -134,10 +149,9 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
       clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
       hosting: undefined,
       onProblem: () => {},
-      store: { blobs: readOnlyBlobs(recorded.blobs) },
-    }
+      store: { blobs },
+    })
     const options = recording.start.openTurn?.options
-    const agent = servicesFor(services, options && { stored: options }, () => undefined) // every model is replaced by the recording
     const conversation: ConversationContext = {
       conversationId,
       scope: parseConversationKey(conversationId).scope,
@@ -147,17 +161,23 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
       renderers: prompts.renderers,
       spending,
       records: recordsOf(recorded, conversationId),
-      blobs: agent.store.blobs,
+      blobs,
       entriesOfTurn: async () => ({ changes: player.played(), events: acceptedEvents(recording) }),
       signal: stop.signal,
     }
-    const turn: Turn = {
-      turnId,
-      agent,
-      conversation,
-      workspace: recordedWorkspace(recording, parts.workspaces?.implementation),
-      times: { modelMs: 0, toolMs: 0 },
-    }
+    const workspace = recordedWorkspace(recording, parts.workspaces?.implementation)
+    const turn: Turn = turnWithTools(
+      { turnId, conversation, workspace, times: { modelMs: 0, toolMs: 0 } },
+      {
+        services: withTools(saved.frozen),
+        async changed() {
+          const frozen = player.nextFrozen()
+          return frozen && { frozen, services: withTools(frozen) }
+        },
+      },
+      // every model is replaced by the recording
+      (tools) => servicesFor(servicesOf(tools), options && { stored: options }, () => undefined),
+    )
     return { turn, died: () => died }
   }
 }

@@ -8,7 +8,7 @@ import { planExpiry } from '../../core/expiry/expiry.ts'
 import { hashText } from '../../core/hash.ts'
 import { withoutReadHints } from '../../core/render/read-hints.ts'
 import type { Slice } from '../../core/render/types.ts'
-import type { Change, ReachedLimit, ResponseReceived } from '../../core/timeline/change.ts'
+import type { Change, FrozenTexts, ReachedLimit, ResponseReceived } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
@@ -131,12 +131,21 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
     { history: summaryIn(history), prefix: summaryIn(prefix) },
     { now: agent.clock.now(), tokens: conversation.renderers.estimator, slice },
   )
-  await ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
+  const changes = finished.status === 'completed' ? finished.changes : []
+  const commit = (frozen?: FrozenTexts) => ledger.commit([...responses, ...(frozen ? changes.map(freezing(frozen)) : changes)])
+  await (turn.adoptTexts && changes.some(isCompaction) ? turn.adoptTexts(commit) : commit())
   if (finished.status === 'completed') for (const summary of summariesIn(finished.changes)) await agent.hooks.saveSummary(summary)
   await agent.hooks.onAfterCompaction(finished.report)
   if (finished.status === 'completed') return 'completed'
   return finished.reason === 'empty_history_summary' ? 'failed' : 'unchanged'
 }
+
+const isCompaction = ({ type }: Change): boolean => type === 'range.compacted'
+
+const freezing =
+  (frozen: FrozenTexts) =>
+  (change: Change): Change =>
+    change.type === 'range.compacted' ? { ...change, frozen } : change
 
 const summariesIn = (changes: readonly Change[]): readonly Block[] =>
   changes.flatMap((change) => (change.type === 'range.compacted' ? change.blocks.filter(({ type }) => type === 'conv.range.summary') : []))

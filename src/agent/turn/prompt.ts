@@ -120,7 +120,7 @@ function promptRecord(
 }
 
 function announceFacts(
-  { settings, toolbox, options, output, speech }: TurnServices,
+  { settings, toolbox, options, output, speech, remarks }: TurnServices,
   progress: Progress,
   timeline: Timeline,
   utc: string,
@@ -143,6 +143,7 @@ function announceFacts(
     constraints: constraintsOf(progress, toolbox, options, wrapUp),
     instructions: options?.instructions,
     output: output?.announced(speech.dialect),
+    tools: remarks?.(),
     extra: sections,
   }
 }

@@ -1,6 +1,6 @@
 import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
 import { type Attachment, type Draft, userPromptBlock } from '../../core/block/index.ts'
-import type { Change } from '../../core/timeline/change.ts'
+import type { Change, FrozenTexts } from '../../core/timeline/change.ts'
 import { assignIds, isKnownEvent, missingTurnHeader, type OpenTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { resumeTurn } from '../recovery/resume-turn.ts'
 import type { AgentSettings } from '../settings.ts'
@@ -26,6 +26,8 @@ export interface TurnInput {
    */
   readonly eventId?: string
   readonly options?: TurnOptions
+  /** The texts that the turn freezes. */
+  readonly frozen?: FrozenTexts
 }
 
 /** Opens or resumes the turn. For a new turn, the user's message is committed first, so that it can not be lost. */
@@ -73,15 +75,13 @@ function hostAttachments(turn: Turn, { attachments, eventId }: TurnInput, ts: st
 }
 
 function openingChanges(timeline: Timeline, turnId: string, ts: string, input: TurnInput, { sources }: AgentSettings): readonly Change[] {
-  const { text, attachments, eventId, options } = input
+  const { text, attachments, eventId, options, frozen } = input
   const drafts: Draft[] = [...missingTurnHeader(timeline, turnId, ts), userPromptBlock(turnId, ts, text, eventId)]
   if (attachments.length > 0) drafts.push(...attachmentDrafts(attachments, turnId, ts))
   drafts.push(...clarificationResolved(timeline, turnId, ts))
 
   const changes: Change[] = eventId === undefined ? [] : [...acceptIfNew(timeline, eventId, text, ts)]
-  changes.push(
-    options ? { type: 'turn.opened', turn_id: turnId, ts, options: options.stored } : { type: 'turn.opened', turn_id: turnId, ts },
-  )
+  changes.push({ type: 'turn.opened', turn_id: turnId, ts, ...(options && { options: options.stored }), ...(frozen && { frozen }) })
   if (eventId !== undefined) changes.push({ type: 'event.folded', ts, event_ids: [eventId], turn_id: turnId })
   changes.push({ type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
   if (attachments.length > 0) changes.push(...attachedSources(attachments, { turnId, ts }, timeline, sources))

@@ -54,7 +54,8 @@ export function turnOptions(
 ): TurnOptions | undefined {
   if ([model, maxRounds, instructions, tools, output].every((choice) => choice === undefined)) return undefined
   for (const [index, id] of (tools ?? []).entries()) {
-    if (!toolbox.has(id)) throw new InvalidOption(where, `tools[${index}]`, `\`tools[${index}]\` must be the id of a tool, not "${id}"`)
+    if (!isKnown(toolbox, id))
+      throw new InvalidOption(where, `tools[${index}]`, `\`tools[${index}]\` must be the id of a tool, not "${id}"`)
   }
   const name = typeof model === 'object' ? [...namedModels].find(([, named]) => named === model)?.[0] : model
   if (typeof model === 'string' && !namedModels.has(model)) throw unknownModel(where, model, [...namedModels.keys()])
@@ -80,7 +81,12 @@ function unknownModel(where: string, name: string, known: readonly string[]): In
 }
 
 /** The ids in the order in which the system text lists the tools, so that the same choice always gives the same text. */
-const inOrder = (ids: readonly string[], { tools }: Toolbox): readonly string[] => tools.flatMap(({ id }) => (ids.includes(id) ? [id] : []))
+const inOrder = (ids: readonly string[], { tools, has, mayHave }: Toolbox): readonly string[] => {
+  const listed = tools.flatMap(({ id }) => (ids.includes(id) ? [id] : []))
+  return mayHave ? [...listed, ...new Set(ids.filter((id) => !has(id) && mayHave(id)).sort())] : listed
+}
+
+const isKnown = ({ has, mayHave }: Toolbox, id: string): boolean => has(id) || mayHave?.(id) === true
 
 /** The options of a followup that waited in the inbox. They were stored with it. */
 export function optionsIn({ payload }: InboxEvent): TurnOptions | undefined {
@@ -122,7 +128,7 @@ async function withToolsFor(
   return { ...options, stored: { ...options?.stored, tools } }
 
   function checkedIds(ids: readonly string[] | undefined): readonly string[] | undefined {
-    if (ids === undefined || (Array.isArray(ids) && ids.every((id) => toolbox.has(id)))) return ids
+    if (ids === undefined || (Array.isArray(ids) && ids.every((id) => isKnown(toolbox, id)))) return ids
     onProblem({ where: 'toolsFor', error: new TypeError('toolsFor must return a list of ids of tools, or undefined') })
     return Array.isArray(ids) ? ids : []
   }

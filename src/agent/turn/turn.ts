@@ -1,4 +1,5 @@
 import type { AnnouncedFeedback } from '../../core/announce/announce.ts'
+import type { FrozenTexts } from '../../core/timeline/change.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
 import type { TurnWorkspace } from '../workspace/workspace.ts'
@@ -43,11 +44,17 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
  */
 export interface Turn {
   readonly turnId: string
+  /** With MCP servers it changes when a compaction adopts another list of tools. */
   readonly agent: TurnServices
   readonly conversation: ConversationContext
   readonly workspace: TurnWorkspace
   /** How many milliseconds the model calls and the tools of this turn have taken in this process. */
   readonly times: { modelMs: number; toolMs: number }
+  /**
+   * Called by a compaction. `commit` commits it, together with the texts that the turn uses from now on, if they have changed. Undefined
+   * when no text can change.
+   */
+  adoptTexts?(commit: (frozen: FrozenTexts | undefined) => Promise<void>): Promise<void>
 }
 
 function endedByError(error: unknown): ForcedEnd {

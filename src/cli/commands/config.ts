@@ -28,6 +28,7 @@ function settingValue(settings: object, name: SettingName): unknown {
 function valueText(name: SettingName, value: unknown): string {
   if (value === undefined) return '-'
   if (secretSettings.has(name)) return '********'
+  if (name === 'mcp' && typeof value === 'object') return plainLine(Object.keys(value ?? {}).join(', ') || 'none')
   if (Array.isArray(value)) return plainLine(value.join(',') || 'none')
   if (typeof value === 'object') return plainLine(String((value as { readonly name?: unknown }).name ?? objectNames[name] ?? '(an object)'))
   return plainLine(String(value))

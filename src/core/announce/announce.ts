@@ -27,6 +27,8 @@ export interface Announce {
   readonly instructions?: string | undefined
   /** What the answer of this turn must be. It is never cut. */
   readonly output?: string | undefined
+  /** What has changed about the tools of servers, and which servers can not be used. */
+  readonly tools?: readonly string[] | undefined
   /** Sections that the host application writes. They stand after all other sections. */
   readonly extra?: readonly AnnounceSection[] | undefined
 }
@@ -45,6 +47,7 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   if (constraints?.length) text += `\n\n${listSection('[CONSTRAINTS]', constraints, limits)}`
   if (value.instructions !== undefined) text += `\n\n[INSTRUCTIONS FOR THIS TURN]\n${guardHeadings(indented(value.instructions))}`
   if (value.output !== undefined) text += `\n\n[OUTPUT]\n${guardHeadings(indented(value.output))}`
+  if (value.tools?.length) text += `\n\n${listSection('[TOOLS OF SERVERS]', value.tools, limits)}`
   for (const section of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${applicationSection(section, limits)}`
   return text
 }

@@ -251,6 +251,7 @@ describe('everything that enters a prompt has a cap', () => {
     constraints: [long, list],
     output: [much.slice(0, maxOutputSchema), 2 * maxOutputSchema + 100], // `run` refuses a longer schema
     instructions: [much.slice(0, maxInstructions), 2 * maxInstructions + 100], // `run` refuses a longer text
+    tools: [long, list],
     extra: [long.map(() => ({ title: much, text: much })), caps.announceExtras * (caps.announceExtra + caps.id + 100)],
   }
 

@@ -71,6 +71,7 @@ const announceOf = (said: string): string => {
     constraints: [said],
     instructions: said,
     output: said,
+    tools: [said],
     extra: [{ title: said, text: said }],
   }
   return composeAnnounce(value)

@@ -38,6 +38,7 @@ const blockHeadings = [
   'LIVE TURN EVENTS',
   'WORKSPACE\\]',
   'CONSTRAINTS\\]',
+  'TOOLS OF SERVERS\\]',
   'APPLICATION:',
   'INSTRUCTIONS FOR THIS TURN\\]',
   'OUTPUT\\]',

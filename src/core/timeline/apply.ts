@@ -1,6 +1,6 @@
 import { type Block, dropEmptyMeta, isHidden } from '../block/block.ts'
 import { applyMerge, markUsed, removeSource } from '../sources/pool.ts'
-import { type BlocksHidden, type Change, changeTime, type InboxEvent, type ResponseReceived } from './change.ts'
+import { type BlocksHidden, type Change, changeTime, type FrozenTexts, type InboxEvent, type ResponseReceived } from './change.ts'
 import { stripHidden } from './frame.ts'
 import { timelineFromPayload } from './payload.ts'
 import {
@@ -39,14 +39,14 @@ function transition(timeline: Timeline, change: Change): Timeline {
     case 'blocks.inserted':
       return insertAfter(timeline, change.after_id, change.blocks.map(dropEmptyMeta))
     case 'range.compacted':
-      return compact(timeline, change.after_id, change.blocks.map(dropEmptyMeta))
+      return withFrozen(compact(timeline, change.after_id, change.blocks.map(dropEmptyMeta)), change.frozen ?? timeline.frozen)
     case 'blocks.hidden':
       return editBlocks(timeline, change.ids, hideBlock(change, firstInOrder(timeline, change.ids)))
     case 'blocks.revealed':
       return editBlocks(timeline, change.ids, revealBlock)
     case 'turn.opened': {
-      const { turn_id, ts, options } = change
-      return { ...timeline, openTurn: options ? { turn_id, ts, options } : { turn_id, ts } }
+      const { turn_id, ts, options, frozen } = change
+      return withFrozen({ ...timeline, openTurn: options ? { turn_id, ts, options } : { turn_id, ts } }, frozen)
     }
     case 'turn.closed':
       return timeline.openTurn?.turn_id === change.turn_id ? omitField(timeline, 'openTurn') : timeline
@@ -77,6 +77,12 @@ function transition(timeline: Timeline, change: Change): Timeline {
     default:
       return change satisfies never
   }
+}
+
+/** The timeline with these frozen texts. A turn without them has none, also if the turn before had some. */
+function withFrozen(timeline: Timeline, frozen: FrozenTexts | undefined): Timeline {
+  if (timeline.frozen === frozen) return timeline
+  return frozen === undefined ? omitField(timeline, 'frozen') : { ...timeline, frozen }
 }
 
 /** Appends blocks. The time that this takes depends only on the number of new blocks, not on the length of the timeline. */
@@ -158,5 +164,5 @@ function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
 
 function omitField<K extends keyof Timeline>(timeline: Timeline, key: K): Timeline {
   const { [key]: _dropped, ...rest } = timeline
-  return rest as unknown as Timeline // only `openTurn` is dropped, which is optional
+  return rest as unknown as Timeline // only optional fields are dropped
 }

@@ -17,11 +17,7 @@ export type Change =
    * inserted blocks.
    */
   | { readonly type: 'blocks.inserted'; readonly after_id: string; readonly blocks: readonly Block[] }
-  /**
-   * A compaction: `blocks` replace all visible blocks up to and including `after_id`. They are the summary and the blocks that it
-   * preserves.
-   */
-  | { readonly type: 'range.compacted'; readonly after_id: string; readonly blocks: readonly Block[]; readonly covered: readonly string[] }
+  | RangeCompacted
   | BlocksHidden
   | { readonly type: 'blocks.revealed'; readonly ids: readonly string[] }
   | ResponseReceived
@@ -49,6 +45,29 @@ export interface TurnOpened {
   readonly ts: string
   /** Missing when the turn has no options of its own. */
   readonly options?: StoredTurnOptions
+  /** Missing when the system text can not change while the agent runs. */
+  readonly frozen?: FrozenTexts
+}
+
+/**
+ * Parts of the system text that may change while the agent runs, as this turn uses them: `tools` is the list of the tools of MCP servers.
+ * They are frozen, so that all prompts of the turn have the same system text, also after a crash and in a replay. Each text is a blob, so
+ * its SHA-256 tells whether it has changed.
+ */
+export interface FrozenTexts {
+  readonly [name: string]: BlobRef
+}
+
+/**
+ * A compaction: `blocks` replace all visible blocks up to and including `after_id`. They are the summary and the blocks that it preserves.
+ */
+export interface RangeCompacted {
+  readonly type: 'range.compacted'
+  readonly after_id: string
+  readonly blocks: readonly Block[]
+  readonly covered: readonly string[]
+  /** Set when the turn goes on with other texts than those that were frozen before. */
+  readonly frozen?: FrozenTexts
 }
 
 /** Options that hold for one turn in place of those of the agent. They are stored, so that a process that resumes the turn keeps them. */

@@ -66,7 +66,8 @@ const parsedBy =
   }
 
 const texts = list(text)
-const blobRefs = list(object({ sha256: text, size: number }))
+const blobRef = object({ sha256: text, size: number })
+const blobRefs = list(blobRef)
 const sids = list(integer)
 const blocks = list(parsedBy(parseBlock))
 const usage = object({
@@ -105,14 +106,23 @@ const turnOptions = object({
   unstored: optional(texts),
 })
 
+const frozenTexts: Check = (value) => {
+  if (!isObject(value)) return 'must be an object'
+  for (const name in value) {
+    const problem = blobRef(value[name])
+    if (problem !== undefined) return `.${name} ${problem}`
+  }
+  return undefined
+}
+
 const changeChecks: { readonly [Type in Change['type']]: Check } = {
-  'turn.opened': object({ turn_id: text, ts: text, options: optional(turnOptions) }),
+  'turn.opened': object({ turn_id: text, ts: text, options: optional(turnOptions), frozen: optional(frozenTexts) }),
   'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(number) }),
   'turn.waiting': object({ turn_id: text, ts: text, waits: list(wait), active: optional(only(true)) }),
   'turn.resumed': object({ turn_id: text, ts: text, wait_ids: texts }),
   'blocks.appended': object({ blocks }),
   'blocks.inserted': object({ after_id: text, blocks }),
-  'range.compacted': object({ after_id: text, blocks, covered: texts }),
+  'range.compacted': object({ after_id: text, blocks, covered: texts, frozen: optional(frozenTexts) }),
   'blocks.hidden': object({
     ids: texts,
     replacement_text: text,

@@ -3,7 +3,7 @@ import { turnHeaderBlock } from '../block/index.ts'
 import { readDigest } from '../block/round.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
-import type { InboxEvent, ResponseReceived, StoredTurnOptions, Wait } from './change.ts'
+import type { FrozenTexts, InboxEvent, ResponseReceived, StoredTurnOptions, Wait } from './change.ts'
 
 /**
  * The current state of a conversation: the visible blocks, and facts such as the title and the open turn. A timeline is never modified.
@@ -24,6 +24,8 @@ export interface Timeline {
   readonly lastTs?: string
   /** The turn that was opened and not closed yet. It is running, or a crash interrupted it. */
   readonly openTurn?: OpenTurn
+  /** The texts that the last turn has frozen. */
+  readonly frozen?: FrozenTexts
   /** The newest response that contains a decision. It has the time, the usage and the record of the prompt, but not the text. */
   readonly lastResponse?: Omit<ResponseReceived, 'raw'>
   /** Events that the conversation has accepted and no turn has read yet, in the order of acceptance. */

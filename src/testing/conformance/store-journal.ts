@@ -113,6 +113,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'title.set', ts: '', title: 'never' }],
         ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 'half\ud83d' }],
         ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 't1', options: { tools: 'a.b' } }],
+        ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 't1', frozen: { tools: 'abc' } }],
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
         // this SID is too large for the logical path of a source
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }],
@@ -244,6 +245,28 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         { type: 'sources.used', ts: minute(4), sids: [1] },
       ])
       expect((await store.loadVisible('c1'))?.timeline.sources).toEqual({ rows: [{ ...row(1), used: true }, row(3)], next_sid: 4 })
+    })
+
+    it('keeps the frozen texts of the last turn across a compaction, and their blobs as long as the conversation', async () => {
+      const { store, blobs } = await create()
+      const [first, second] = [await blobs.put(Buffer.from('one')), await blobs.put(Buffer.from('two'))]
+      const frozenOf = async () => (await store.loadVisible('c1'))?.timeline.frozen
+      const claim = await writeConversation(store, 'c1', [
+        { type: 'turn.opened', turn_id: 't1', ts: minute(1), frozen: { tools: first } },
+        appended([prompt('x')]),
+        compacted('b_1', 2),
+      ])
+      expect(await frozenOf()).toEqual({ tools: first })
+      await store.append(claim, [{ ...compacted('b_2', 3), frozen: { tools: second } } as Change])
+      expect(await frozenOf()).toEqual({ tools: second })
+      await store.append(claim, [{ type: 'turn.opened', turn_id: 't2', ts: minute(3) }])
+      expect(await frozenOf()).toBe(undefined)
+      const missing = { sha256: 'f'.repeat(64), size: 3 }
+      const unknown = { type: 'turn.opened', turn_id: 't3', ts: minute(4), frozen: { tools: missing } } as const
+      await expect(store.append(claim, [unknown])).rejects.toMatchObject({ code: 'blob.missing' })
+      await store.release(claim)
+      await store.delete('c1')
+      expect([await blobs.has(first.sha256), await blobs.has(second.sha256)]).toEqual([false, false])
     })
 
     it('keeps the open turn, the inbox and the last response across a compaction', async () => {

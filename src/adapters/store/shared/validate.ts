@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Block, blobRefsOf, blockId, blockNumber, isHidden } from '../../../core/block/index.ts'
+import { type BlobRef, type Block, blobRefsOf, blockId, blockNumber, isHidden } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import { isSid } from '../../../core/sources/source.ts'
 import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/change.ts'
@@ -232,16 +232,30 @@ export function involvesBlobs(changes: readonly Change[]): boolean {
   for (const change of changes) {
     if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
     if (change.type === 'call.finished' && change.keeps !== undefined) return true
+    if ((change.type === 'turn.opened' || change.type === 'range.compacted') && change.frozen !== undefined) return true
     for (const { base64, blob, meta } of blocksOfChange(change))
       if (base64 !== undefined || blob !== undefined || meta?.keeps !== undefined) return true
   }
   return false
 }
 
-/** The hashes of the blobs that the blocks, the event or the outcome of a change refer to. */
+/** The hashes of the blobs that a change refers to: in its blocks, its event, its outcome or its frozen texts. */
 export function referencedBlobs(change: Change): ReadonlySet<string> {
-  const kept = change.type === 'event.accepted' ? change.event.keeps : change.type === 'call.finished' ? change.keeps : undefined
-  return new Set([...(kept ?? []), ...blocksOfChange(change).flatMap(blobRefsOf)].map(({ sha256 }) => sha256))
+  return new Set([...keptBlobs(change), ...blocksOfChange(change).flatMap(blobRefsOf)].map(({ sha256 }) => sha256))
+}
+
+function keptBlobs(change: Change): readonly BlobRef[] {
+  switch (change.type) {
+    case 'event.accepted':
+      return change.event.keeps ?? []
+    case 'call.finished':
+      return change.keeps ?? []
+    case 'turn.opened':
+    case 'range.compacted':
+      return Object.values(change.frozen ?? {})
+    default:
+      return []
+  }
 }
 
 /** Returns the change with `blocks` in place of its blocks. */

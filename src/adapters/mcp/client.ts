@@ -1,0 +1,26 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import type { JsonObject } from '../../core/json.ts'
+import type { McpQuestion, McpReply } from '../../ports/mcp.ts'
+
+/** What a client does when the server sends something by itself. */
+export interface ClientHandlers {
+  onListChanged(): void
+  onQuestion(question: McpQuestion, signal: AbortSignal): Promise<McpReply>
+}
+
+/** A client of the MCP SDK. It can ask people for the server, and offers nothing else. */
+export function createClient(version: string, { onListChanged, onQuestion }: ClientHandlers): Client {
+  const client = new Client({ name: 'daybook', version }, { capabilities: { elicitation: { form: {} } } })
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => onListChanged())
+  client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
+    if (!('requestedSchema' in params)) return { action: 'decline' as const }
+    const { message, requestedSchema } = params
+    const reply = await onQuestion({ message, schema: requestedSchema as unknown as JsonObject }, signal)
+    return reply.action === 'accept'
+      ? { action: 'accept' as const, content: reply.content as Record<string, string> }
+      : { action: reply.action }
+  })
+  client.onerror = () => {} // messages that belong to no request. The call that they were meant for ends by its time limit
+  return client
+}

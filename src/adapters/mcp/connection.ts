@@ -1,0 +1,292 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { z } from 'zod'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import type { McpAnswer, McpCall, McpQuestion, McpReply, McpServerState } from '../../ports/mcp.ts'
+import { isAddressed, type McpServerConfiguration } from '../../ports/mcp-configuration.ts'
+import { createCallTimer } from './call-timer.ts'
+import { createHttpTransport } from './http.ts'
+import { createProgramTransport, type ServerTransport } from './program.ts'
+
+/** The connection to one server. It is opened when it is needed, and again after it was lost. */
+export interface Connection {
+  /** Asks the server for its tools if they are not known. Never rejects. */
+  list(): Promise<McpServerState>
+  latest(): McpServerState
+  call(request: McpCall): Promise<McpAnswer>
+  close(): Promise<void>
+}
+
+export interface ConnectionOptions {
+  readonly version: string
+  /** Reports an error to the operator. */
+  onProblem(error: Error): void
+}
+
+const DEFAULTS = { timeoutSeconds: 120, startSeconds: 10, maxMessageBytes: 32 * 1024 * 1024 }
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 60_000
+/** A server that has run for this long was not started in vain. */
+const STABLE_MS = 30_000
+/** How many tools are read. The rest is not even looked at. */
+const MAX_TOOLS = 1_000
+const MAX_PAGES = 100
+const PING_MS = 5_000
+/** The SDK has a time-out of its own, which can not pause. This is the longest time that a timer can wait. */
+const NO_TIMEOUT = 2 ** 31 - 1
+
+interface Open {
+  readonly client: Client
+  readonly transport: ServerTransport
+  readonly since: number
+}
+
+export function createConnection(
+  server: string,
+  configuration: McpServerConfiguration,
+  { version, onProblem }: ConnectionOptions,
+): Connection {
+  const { timeoutSeconds, startSeconds, maxMessageBytes } = { ...DEFAULTS, ...configuration }
+  const running = new Set<RunningCall>()
+  let opening: Promise<Open> | undefined
+  let failures = 0
+  let retryAt = 0
+  let problem: string | undefined
+  let tools: readonly unknown[] | undefined
+  let listing: Promise<void> | undefined
+  let isStale = false
+  let isClosed = false
+
+  const state = (): McpServerState => ({
+    server,
+    ...(tools && { tools }),
+    ...(problem !== undefined && { problem }),
+    ...(configuration.trusted !== undefined && { trusted: configuration.trusted }),
+    ...(configuration.tools && { allowed: configuration.tools }),
+  })
+
+  /** The open connection. Opens it if necessary, but not while a pause after a failure lasts. */
+  function open(): Promise<Open> {
+    if (isClosed) return Promise.reject(new Error('the agent is closed'))
+    if (opening) return opening
+    const wait = retryAt - Date.now()
+    if (wait > 0) return Promise.reject(new Error(`${problem ?? 'it failed'}. It is tried again in ${Math.ceil(wait / 1000)} s`))
+    const attempt = connect()
+    opening = attempt
+    attempt.catch((error: unknown) => {
+      if (opening === attempt) fail(errorText(error))
+    })
+    return attempt
+  }
+
+  async function connect(): Promise<Open> {
+    const { createClient } = await loadClient()
+    const transport = isAddressed(configuration)
+      ? await createHttpTransport(configuration, maxMessageBytes)
+      : createProgramTransport(configuration, maxMessageBytes)
+    const client = createClient(version, { onListChanged: () => refresh(), onQuestion: answerQuestion })
+    const opened: Open = { client, transport, since: Date.now() }
+    try {
+      await client.connect(transport, { timeout: startSeconds * 1000 })
+      if (isClosed) throw new Error('the agent is closed')
+      if (transport.ending !== undefined) throw new Error(transport.ending)
+    } catch (error) {
+      await transport.close()
+      throw new Error(transport.ending ?? errorText(error), { cause: error })
+    }
+    client.onclose = () => onClosed(opened)
+    problem = undefined
+    return opened
+  }
+
+  function onClosed({ transport, since }: Open): void {
+    if (isClosed || !opening) return
+    if (Date.now() - since > STABLE_MS) failures = 0
+    fail(transport.ending ?? 'it closed the connection')
+    onProblem(new Error(`the MCP server ${server} stopped: ${problem}${transport.lastWords && `\n${transport.lastWords}`}`))
+  }
+
+  /** Forgets the connection. The next attempt is made after a pause, which grows with each failure. */
+  function fail(reason: string): void {
+    opening = undefined
+    problem = reason
+    retryAt = Date.now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)
+    failures++
+  }
+
+  /** Reads the list of tools. If it is being read, it is read once more after that, however often this is called meanwhile. */
+  function refresh(): Promise<void> {
+    if (listing) isStale = true
+    listing ??= readUntilFresh().finally(() => {
+      listing = undefined
+    })
+    return listing
+
+    async function readUntilFresh(): Promise<void> {
+      do {
+        isStale = false
+        await read()
+      } while (isStale)
+    }
+
+    async function read(): Promise<void> {
+      try {
+        const { client } = await open()
+        tools = await readTools(client, startSeconds * 1000)
+        failures = 0
+        problem = tools.length >= MAX_TOOLS ? `it has more than ${MAX_TOOLS} tools: the others are left out` : undefined
+      } catch (error) {
+        problem ??= errorText(error)
+        onProblem(new Error(`the tools of the MCP server ${server} are not known: ${errorText(error)}`, { cause: error }))
+      }
+    }
+  }
+
+  /** Asks a person. Only if it is certain to which conversation the question belongs: all running calls are calls of this conversation. */
+  async function answerQuestion(question: McpQuestion, signal: AbortSignal): Promise<McpReply> {
+    const calls = [...running]
+    const call = calls.at(-1)
+    if (!call?.request.ask || calls.some(({ request }) => request.conversationId !== call.request.conversationId))
+      return { action: 'cancel' }
+    call.timer.pause()
+    try {
+      return await call.request.ask(question, AbortSignal.any([signal, call.timer.signal]))
+    } catch (error) {
+      onProblem(error instanceof Error ? error : new Error(String(error)))
+      return { action: 'cancel' }
+    } finally {
+      call.timer.go()
+    }
+  }
+
+  async function call(request: McpCall): Promise<McpAnswer> {
+    let opened: Open
+    try {
+      opened = await open()
+    } catch (error) {
+      return { kind: 'unavailable', message: errorText(error) }
+    }
+    const timer = createCallTimer(request.signal, timeoutSeconds * 1000)
+    const entry: RunningCall = { request, timer }
+    running.add(entry)
+    try {
+      const result = await sendCall(opened.client, request, timer.signal)
+      return { kind: 'result', result }
+    } catch (error) {
+      return await explain(error, opened, timer.hasExpired, request)
+    } finally {
+      timer.end()
+      running.delete(entry)
+    }
+  }
+
+  async function explain(error: unknown, opened: Open, hasExpired: boolean, { signal }: McpCall): Promise<McpAnswer> {
+    if (signal.aborted) return { kind: 'lost', message: 'the call was cancelled' }
+    if (hasExpired) {
+      if (!(await answersPing(opened.client))) await drop(opened, `it did not answer for ${timeoutSeconds} s`)
+      return { kind: 'lost', message: `it did not answer within ${timeoutSeconds} s` }
+    }
+    if (opened.transport.ending !== undefined) return { kind: 'lost', message: opened.transport.ending }
+    const refusal = refusalIn(error)
+    if (refusal !== undefined) return { kind: 'error', message: refusal }
+    const status = isObject(error) && typeof error.code === 'number' ? error.code : undefined
+    if (status === SESSION_ENDED) {
+      await drop(opened, 'it has forgotten the session')
+      retryAt = 0
+      return { kind: 'unavailable', message: 'it was restarted and has forgotten the session: call the tool again' }
+    }
+    return { kind: 'lost', message: errorText(error) }
+  }
+
+  /** Ends a connection that does not work any more. */
+  async function drop({ transport }: Open, reason: string): Promise<void> {
+    fail(reason)
+    await transport.close()
+  }
+
+  return {
+    async list() {
+      if (tools === undefined && problem === undefined) await within(refresh(), startSeconds * 1000)
+      else if (!opening && Date.now() >= retryAt) void refresh() // the turn does not wait for a server that failed before
+      if (tools === undefined && problem === undefined) problem = `it did not answer within ${startSeconds} s`
+      return state()
+    },
+    latest: state,
+    call,
+    async close() {
+      isClosed = true
+      const opened = await opening?.catch(() => undefined)
+      await opened?.client.close()
+    },
+  }
+}
+
+interface RunningCall {
+  readonly request: McpCall
+  readonly timer: ReturnType<typeof createCallTimer>
+}
+
+const SESSION_ENDED = 404
+
+/** Any object. The SDK would refuse results that it does not know, and `tools/mcp` reads them more carefully. */
+const anyObject = z.looseObject({})
+
+async function sendCall(client: Client, { name, params, onProgress }: McpCall, signal: AbortSignal): Promise<JsonObject> {
+  const request = { method: 'tools/call' as const, params: { name, arguments: params } }
+  const result = await client.request(request, anyObject, {
+    signal,
+    timeout: NO_TIMEOUT,
+    ...(onProgress && { onprogress: ({ message, progress, total }) => onProgress(message ?? progressText(progress, total)) }),
+  })
+  return result as JsonObject // it was parsed from JSON
+}
+
+const progressText = (progress: number, total: number | undefined): string =>
+  total === undefined ? `${progress}` : `${progress} of ${total}`
+
+async function readTools(client: Client, timeout: number): Promise<readonly unknown[]> {
+  const tools: unknown[] = []
+  let cursor: unknown
+  for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
+    const params = typeof cursor === 'string' ? { cursor } : {}
+    const result = await client.request({ method: 'tools/list', params }, anyObject, { timeout })
+    if (!Array.isArray(result.tools)) throw new Error('it answered with something that is no list of tools')
+    tools.push(...result.tools.slice(0, MAX_TOOLS - tools.length))
+    cursor = result.nextCursor
+    if (typeof cursor !== 'string') break
+  }
+  return tools
+}
+
+const answersPing = (client: Client): Promise<boolean> =>
+  client.ping({ timeout: PING_MS }).then(
+    () => true,
+    () => false,
+  )
+
+/** The message of an error that the server has sent itself. Its code is a number of JSON-RPC. The SDK uses two of them for its own errors. */
+function refusalIn(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error.constructor.name !== 'McpError') return undefined
+  const { code } = error as Error & { readonly code: number }
+  return code === CONNECTION_CLOSED || code === REQUEST_TIMEOUT ? undefined : error.message
+}
+
+const CONNECTION_CLOSED = -32_000
+const REQUEST_TIMEOUT = -32_001
+
+function errorText(error: unknown): string {
+  const status = isObject(error) ? error.code : undefined
+  if (typeof status === 'number' && status >= 400 && status < 600) return `it answered with the status ${status}`
+  const message = error instanceof Error ? error.message : String(error)
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
+  return message === 'fetch failed' && cause !== '' ? `it can not be reached: ${cause}` : message
+}
+
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([work, promise])
+  clearTimeout(timer)
+}
+
+/** On demand, because it takes 130 ms and most agents have no MCP servers. */
+const loadClient = () => import('./client.ts')

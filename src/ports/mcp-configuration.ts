@@ -1,0 +1,102 @@
+import {
+  expects,
+  filledText,
+  flag,
+  group,
+  listOf,
+  numberFrom,
+  type OptionRule,
+  type OptionRules,
+  oneOf,
+  optional,
+  text,
+} from '../core/options.ts'
+
+/** The MCP servers of an agent, by name. The tools of the server `github` get ids such as `mcp.github.create-issue`. */
+export type McpConfiguration = Readonly<Record<string, McpServerConfiguration>>
+
+/** A server is a program that is started, or an address. */
+export type McpServerConfiguration = McpProgram | McpAddress
+
+/** Options that every server can have. */
+export interface McpServerLimits {
+  /** Ignored: whether a server is a program or an address is clear without it. Configurations of other programs have it. */
+  readonly type?: 'stdio' | 'http' | 'streamable-http'
+  /** The tools that the agent may use, by the names that the server gives them. `issue_*` stands for several. By default all of them. */
+  readonly tools?: readonly string[]
+  /** How many seconds a call may take. Default: 120. The time in which a person answers a question of the server does not count. */
+  readonly timeoutSeconds?: number
+  /** How many seconds the first turn waits for the list of tools. Default: 10. */
+  readonly startSeconds?: number
+  /** How many bytes one message of the server may have. A server that sends more is stopped. Default: 32 MiB. */
+  readonly maxMessageBytes?: number
+  /**
+   * Whether the annotations of its tools are believed: a call of a tool that the server calls read-only or idempotent is repeated after a
+   * crash. Default: false.
+   */
+  readonly trusted?: boolean
+}
+
+/** A server that Daybook starts as a child process and talks to over its standard input and output. */
+export interface McpProgram extends McpServerLimits {
+  readonly command: string
+  readonly args?: readonly string[]
+  /** Its environment. Besides these variables it gets only a few others, such as `PATH` and `HOME`. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The folder in which it runs. Default: the current folder. */
+  readonly cwd?: string
+}
+
+/** A server that is reached over HTTP. */
+export interface McpAddress extends McpServerLimits {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const texts: OptionRule = (value) => {
+  const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+  return group('an object with texts', Object.fromEntries(names.map((name) => [name, text])))(value)
+}
+
+const limits = {
+  type: optional(oneOf('stdio', 'http', 'streamable-http')),
+  tools: optional(listOf('names of tools', filledText)),
+  timeoutSeconds: optional(numberFrom(1, 86_400)),
+  startSeconds: optional(numberFrom(1, 600)),
+  maxMessageBytes: optional(numberFrom(1_000, 256 * 1024 * 1024)),
+  trusted: optional(flag),
+} satisfies OptionRules<McpServerLimits>
+
+const isAddress = (value: unknown) => typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+
+const programRules: OptionRules<McpProgram> = {
+  command: filledText,
+  args: optional(listOf('texts', text)),
+  env: optional(texts),
+  cwd: optional(filledText),
+  ...limits,
+}
+const addressRules: OptionRules<McpAddress> = {
+  url: expects('an address such as https://mcp.example/mcp', isAddress),
+  headers: optional(texts),
+  ...limits,
+}
+
+/** The name becomes a part of the ids of tools, so it has no dots. */
+const isName = (name: string) => /^[a-z0-9_][a-z0-9_-]{0,39}$/i.test(name)
+
+const misnamed = expects('named with at most 40 letters, digits, _ and -', () => false)
+
+/** The rule for the option `mcp`. */
+export const mcpRule: OptionRule = (value) => {
+  const servers = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
+  const ruleOf = (name: string, server: unknown) => {
+    if (!isName(name)) return misnamed
+    return group('an object with `command` or `url`', isAddressed(server) ? addressRules : programRules)
+  }
+  const rules = servers.map(([name, server]) => [name, ruleOf(name, server)] as const)
+  return group('an object with MCP servers by name', Object.fromEntries(rules))(value)
+}
+
+/** Whether a server is reached over HTTP. */
+export const isAddressed = (server: unknown): server is McpAddress => typeof server === 'object' && server !== null && 'url' in server

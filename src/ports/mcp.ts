@@ -1,0 +1,72 @@
+import type { JsonObject } from '../core/json.ts'
+
+/**
+ * The MCP servers of an agent. A server is started when it is needed for the first time, and all conversations of the agent share it.
+ * What a server sends is not trusted: callers parse it.
+ */
+export interface McpServers {
+  /** The names of the servers, in the order of the configuration. */
+  readonly names: readonly string[]
+  /**
+   * What each server offers. A server that was never asked is started, and this waits for its answer, but at most for the time that its
+   * configuration allows. Later calls return what is known and do not wait. Never rejects.
+   */
+  list(): Promise<readonly McpServerState[]>
+  /** What `list` would return now, without waiting and without starting a server. */
+  latest(): readonly McpServerState[]
+  /** Calls a tool. Never rejects. */
+  call(request: McpCall): Promise<McpAnswer>
+  /** Ends all servers and their processes. */
+  close(): Promise<void>
+}
+
+/** What is known about a server. */
+export interface McpServerState {
+  readonly server: string
+  /** The tools as the server has sent them. Undefined when the server has not answered. */
+  readonly tools?: readonly unknown[]
+  /** Why the server, or a part of its tools, can not be used now. Words for people and models. */
+  readonly problem?: string
+  /** Whether the annotations of its tools are believed. */
+  readonly trusted?: boolean
+  /** The names of the tools that the agent may use. `*` at the end of a name stands for any text. Undefined: all. */
+  readonly allowed?: readonly string[]
+}
+
+/** A call of a tool of a server. */
+export interface McpCall {
+  readonly server: string
+  /** The name of the tool, as the server calls it. */
+  readonly name: string
+  readonly params: JsonObject
+  /** The conversation that makes the call. A question of the server is only asked in a conversation whose call it can belong to. */
+  readonly conversationId: string
+  readonly signal: AbortSignal
+  /** Called when the server reports progress. */
+  onProgress?(text: string): void
+  /** Asks a person for the server. The time-out of the call does not run meanwhile. */
+  ask?(question: McpQuestion, signal: AbortSignal): Promise<McpReply>
+}
+
+/** What a server wants to know from a person. */
+export interface McpQuestion {
+  readonly message: string
+  /** The JSON Schema of the reply: an object with simple fields. */
+  readonly schema: JsonObject
+}
+
+/** The reply to a question. `cancel`: no person has answered. */
+export type McpReply =
+  | { readonly action: 'accept'; readonly content: JsonObject }
+  | { readonly action: 'decline' }
+  | { readonly action: 'cancel' }
+
+/** The answer to a call: the result as the server has sent it, or why there is none. */
+export type McpAnswer =
+  | { readonly kind: 'result'; readonly result: JsonObject }
+  /** The server has refused the call. */
+  | { readonly kind: 'error'; readonly message: string }
+  /** The server could not be reached: the call was not made. */
+  | { readonly kind: 'unavailable'; readonly message: string }
+  /** The server stopped, did not answer in time or answered nonsense: whether the call had an effect is not known. */
+  | { readonly kind: 'lost'; readonly message: string }

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Problem } from '../agent/agent-context.ts'
+import type { Settings } from '../config.ts'
+import { isObject, parseJson } from '../core/json.ts'
+import { checkOptions } from '../core/options.ts'
+import type { McpServers } from '../ports/mcp.ts'
+import { type McpConfiguration, mcpRule } from '../ports/mcp-configuration.ts'
+
+interface McpOption {
+  readonly mcp?: McpServers
+}
+
+type OnProblem = ((problem: Problem) => void) | undefined
+
+/** The MCP servers of a configuration, as an option of the agent. It is empty when there are none. */
+export function openMcpOption(
+  configuration: McpConfiguration | undefined,
+  onProblem: OnProblem,
+): { readonly option: McpOption; close(): Promise<void> } {
+  if (!configuration || Object.keys(configuration).length === 0) return { option: {}, close: async () => {} }
+  const mcp = createLazyServers(configuration, onProblem)
+  return { option: { mcp }, close: mcp.close }
+}
+
+/** The servers of an agent whose settings are loaded again and again. With the same configuration, the servers stay. */
+export function mcpCache(onProblem: OnProblem) {
+  const opened = new Map<string, ReturnType<typeof openMcpOption>>()
+  return {
+    async option(setting: Settings['mcp'], ofAgent: McpConfiguration | undefined): Promise<McpOption> {
+      const configuration = await mcpConfiguration(setting, ofAgent)
+      const key = JSON.stringify(configuration ?? {})
+      const known = opened.get(key) ?? openMcpOption(configuration, onProblem)
+      opened.set(key, known)
+      return known.option
+    },
+    async close() {
+      for (const each of opened.values()) await each.close()
+    },
+  }
+}
+
+/** The code that talks to servers is loaded when an agent asks for their tools. */
+function createLazyServers(configuration: McpConfiguration, onProblem: OnProblem): McpServers {
+  let loaded: McpServers | undefined
+  let loading: Promise<McpServers> | undefined
+  let isClosed = false
+  const load = async (): Promise<McpServers> => {
+    const { createMcpServers } = await import('../adapters/mcp/index.ts')
+    loaded = createMcpServers(configuration, { version: daybookVersion(), onProblem: (problem) => onProblem?.(problem) })
+    if (isClosed) await loaded.close()
+    return loaded
+  }
+  const servers = () => {
+    loading ??= load()
+    return loading
+  }
+  return {
+    names: Object.keys(configuration),
+    list: async () => (await servers()).list(),
+    latest: () => loaded?.latest() ?? [],
+    call: async (request) => (await servers()).call(request),
+    async close() {
+      isClosed = true
+      await loaded?.close()
+    },
+  }
+}
+
+const daybookVersion = (): string => (createRequire(import.meta.url)('daybook/package.json') as { readonly version: string }).version
+
+/**
+ * The servers of the setting `mcp`: an object, or the path of a JSON file with `mcpServers`, as other programs use it. They are added to
+ * those of the agent, and win over a server of the agent with the same name.
+ */
+async function mcpConfiguration(setting: Settings['mcp'], ofAgent: McpConfiguration | undefined): Promise<McpConfiguration | undefined> {
+  if (setting === undefined) return ofAgent
+  const given = typeof setting === 'string' ? await readConfiguration(setting) : setting
+  checkOptions('mcp', given, mcpRule)
+  return { ...ofAgent, ...(given as McpConfiguration) } // `mcpRule` has checked it
+}
+
+async function readConfiguration(path: string): Promise<unknown> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new RangeError(`the setting mcp names the file ${path}, which can not be read`, { cause })
+  }
+  const parsed = parseJson(text)
+  if (isObject(parsed) && isObject(parsed.mcpServers)) return parsed.mcpServers
+  throw new RangeError(`${path} must be JSON with an object \`mcpServers\``)
+}
