@@ -38,7 +38,7 @@ export interface WaitingQuery {
 /** Makes a function that lists what turns wait for. It reads the heads of conversations and the blocks of the calls, and no journal. */
 export function waitingList(store: Pick<ConversationStore, 'head' | 'list' | 'findByCall'>): (query: WaitingQuery) => Promise<WaitingPage> {
   async function describe({ conversationId, openTurn, waits }: ConversationInfo): Promise<readonly Waiting[]> {
-    const shown = waits.filter(({ running }) => !running)
+    const shown = waits.filter(({ running, kind }) => !running || kind === 'elicitation')
     return Promise.all(
       shown.map(async (wait) => ({ ...wait, ...(await callDetails(conversationId, wait)), conversationId, turnId: openTurn ?? '' })),
     )

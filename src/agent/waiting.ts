@@ -13,9 +13,10 @@ import { isBusy, isLost } from './conversation/claim.ts'
 import type { RunningConversations } from './conversation/running.ts'
 import { check } from './message.ts'
 import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
+import { checkReply } from './waits/check-reply.ts'
 import { wakeCallers } from './waits/child-waits.ts'
 import { hashToken } from './waits/completion-token.ts'
-import { completionId, decisionId, isExpired } from './waits/wait-events.ts'
+import { answerId, completionId, decisionId, isExpired } from './waits/wait-events.ts'
 
 export type { Waiting, WaitingPage, WaitingQuery } from './waiting-list.ts'
 
@@ -129,15 +130,18 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
       const { approved, note = '', params, by } = checkDecision(decision)
       const ts = clock.now()
       const { waits } = await headOf(store, conversationId)
-      const wait = waits.find(({ call_id, kind }) => call_id === callId && kind === 'approval')
+      const wait = waits.find(({ call_id, kind }) => call_id === callId && (kind === 'approval' || kind === 'elicitation'))
       if (!wait) {
         await callOf(conversationId, callId)
         if (await isRecorded(conversationId, decisionId(callId))) return 'known'
         throw new Failure('call.settled', `call ${callId} does not wait for an approval: it has a result, or was withdrawn`)
       }
       if (isExpired(wait, ts)) throw new Failure('call.expired', `the time to approve call ${callId} ended at ${wait.expires_at}`)
+      const isQuestion = wait.kind === 'elicitation'
+      if (isQuestion && approved) checkReply(wait.schema, params ?? {})
       const payload = { call_id: callId, approved, ...(params !== undefined && { params }), ...(by !== undefined && { by }) }
-      return record(conversationId, { event_id: decisionId(callId), kind: 'decision', ts, text: note, payload })
+      const event_id = isQuestion ? answerId(wait) : decisionId(callId)
+      return record(conversationId, { event_id, kind: 'decision', ts, text: note, payload })
     },
 
     async complete(conversationId, callId, outcome, options = {}) {

@@ -135,7 +135,26 @@ export interface Call {
    * right. Missing when a program of the model makes the call.
    */
   completionToken?(): Promise<string>
+  /**
+   * Asks a person while the tool runs. The question is listed with everything that waits, and can be answered by any process. Returns
+   * `cancel` if one of the signals fires, or if nobody answers in the time for approvals. Missing when a program of the model makes the call.
+   */
+  ask?(question: Question, signal: AbortSignal): Promise<Reply>
 }
+
+/** What a tool asks a person. */
+export interface Question {
+  readonly message: string
+  /** The JSON Schema of the answer: an object with simple fields. */
+  readonly schema: JsonObject
+}
+
+/** The answer of a person to the question of a tool. */
+export type Reply =
+  | { readonly action: 'accept'; readonly content: JsonObject }
+  | { readonly action: 'decline' }
+  /** No person has answered. */
+  | { readonly action: 'cancel' }
 
 /** Read access to the journal of one conversation. */
 export interface Records {

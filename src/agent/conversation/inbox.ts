@@ -65,8 +65,8 @@ export interface Inbox {
    */
   beginActivity(): Activity
   /**
-   * Resolves when an event is accepted that the turn must answer (a followup, a steer or a reactive event), at the latest after `ms`
-   * milliseconds.
+   * Resolves when an event is accepted that the turn must answer (a followup, a steer or a reactive event), or that is the decision of a
+   * person, at the latest after `ms` milliseconds.
    */
   waitForEvents(ms: number): Promise<void>
   /**
@@ -155,7 +155,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       }
       const outcome = () => (accepted ? 'accepted' : rejected ? 'refused' : 'known')
       await ledger.commit(changes, offered && (() => (closed ? [] : [{ eventId: event.event_id, outcome: outcome() }])))
-      if (accepted && needsAnswer(accepted, turnId)) wakeAll()
+      if (accepted && (accepted.kind === 'decision' || needsAnswer(accepted, turnId))) wakeAll()
       if (accepted && interruptsTurn(accepted, turnId)) abortAll(steeredError())
       if (rejected) return false
       return accepted ? 'accepted' : 'known'

@@ -14,6 +14,7 @@ import type { Progress } from '../turn/round.ts'
 import { type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
+import { dropQuestions } from '../waits/ask-person.ts'
 import { type CallDecided, decisionId, openWaits, readDecisionEvent } from '../waits/wait-events.ts'
 import { lookUpCall, withdrawCall } from './look-up.ts'
 import { editedNotice, endWait } from './waiting-calls.ts'
@@ -47,6 +48,7 @@ export async function settlePendingCalls(
   blocks: readonly Block[],
   changes: readonly Change[],
 ): Promise<Progress> {
+  await dropQuestions(turn)
   const { timeline } = turn.conversation.ledger
   const finished = new Set(changes.flatMap((change) => (change.type === 'call.finished' ? [change.call_id] : [])))
   const waits = new Set(openWaits(timeline).map(({ call_id }) => call_id))

@@ -201,6 +201,8 @@ export function callOf(
     workspace: workspace.open,
     blobs: conversation.blobs,
     onProblem: agent.onProblem,
+    // imported on demand, because hardly any tool asks people
+    ask: async (question, stop) => (await import('../waits/ask-person.ts')).askPerson(turn, origin, question, [signal, stop]),
     completionToken: () => (token ??= createCompletionToken(turn, origin)), // a call has one token
     ...(agent.toolbox.offers && { offers: agent.toolbox.offers }),
   }

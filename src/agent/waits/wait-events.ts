@@ -11,6 +11,8 @@ import { wakes } from './child-waits.ts'
  */
 
 export const decisionId = (callId: string): string => `decide-${callId}`
+/** The id of the answer to the question of a tool. A call may ask several questions. */
+export const answerId = ({ wait_id }: Pick<Wait, 'wait_id'>): string => `answer-${wait_id}`
 export const completionId = (callId: string): string => `complete-${callId}`
 
 /** What a person decided about a call. */

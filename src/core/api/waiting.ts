@@ -12,6 +12,8 @@ export const WaitView = z.object({
   question: z.string().optional(),
   expires_at: z.string().optional(),
   approver: z.literal('operator').optional(),
+  /** The JSON Schema of the answer, for the kind `elicitation`. The answer is sent as `params` of a decision. */
+  schema: z.record(z.string(), z.unknown()).optional(),
   /** The conversation of the sub-agent that waits, for the kind `child`. */
   child_id: z.string().optional(),
 })

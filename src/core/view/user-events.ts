@@ -77,7 +77,7 @@ export function changeForUser(change: Change, view: UserView): Change {
 }
 
 /** A wait without the hash of its token. */
-function waitForUser({ wait_id, kind, call_id, question, expires_at, approver, child_id }: Wait): Wait {
+function waitForUser({ wait_id, kind, call_id, question, expires_at, approver, schema, child_id }: Wait): Wait {
   return {
     wait_id,
     kind,
@@ -85,6 +85,7 @@ function waitForUser({ wait_id, kind, call_id, question, expires_at, approver, c
     ...(question !== undefined && { question }),
     ...(expires_at !== undefined && { expires_at }),
     ...(approver !== undefined && { approver }),
+    ...(schema !== undefined && { schema }),
     ...(child_id !== undefined && { child_id: parseConversationKey(child_id).name }),
   }
 }

@@ -32,6 +32,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
       ...(wait.question !== undefined && { question: wait.question }),
       ...(wait.expires_at !== undefined && { expires_at: wait.expires_at }),
       ...(wait.approver && { approver: wait.approver }),
+      ...(wait.schema && { schema: wait.schema }),
       ...(wait.child_id !== undefined && { child_id: parseConversationKey(wait.child_id).name }),
     }
   }

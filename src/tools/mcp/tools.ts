@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts'
-import type { McpAnswer, McpServers } from '../../ports/mcp.ts'
+import type { McpAnswer, McpQuestion, McpReply, McpServers } from '../../ports/mcp.ts'
 import { parametersOfJsonSchema, takesText } from '../define.ts'
 import { failed } from '../outcome.ts'
 import type { Call, Outcome, Tool } from '../tool.ts'
@@ -32,11 +32,21 @@ export function mcpTool(definition: McpToolDefinition, servers: Pick<McpServers,
         params: params as JsonObject, // the parameters of a call are JSON
         conversationId: call.conversationId,
         signal: call.signal,
+        ...(call.ask && { ask: (question, signal) => askOnce(call, question, signal) }),
       })
       return outcomeOf(definition, answer, call)
     },
   }
 }
+
+/** The question of a server. Its text and its schema are limited, because people and the journal get them. */
+async function askOnce(call: Call, { message, schema }: McpQuestion, signal: AbortSignal): Promise<McpReply> {
+  if (JSON.stringify(schema).length > MAX_SCHEMA) return { action: 'cancel' }
+  return call.ask?.({ message: plainLine(message, MAX_QUESTION), schema }, signal) ?? { action: 'cancel' }
+}
+
+const MAX_QUESTION = 2_000
+const MAX_SCHEMA = 20_000
 
 /** Whether the server has said that it does not have the tool any more. */
 function isRemoved({ server, name }: McpToolDefinition, servers: Pick<McpServers, 'latest'>): boolean {

@@ -22,6 +22,7 @@ let tools = [
   { name: 'fail', description: 'Fails.', inputSchema: schema() },
   { name: 'slow', description: 'Reports progress and never ends.', inputSchema: schema() },
   { name: 'change', description: 'Changes the list of tools.', inputSchema: schema({ remove: { type: 'string' } }) },
+  { name: 'ask', description: 'Asks a person.', inputSchema: schema({ times: { type: 'integer' } }) },
   { name: 'misbehave', description: 'Does what the mode says.', inputSchema: schema() },
   { name: 'environment', description: 'Returns the names of its variables.', inputSchema: schema() },
 ]
@@ -94,7 +95,25 @@ async function misbehave(id) {
   return send({ id, result: text(`survived ${mode}`) })
 }
 
+/** The questions that have no answer yet, by the id of the request. */
+const questions = new Map()
+
+async function ask(id, { times = 1 }) {
+  const answers = []
+  for (let n = 1; n <= times; n++) {
+    const params = {
+      message: `Which city, number ${n}?`,
+      requestedSchema: schema({ city: { type: 'string' }, days: { type: 'integer' } }, ['city']),
+    }
+    send({ id: `question-${id}-${n}`, method: 'elicitation/create', params })
+    note('asked')
+    answers.push(await new Promise((resolve) => questions.set(`question-${id}-${n}`, resolve)))
+  }
+  send({ id, result: text(`Answers: ${JSON.stringify(answers)}`) })
+}
+
 const calls = {
+  ask,
   echo: (id, { text: said }) => send({ id, result: text(`You said: ${said}`) }),
   image: (id) =>
     send({
@@ -145,7 +164,8 @@ if (mode === 'startcrash') process.exit(1)
 if (mode === 'starthang') setInterval(() => {}, 1e6)
 else
   createInterface({ input: process.stdin }).on('line', (line) => {
-    const { id, method, params } = JSON.parse(line)
+    const { id, method, params, result, error } = JSON.parse(line)
+    if (method === undefined) questions.get(id)?.(result ?? error)
     if (method === 'initialize') {
       const serverInfo = { name: 'scripted', version: '1' }
       send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo } })
