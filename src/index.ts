@@ -25,6 +25,7 @@ export {
 } from './agent/replay/divergence.ts'
 export type { Replayed } from './agent/replay/replay.ts'
 export type { RecordedStore, ReplayParts } from './agent/replay/setup.ts'
+export type { Recalled, RecallQuery } from './agent/search-conversations.ts'
 export { type AgentSettings, defaultAgentSettings, type ModelSettings, type SourceSettings } from './agent/settings.ts'
 export type { StoredResult } from './agent/stored-result.ts'
 export { streamWithChannels } from './agent/stream-with-channels/stream.ts'
@@ -98,7 +99,9 @@ export type {
   MadeArtifact,
   Outcome,
   Parameter,
+  Question,
   Records,
+  Reply,
   Strategy,
   Tool,
   ToolError,

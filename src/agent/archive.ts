@@ -4,6 +4,7 @@ import { createEffectsReader, type Effect } from '../core/effects/effects.ts'
 import { roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
+import { canonicalPath } from '../core/path/logical.ts'
 import { toLogical } from '../core/path/physical.ts'
 import { conversationKey, parseConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
@@ -25,7 +26,7 @@ import type { Deletion } from './deletion.ts'
 import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
 import type { ReplayParts } from './replay/setup.ts'
-import { searchConversations } from './search-conversations.ts'
+import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
 import { isReadOnlyTool } from './tools.ts'
 import { type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
@@ -70,6 +71,16 @@ export interface Archive {
   /** The result of a turn, as `run` gives it. Throws `turn.missing` when the conversation has no such turn. */
   turnResult(key: string, turnId: string): Promise<StoredResult>
   sources(key: string): Promise<readonly SourceRow[]>
+  /**
+   * The blocks at a logical path, oldest first, including blocks that are not visible any more. Empty when the conversation has none, or
+   * when the text is no path.
+   */
+  read(key: string, path: string): Promise<readonly Block[]>
+  /**
+   * Searches what the user of this scope and the agent have said, best first. With `key`, only in this conversation. Empty when the store
+   * has no memory index.
+   */
+  recall(query: RecallQuery): Promise<readonly Recalled[]>
   /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
   waiting(query: WaitingQuery): Promise<WaitingPage>
   /** The prompt that the model got in one round, with its cache marks. */
@@ -218,6 +229,12 @@ export function createArchive(parts: ArchiveParts): Archive {
       if (!result) throw missingTurn(key, turnId)
       return result
     },
+    async read(key, path) {
+      await head(key)
+      const canonical = canonicalPath(path)
+      return canonical === undefined ? [] : store.findByPath(key, canonical)
+    },
+    recall: (query) => recallFrom(store, clock, query),
     waiting: waitingList(store),
     sources: async (key) => (await loadTimeline(key)).sources.rows,
     async prompt(key, turnId, iteration) {

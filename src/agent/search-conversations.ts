@@ -1,6 +1,8 @@
+import { parseConversationKey, type Scope } from '../core/scope.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { readChange } from '../core/view/read-change.ts'
 import type { VisibleEvent } from '../core/view/visible-event.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery } from '../ports/store.ts'
 
 /** How many entries are read for one page. Reading 20,000 entries takes less than a second. */
@@ -63,3 +65,40 @@ function textsOf(event: VisibleEvent): readonly string[] {
 
 /** The form in which texts are compared: in lower case, and letters with accents in Unicode form NFC. The store compares titles in the same form. */
 const fold = (text: string): string => text.toWellFormed().normalize('NFC').toLowerCase()
+
+/** What `Archive.recall` searches. */
+export interface RecallQuery {
+  readonly text: string
+  readonly scope: Scope
+  readonly key?: string
+  /** How many hits at most. Default: 5. */
+  readonly limit?: number
+}
+
+/** One hit of `Archive.recall`. `conversation` is the name of a conversation of the scope, and `path` is a path in it. */
+export interface Recalled {
+  readonly conversation: string
+  readonly turnId: string
+  readonly ts: string
+  readonly role: string
+  readonly path: string
+  readonly text: string
+}
+
+/** Searches the memory index of the store. Users may see everything that is found: messages, answers and attachments. */
+export async function recallFrom(
+  { memory }: Pick<ConversationStore, 'memory'>,
+  { now }: Pick<Clock, 'now'>,
+  { text, scope, key, limit = 5 }: RecallQuery,
+): Promise<readonly Recalled[]> {
+  const found = await memory?.search(text, {
+    within: key === undefined ? { user: scope } : { conversationId: key },
+    targets: ['user', 'assistant', 'attachment'],
+    now: now(),
+    withLookups: true,
+    limit,
+  })
+  return (found ?? []).map(({ conversationId, turnId, ts, role, path, text: shown }) => {
+    return { conversation: parseConversationKey(conversationId).name, turnId, ts, role, path, text: shown }
+  })
+}

@@ -15,6 +15,7 @@ import { filesCommand } from './commands/files.ts'
 import { initCommand } from './commands/init.ts'
 import { knowledgeCommand } from './commands/knowledge.ts'
 import { listCommand } from './commands/list.ts'
+import { mcpCommand } from './commands/mcp.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { replayCommand } from './commands/replay.ts'
 import { runCommand } from './commands/run.ts'
@@ -72,6 +73,7 @@ export async function main(
     stopCommand(context, exit),
     serveCommand(context),
     devCommand(context),
+    mcpCommand(context),
     initCommand(context),
     listCommand(context),
     filesCommand(context),

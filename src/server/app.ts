@@ -14,6 +14,7 @@ import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { eventRoutes } from './routes/events.ts'
 import { infoRoutes } from './routes/info.ts'
+import { mcpRoutes } from './routes/mcp.ts'
 import { messageRoutes } from './routes/messages.ts'
 import { isPagePath, pageRoutes } from './routes/page.ts'
 import { recordRoutes } from './routes/records.ts'
@@ -100,12 +101,13 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     }
     await next()
   })
-  app.use('/v1/*', async (c, next) => {
+  const checkRequest = async (c: Context<Env>, next: () => Promise<void>) => {
     if (shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is shutting down; try again soon.', retrySoon)
     const seconds = requests.take(userKey(c.get('caller').scope), nowMs())
     if (seconds > 0) throw tooMany('Too many requests in a short time.', seconds)
     await next()
-  })
+  }
+  for (const path of ['/v1/*', '/mcp']) app.use(path, checkRequest)
   app.use('/v1/conversations/import', async (c, next) => {
     if (c.req.method !== 'POST') return next() // then `import` is the name of a conversation
     requireOperator(c) // checked before the body is read, because a bundle may take much memory
@@ -116,8 +118,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
       release()
     }
   })
-  app.use('/v1/*', limitSize(settings.maxUploadBytes, settings.maxBodyBytes))
-  app.use('/v1/*', readBody)
+  for (const path of ['/v1/*', '/mcp']) app.use(path, limitSize(settings.maxUploadBytes, settings.maxBodyBytes), readBody)
 
   for (const routes of [
     statusRoutes(parts),
@@ -133,6 +134,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     eventRoutes(parts, streams),
     submitAndStreamRoutes(parts, streams, turns),
     viewerRoutes(),
+    mcpRoutes(parts, turns),
     pageRoutes(),
   ]) {
     app.route('/', routes)

@@ -1,4 +1,7 @@
 import { HttpAgent } from '@ag-ui/client'
+import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { DefaultChatTransport } from 'ai'
 import { afterEach, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
@@ -45,6 +48,8 @@ it('a client uses every route of the document, and no other', async () => {
     requests.push({ method, path: new URL(url).pathname })
     return fetch(input, init)
   }
+  // a client of MCP also tries GET, which a server without sessions answers with 405
+  const recordingPosts: typeof fetch = (input, init) => (init?.method === 'POST' ? recording : fetch)(input, init)
   const client = createClient({ baseUrl: server.url, fetch: recording })
   const turnsEnded = () => expect.poll(() => [...agent.running]).toEqual([])
 
@@ -89,6 +94,10 @@ it('a client uses every route of the document, and no other', async () => {
   for await (const _ of stream);
   await turnsEnded()
   expect(await transport.reconnectToStream({ chatId: 'c1' })).toBe(null)
+
+  const mcp = new McpClient({ name: 'test', version: '1' })
+  await mcp.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { fetch: recordingPosts }) as Transport)
+  await mcp.close()
 
   const patternOf = (path: string) => new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
   const operations = operationsIn(await client.openapi())
