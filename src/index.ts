@@ -74,7 +74,14 @@ export type * from './ports/files.ts'
 export type * from './ports/hosting.ts'
 export type * from './ports/knowledge.ts'
 export type * from './ports/mcp.ts'
-export type { McpAddress, McpConfiguration, McpProgram, McpServerConfiguration, McpServerLimits } from './ports/mcp-configuration.ts'
+export type {
+  McpAddress,
+  McpConfiguration,
+  McpOAuth,
+  McpProgram,
+  McpServerConfiguration,
+  McpServerLimits,
+} from './ports/mcp-configuration.ts'
 export type * from './ports/memory-index.ts'
 export type * from './ports/model.ts'
 export type * from './ports/retention.ts'

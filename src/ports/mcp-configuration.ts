@@ -51,6 +51,18 @@ export interface McpProgram extends McpServerLimits {
 export interface McpAddress extends McpServerLimits {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Set when a person has to sign in with OAuth: `daybook mcp sign-in <server>`. The tokens are in the data folder. */
+  readonly oauth?: true | McpOAuth
+}
+
+/** Options of the sign-in. By default Daybook registers itself as a client of the authorization server. */
+export interface McpOAuth {
+  readonly clientId?: string
+  readonly clientSecret?: string
+  /** The rights that are requested, with blanks between them. */
+  readonly scope?: string
+  /** The port of this machine to which the browser returns. By default any free port. */
+  readonly redirectPort?: number
 }
 
 const texts: OptionRule = (value) => {
@@ -69,6 +81,13 @@ const limits = {
 
 const isAddress = (value: unknown) => typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 
+const oauthRule = group('true or an object with options of the sign-in', {
+  clientId: optional(filledText),
+  clientSecret: optional(filledText),
+  scope: optional(filledText),
+  redirectPort: optional(numberFrom(1, 65_535)),
+} satisfies OptionRules<McpOAuth>)
+
 const programRules: OptionRules<McpProgram> = {
   command: filledText,
   args: optional(listOf('texts', text)),
@@ -79,6 +98,7 @@ const programRules: OptionRules<McpProgram> = {
 const addressRules: OptionRules<McpAddress> = {
   url: expects('an address such as https://mcp.example/mcp', isAddress),
   headers: optional(texts),
+  oauth: optional((value) => (value === true ? undefined : oauthRule(value))),
   ...limits,
 }
 

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Problem } from '../agent/agent-context.ts'
 import type { Settings } from '../config.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import { checkOptions } from '../core/options.ts'
 import type { McpServers } from '../ports/mcp.ts'
-import { type McpConfiguration, mcpRule } from '../ports/mcp-configuration.ts'
+import { isAddressed, type McpConfiguration, mcpRule } from '../ports/mcp-configuration.ts'
+import type { AgentDefinition } from './define-agent.ts'
 
 interface McpOption {
   readonly mcp?: McpServers
@@ -17,20 +19,21 @@ type OnProblem = ((problem: Problem) => void) | undefined
 export function openMcpOption(
   configuration: McpConfiguration | undefined,
   onProblem: OnProblem,
+  data?: string,
 ): { readonly option: McpOption; close(): Promise<void> } {
   if (!configuration || Object.keys(configuration).length === 0) return { option: {}, close: async () => {} }
-  const mcp = createLazyServers(configuration, onProblem)
+  const mcp = createLazyServers(configuration, onProblem, data)
   return { option: { mcp }, close: mcp.close }
 }
 
 /** The servers of an agent whose settings are loaded again and again. With the same configuration, the servers stay. */
-export function mcpCache(onProblem: OnProblem) {
+export function mcpCache(onProblem: OnProblem, data: string) {
   const opened = new Map<string, ReturnType<typeof openMcpOption>>()
   return {
     async option(setting: Settings['mcp'], ofAgent: McpConfiguration | undefined): Promise<McpOption> {
       const configuration = await mcpConfiguration(setting, ofAgent)
       const key = JSON.stringify(configuration ?? {})
-      const known = opened.get(key) ?? openMcpOption(configuration, onProblem)
+      const known = opened.get(key) ?? openMcpOption(configuration, onProblem, data)
       opened.set(key, known)
       return known.option
     },
@@ -41,13 +44,17 @@ export function mcpCache(onProblem: OnProblem) {
 }
 
 /** The code that talks to servers is loaded when an agent asks for their tools. */
-function createLazyServers(configuration: McpConfiguration, onProblem: OnProblem): McpServers {
+function createLazyServers(configuration: McpConfiguration, onProblem: OnProblem, data: string | undefined): McpServers {
   let loaded: McpServers | undefined
   let loading: Promise<McpServers> | undefined
   let isClosed = false
   const load = async (): Promise<McpServers> => {
     const { createMcpServers } = await import('../adapters/mcp/index.ts')
-    loaded = createMcpServers(configuration, { version: daybookVersion(), onProblem: (problem) => onProblem?.(problem) })
+    loaded = createMcpServers(configuration, {
+      version: daybookVersion(),
+      tokens: tokenFolder(data),
+      onProblem: (problem) => onProblem?.(problem),
+    })
     if (isClosed) await loaded.close()
     return loaded
   }
@@ -67,13 +74,19 @@ function createLazyServers(configuration: McpConfiguration, onProblem: OnProblem
   }
 }
 
+/** The folder with the tokens of servers. An agent without a data folder uses the default one. */
+export const tokenFolder = (data = '.daybook'): string => join(data, 'mcp')
+
 const daybookVersion = (): string => (createRequire(import.meta.url)('daybook/package.json') as { readonly version: string }).version
 
 /**
  * The servers of the setting `mcp`: an object, or the path of a JSON file with `mcpServers`, as other programs use it. They are added to
  * those of the agent, and win over a server of the agent with the same name.
  */
-async function mcpConfiguration(setting: Settings['mcp'], ofAgent: McpConfiguration | undefined): Promise<McpConfiguration | undefined> {
+export async function mcpConfiguration(
+  setting: Settings['mcp'],
+  ofAgent: McpConfiguration | undefined,
+): Promise<McpConfiguration | undefined> {
   if (setting === undefined) return ofAgent
   const given = typeof setting === 'string' ? await readConfiguration(setting) : setting
   checkOptions('mcp', given, mcpRule)
@@ -90,4 +103,19 @@ async function readConfiguration(path: string): Promise<unknown> {
   const parsed = parseJson(text)
   if (isObject(parsed) && isObject(parsed.mcpServers)) return parsed.mcpServers
   throw new RangeError(`${path} must be JSON with an object \`mcpServers\``)
+}
+
+/** Signs a person in to a server of the settings. `open` gets the address at which the person signs in. */
+export async function signInToServer(
+  settings: Pick<Settings, 'mcp' | 'data'> & { readonly agent?: Pick<AgentDefinition, 'mcp'> },
+  server: string,
+  open: (address: URL) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const configuration = (await mcpConfiguration(settings.mcp, settings.agent?.mcp))?.[server]
+  if (!configuration) throw new RangeError(`the agent has no MCP server ${server}`)
+  if (!isAddressed(configuration) || configuration.oauth === undefined)
+    throw new RangeError(`the MCP server ${server} has no option oauth, so there is nothing to sign in to`)
+  const [{ tokenPathIn }, { signIn }] = await Promise.all([import('../adapters/mcp/index.ts'), import('../adapters/mcp/oauth/sign-in.ts')])
+  await signIn(configuration, tokenPathIn(tokenFolder(settings.data), server, configuration.url), open, signal)
 }

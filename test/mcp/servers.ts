@@ -34,7 +34,11 @@ export function scriptedServer(mode = 'good', more: Partial<McpProgram> & { read
 /** The servers of a configuration. They end with the test. */
 export function openServers(configuration: McpConfiguration): { readonly servers: McpServers; readonly problems: readonly string[] } {
   const problems: string[] = []
-  const servers = createMcpServers(configuration, { version: 'test', onProblem: ({ error }) => problems.push(String(error)) })
+  const servers = createMcpServers(configuration, {
+    version: 'test',
+    tokens: mkdtempSync(join(tmpdir(), 'daybook-mcp-')),
+    onProblem: ({ error }) => problems.push(String(error)),
+  })
   onTestFinished(() => servers.close())
   return { servers, problems }
 }

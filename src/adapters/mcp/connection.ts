@@ -2,9 +2,11 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { z } from 'zod'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { McpAnswer, McpCall, McpQuestion, McpReply, McpServerState } from '../../ports/mcp.ts'
-import { isAddressed, type McpServerConfiguration } from '../../ports/mcp-configuration.ts'
+import { isAddressed, type McpAddress, type McpServerConfiguration } from '../../ports/mcp-configuration.ts'
 import { createCallTimer } from './call-timer.ts'
 import { createHttpTransport } from './http.ts'
+import { createSignedFetch } from './oauth/signed-fetch.ts'
+import { createTokenFile } from './oauth/token-file.ts'
 import { createProgramTransport, type ServerTransport } from './program.ts'
 
 /** The connection to one server. It is opened when it is needed, and again after it was lost. */
@@ -18,6 +20,8 @@ export interface Connection {
 
 export interface ConnectionOptions {
   readonly version: string
+  /** The file with the tokens of a server. */
+  tokenPath(server: string, url: string): string
   /** Reports an error to the operator. */
   onProblem(error: Error): void
 }
@@ -43,7 +47,7 @@ interface Open {
 export function createConnection(
   server: string,
   configuration: McpServerConfiguration,
-  { version, onProblem }: ConnectionOptions,
+  { version, tokenPath, onProblem }: ConnectionOptions,
 ): Connection {
   const { timeoutSeconds, startSeconds, maxMessageBytes } = { ...DEFAULTS, ...configuration }
   const running = new Set<RunningCall>()
@@ -81,7 +85,7 @@ export function createConnection(
   async function connect(): Promise<Open> {
     const { createClient } = await loadClient()
     const transport = isAddressed(configuration)
-      ? await createHttpTransport(configuration, maxMessageBytes)
+      ? await createHttpTransport(configuration, maxMessageBytes, signedFetch(configuration))
       : createProgramTransport(configuration, maxMessageBytes)
     const client = createClient(version, { onListChanged: () => refresh(), onQuestion: answerQuestion })
     const opened: Open = { client, transport, since: Date.now() }
@@ -96,6 +100,11 @@ export function createConnection(
     client.onclose = () => onClosed(opened)
     problem = undefined
     return opened
+  }
+
+  function signedFetch({ url, oauth }: McpAddress): typeof fetch {
+    if (oauth === undefined) return fetch
+    return createSignedFetch(server, url, oauth === true ? {} : oauth, createTokenFile(tokenPath(server, url)))
   }
 
   function onClosed({ transport, since }: Open): void {

@@ -3,9 +3,11 @@ import { Command } from 'commander'
 import { errorMessage } from '../../core/failure.ts'
 import { localScope } from '../../core/scope.ts'
 import { openAgent } from '../../wiring/agent.ts'
+import { signInToServer } from '../../wiring/mcp.ts'
 import type { CommandContext } from '../context.ts'
 import { newConversationId } from '../conversation-client.ts'
 import { withExamples } from '../options.ts'
+import { printLine } from '../terminal.ts'
 
 /** The command `mcp`. Another program starts it, and talks to the agent over its standard input and output. */
 export function mcpCommand({ terminal, settingsWithAgent }: CommandContext): Command {
@@ -40,5 +42,24 @@ export function mcpCommand({ terminal, settingsWithAgent }: CommandContext): Com
         await close()
       }
     })
+  command.addCommand(signInCommand(terminal, settingsWithAgent))
   return withExamples(command, [['daybook mcp --agent ./agent.ts', 'as the command of a server in the configuration of another program']])
+}
+
+/** The command `mcp sign-in`. A person signs in to a server of the agent with OAuth. */
+function signInCommand(terminal: CommandContext['terminal'], settingsWithAgent: CommandContext['settingsWithAgent']): Command {
+  return new Command('sign-in')
+    .description('sign in to an MCP server of the agent that has the option oauth')
+    .argument('<server>', 'the name of the server in the configuration')
+    .action(async (server: string) => {
+      const abort = new AbortController()
+      const stopListening = terminal.onSignal(() => abort.abort())
+      try {
+        const open = (address: URL) => printLine(terminal, `Open this address in a browser:\n${address.href}`)
+        await signInToServer(await settingsWithAgent(), server, open, abort.signal)
+        printLine(terminal, `You are signed in to ${server}.`)
+      } finally {
+        stopListening()
+      }
+    })
 }
