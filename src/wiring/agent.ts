@@ -18,19 +18,18 @@ import type { Replayed } from '../agent/replay/replay.ts'
 import type { RecordedStore, ReplayParts } from '../agent/replay/setup.ts'
 import type { AgentSettings } from '../agent/settings.ts'
 import type { Settings } from '../config.ts'
-import type { TokenCounter } from '../core/estimate/tokens.ts'
 import { checkOptions } from '../core/options.ts'
 import { documentEligibleMimes } from '../core/sources/source.ts'
 import type { DocumentRenderer } from '../ports/documents.ts'
 import type { Knowledge, KnowledgeSearch } from '../ports/knowledge.ts'
 import type { McpConfiguration } from '../ports/mcp-configuration.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
-import type { Telemetry } from '../ports/telemetry.ts'
 import type { AgentDefinition, ModelChoices } from './define-agent.ts'
 import { knowledgeCache, openKnowledgeOption, replayedKnowledge } from './knowledge.ts'
 import { mcpCache, openMcpOption } from './mcp.ts'
 import { embeddingOf, memoryOption, replayedMemory, startCatchUp, startVectorsOf } from './memory.ts'
 import { bookkeeping, modelOf, modelsFrom, namedModels, offlineSources } from './models.ts'
+import { openTokenCounter, startOpenTelemetry } from './on-demand.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
 import { skillsOption } from './skills.ts'
 import { checkNode, memoryFolders, openStorage, openStore, openStoreToRead, openWorkspaces, type StoreSettings } from './store.ts'
@@ -291,16 +290,4 @@ function agentSettings(
 function definitionOf({ agent = {} }: Pick<AgentConfiguration, 'agent'>): AgentDefinition {
   if (typeof agent === 'string') throw new TypeError(`the module ${agent} is not loaded`)
   return agent as AgentDefinition // checked by `defineAgent`
-}
-
-async function openTokenCounter(): Promise<TokenCounter> {
-  // imported on demand, because the module takes 20 MB of memory
-  const { loadTokenCounter } = await import('../adapters/model/token-counter.ts')
-  return loadTokenCounter()
-}
-
-async function startOpenTelemetry(): Promise<Telemetry> {
-  // imported on demand, because it needs a package that is not installed with Daybook
-  const { openTelemetry } = await import('../adapters/telemetry/opentelemetry.ts')
-  return openTelemetry()
 }

@@ -7,6 +7,7 @@ import { isObject, parseJson } from '../core/json.ts'
 import { checkOptions } from '../core/options.ts'
 import type { McpServers } from '../ports/mcp.ts'
 import { isAddressed, type McpConfiguration, mcpRule } from '../ports/mcp-configuration.ts'
+import { readTools } from '../tools/mcp/definitions.ts'
 import type { AgentDefinition } from './define-agent.ts'
 
 interface McpOption {
@@ -118,4 +119,21 @@ export async function signInToServer(
     throw new RangeError(`the MCP server ${server} has no option oauth, so there is nothing to sign in to`)
   const [{ tokenPathIn }, { signIn }] = await Promise.all([import('../adapters/mcp/index.ts'), import('../adapters/mcp/oauth/sign-in.ts')])
   await signIn(configuration, tokenPathIn(tokenFolder(settings.data), server, configuration.url), open, signal)
+}
+
+/** Starts the servers of the setting, asks them for their tools, and ends them. */
+export async function describeMcp({
+  mcp,
+  data,
+}: Pick<Settings, 'mcp' | 'data'>): Promise<{ readonly ok: boolean; readonly found: string }> {
+  const { option, close } = openMcpOption(await mcpConfiguration(mcp, undefined), undefined, data)
+  if (!option.mcp) return { ok: true, found: 'none in the settings' }
+  try {
+    const states = await option.mcp.list()
+    const { tools, problems } = readTools(states)
+    const counts = states.map(({ server }) => `${server} (${tools.filter((tool) => tool.server === server).length} tools)`)
+    return { ok: problems.length === 0, found: [counts.join(', '), ...problems].join('; ') }
+  } finally {
+    await close()
+  }
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { startFakeEmbeddings } from '../../testing/fake-providers/fake-embeddings.ts'
@@ -266,4 +267,22 @@ it('says how many texts have a vector of the embedding model', async () => {
   } finally {
     await fake.close()
   }
+})
+
+it('starts the MCP servers of the settings and says what they offer, and what is wrong', async () => {
+  expect((await line.run('doctor')).text).toMatch(/^✓ MCP servers +none in the settings$/m)
+  const script = fileURLToPath(new URL('../../../test/mcp/servers/scripted-server.mjs', import.meta.url))
+  const server = (mode: string) => ({ command: process.execPath, args: [script, JSON.stringify({ mode })] })
+  const path = join(line.folder, 'mcp.json')
+  line.environment.DAYBOOK_MCP = path
+  writeFileSync(path, JSON.stringify({ mcpServers: { demo: server('good') } }))
+  expect((await line.run('doctor')).text).toMatch(/^✓ MCP servers +demo \(10 tools\)$/m)
+  writeFileSync(path, JSON.stringify({ mcpServers: { demo: server('startcrash') } }))
+  expect((await line.run('doctor')).text).toMatch(
+    /^! MCP servers +demo \(0 tools\); demo: it ended with the exit code 1: see docs\/mcp\.md$/m,
+  )
+  writeFileSync(path, '{}')
+  const { exitCode, text } = await line.run('doctor')
+  expect(exitCode).toBe(1)
+  expect(text).toMatch(/^✗ MCP servers +.*must be JSON with an object `mcpServers`$/m)
 })

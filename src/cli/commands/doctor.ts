@@ -20,6 +20,7 @@ import { tryDialects } from '../../wiring/try-model.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../wiring/unreferenced-blobs.ts'
 import { checkWebSearch } from '../../wiring/web-tools.ts'
 import type { CommandContext } from '../context.ts'
+import { checkMcp } from '../mcp-check.ts'
 import { checkMemory } from '../memory-check.ts'
 import { withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
@@ -35,7 +36,10 @@ export function doctorCommand(context: CommandContext, exit: (code: number) => v
       if (sweep) printLine(terminal, sweepReport(await sweepUnreferencedBlobs(settings)))
       const trials = origins.model === 'flag' ? [checkModel(settings, terminal.environment)] : []
       const checks = (
-        await Promise.all([...runChecks(settings, terminal.environment).map(async (check) => [await check]), ...trials])
+        await Promise.all([
+          ...[...runChecks(settings, terminal.environment), checkMcp(settings)].map(async (check) => [await check]),
+          ...trials,
+        ])
       ).flat()
       for (const { name, ok, required, found, advice } of checks) {
         const mark = ok ? style.success('✓') : required ? style.failure('✗') : style.bold('!')
