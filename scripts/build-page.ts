@@ -26,7 +26,15 @@ export async function buildPage(): Promise<'built' | 'up to date'> {
     name: 'collect-modules',
     moduleParsed: ({ id }: { readonly id: string }) => void modules.add(id.replace(/[?].*$/, '')),
   }
-  await build({ configFile: join(root, 'ui/vite.config.ts'), logLevel: 'warn', plugins: [collect] })
+  // vitest sets this variable to `test`, which would give the slow form of React that is meant for development
+  const environment = process.env.NODE_ENV
+  process.env.NODE_ENV = 'production'
+  try {
+    await build({ configFile: join(root, 'ui/vite.config.ts'), mode: 'production', logLevel: 'warn', plugins: [collect] })
+  } finally {
+    if (environment === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = environment
+  }
   const own = [...modules].filter((id) => id.startsWith(root) && !id.includes('node_modules')).map((id) => relative(root, id))
   const files = [...new Set([...alwaysRead, ...own])].filter((path) => existsSync(join(root, path))).sort()
   const built: BuildRecord = { hash: hashOf(files), files }

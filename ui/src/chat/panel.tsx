@@ -3,7 +3,7 @@ import { Download, X } from 'lucide-react'
 import { type ReactNode, Suspense } from 'react'
 import { saveFile } from '../data/files.ts'
 import { MarkdownText } from '../markdown/markdown-text.tsx'
-import { turnItems } from '../model/turn-items.ts'
+import { documentKey, turnItems } from '../model/turn-items.ts'
 import { IconButton } from '../primitives/button.tsx'
 import type { PanelContent } from './chat-actions.ts'
 
@@ -20,7 +20,7 @@ interface PanelProps {
 /** The panel beside the conversation: a document that is being written, or a file. On a small screen it covers the page. */
 export function Panel({ content, view, renderFile, onClose }: PanelProps) {
   const document = content.kind === 'canvas' ? documentOf(view, content) : undefined
-  const title = content.kind === 'file' ? content.filename : (document?.name ?? 'Document')
+  const title = content.kind === 'file' ? content.filename : (document?.name.split('/').at(-1) ?? 'Document')
   return (
     <aside
       aria-label={title}
@@ -51,9 +51,14 @@ export function Panel({ content, view, renderFile, onClose }: PanelProps) {
   )
 }
 
+/** The document that a panel shows: while it is being written the text that arrives, and then the text of the call that wrote it. */
 function documentOf(view: ConversationView, { turnId, key }: Extract<PanelContent, { kind: 'canvas' }>) {
   const turn = view.turns.find(({ id }) => id === turnId)
   const items = turn ? turnItems(turn, view.live?.turnId === turnId ? view.live : undefined) : []
-  const item = items.find((candidate) => candidate.key === key)
-  return item?.kind === 'canvas' ? item : undefined
+  const live = items.find((candidate) => candidate.key === key)
+  if (live?.kind === 'canvas') return live
+  const written = items.findLast((item) => item.kind === 'tool' && documentKey(item.step) === key)
+  if (written?.kind !== 'tool') return undefined
+  const { path, content } = written.step.params
+  return typeof content === 'string' ? { name: String(path), text: content, live: false } : undefined
 }

@@ -88,7 +88,8 @@ function itemOfLane(
     case 'canvas':
       return [{ kind: 'canvas', key: `canvas-${artifactName}`, text, name: artifactName, format, live: !completed }]
     case 'subsystem':
-      return format === 'json' ? [] : [{ kind: 'program', key: `program-${artifactName}`, text, name: artifactName }]
+      // other lanes of a program have its name and its state
+      return !artifactName.endsWith('code_exec_code') ? [] : [{ kind: 'program', key: `program-${artifactName}`, text, name: artifactName }]
     default:
       return [] // a later release of the server may send other markers
   }
@@ -108,4 +109,9 @@ const itemOfAnswer = ({ text, truncated, stopped }: AnswerView, index: number, r
 export const runningTurn = ({ turns }: Pick<ConversationView, 'turns'>): TurnView | undefined => {
   const last = turns.at(-1)
   return last && last.endedAt === undefined && !last.parked ? last : undefined
+}
+
+/** The key of the document that a call writes. It is the key of the live document, too. Undefined if the call writes none. */
+export function documentKey({ toolId, params: { path, content } }: Pick<ToolStep, 'toolId' | 'params'>): string | undefined {
+  return toolId === 'react.write' && typeof path === 'string' && typeof content === 'string' ? `canvas-${path}` : undefined
 }

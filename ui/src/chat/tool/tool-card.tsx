@@ -1,9 +1,12 @@
 import type { ToolStep } from 'daybook/client'
 import { Check, CircleAlert, Clock, FileText, Globe, LoaderCircle, type LucideIcon, Search, SquareTerminal, Wrench } from 'lucide-react'
-import { memo, useState } from 'react'
+import { memo, useContext, useState } from 'react'
 import { CodeBlock } from '../../markdown/code-block.tsx'
 import { duration } from '../../model/time.ts'
 import { toolTitle } from '../../model/tool-titles.ts'
+import { documentKey } from '../../model/turn-items.ts'
+import { Button } from '../../primitives/button.tsx'
+import { ChatActionsContext } from '../chat-actions.ts'
 import { Disclosure } from '../steps/disclosure.tsx'
 import { Parameters } from './parameters.tsx'
 import { ToolResult } from './tool-result.tsx'
@@ -13,10 +16,13 @@ interface ToolCardProps {
   readonly running: boolean
   /** Whether the call waits for a person or for a late result. */
   readonly waiting: boolean
+  readonly turnId: string
 }
 
 /** A tool call in one line: what it does and how it went. Open, it shows the parameters, the program, the result and the notices. */
-export const ToolCard = memo(function ToolCard({ step, running, waiting }: ToolCardProps) {
+export const ToolCard = memo(function ToolCard({ step, running, waiting, turnId }: ToolCardProps) {
+  const { openPanel } = useContext(ChatActionsContext)
+  const key = documentKey(step)
   const [open, setOpen] = useState(false)
   const { title, detail } = toolTitle(step.toolId, step.params, step.status === 'running')
   const Icon = iconOf(step.toolId)
@@ -35,7 +41,11 @@ export const ToolCard = memo(function ToolCard({ step, running, waiting }: ToolC
       onToggle={setOpen}
     >
       <div className="space-y-2">
-        <Parameters params={step.params} />
+        {key === undefined ? (
+          <Parameters params={step.params} />
+        ) : (
+          <Button onClick={() => openPanel({ kind: 'canvas', turnId, key })}>Show the document</Button>
+        )}
         {step.code !== undefined && <CodeBlock code={step.code} language={languageOf(step.toolId)} open={false} />}
         {step.results.map((result, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: results are only appended
