@@ -36,6 +36,11 @@ export const attacks: readonly Attack[] = [
   { name: 'internal files, asked for by a user', file: 'test/e2e/internal-files.test.ts', outcome: 'withheld' },
   { name: 'scripts and links in answers', file: 'ui/src/markdown/markdown-view.test.tsx', outcome: 'shown as text' },
   {
+    name: 'scripts and addresses in everything that the page shows',
+    file: 'test/page/hostile.test.ts',
+    outcome: 'shown as text; nothing leaves the page',
+  },
+  {
     name: 'scripts in HTML files, pictures and diagrams',
     file: 'test/page/viewer.test.ts',
     tests: 'runs no script',
