@@ -214,7 +214,10 @@ async function benchSpeed(folder: string): Promise<void> {
 
 const dateOf = (n: number): string => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISOString()
 
-/** Compares the commits of turns with and without texts that are indexed. The two alternate, so that other load affects both. */
+/**
+ * Compares the commits of turns with and without texts that are indexed. The two alternate, so that other load affects both. Texts are indexed
+ * after the commits, so the ratio shows only that no commit has become longer. The line after it shows what the indexing itself takes.
+ */
 async function benchAppends(folder: string): Promise<void> {
   const store = await open(folder, 'appends')
   const word = createVocabulary()
