@@ -151,6 +151,6 @@ it('these tests would notice content that runs or connects', async () => {
   const messages = await collectMessages(tab)
   await tab.evaluate("document.body.append(Object.assign(document.createElement('iframe'), { src: 'unprotected' }))")
   await expect.poll(messages).toContain('ran')
-  await expect.poll(() => own.requests.length).toBeGreaterThan(2)
+  await expect.poll(() => own.requests.length).toBeGreaterThan(0) // how many connections a browser opens depends on its load
   await own.close()
 })

@@ -73,7 +73,8 @@ export const client: Client = createClient({
     const bearer = authorization()
     if (bearer !== undefined) headers.set('authorization', bearer)
     const response = await fetch(input, { ...init, headers })
-    if (response.status === 401) change({ needsToken: true })
+    // a request that was sent before the sign-in may be refused after it
+    if (response.status === 401 && bearer === authorization()) change({ needsToken: true })
     return response
   },
 })
