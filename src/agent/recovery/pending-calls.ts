@@ -52,14 +52,26 @@ export async function settlePendingCalls(
   const { timeline } = turn.conversation.ledger
   const finished = new Set(changes.flatMap((change) => (change.type === 'call.finished' ? [change.call_id] : [])))
   const waits = new Set(openWaits(timeline).map(({ call_id }) => call_id))
-  // The first group that was running. The calls of earlier groups are finished, or they wait.
-  const group = blocks.find(({ call_id = '' }) => !finished.has(call_id) && !waits.has(call_id))?.meta?.group
+  const running = blocks.filter(({ call_id = '' }) => !finished.has(call_id) && !waits.has(call_id))
   const calls: PendingCall[] = []
-  for (const block of blocks) calls.push(await pendingCall(turn, progress, block, changes, block.meta?.group === group))
+  for (const block of blocks) calls.push(await pendingCall(turn, progress, block, changes, mayHaveStarted(block, running, changes)))
   return settleCalls(turn, progress, calls)
 }
 
-/** `started` is true when the tool may have run. The groups of calls run one after the other, so the tools of a later group have not. */
+/**
+ * Whether the tool of a call may have run. The groups of calls run one after the other, so the tools of a later group have not, unless the
+ * earlier call waited meanwhile:
+ *
+ *   a waits   b runs   the process dies   a is approved   a runs   the process dies again: both may have run
+ */
+function mayHaveStarted(block: Block, running: readonly Block[], changes: readonly Change[]): boolean {
+  const endOfWait = ({ call_id }: Block) =>
+    changes.findLastIndex((change) => change.type === 'turn.resumed' && change.wait_ids.some((id) => id.endsWith(`-${call_id}`)))
+  const groupOf = ({ meta }: Block) => meta?.group ?? 0
+  return running.every((other) => groupOf(other) >= groupOf(block) || endOfWait(other) > endOfWait(block))
+}
+
+/** `started` is true when the tool may have run. */
 async function pendingCall(
   turn: Turn,
   progress: Progress,
