@@ -115,6 +115,21 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
     throw new Failure('call.missing', `there is no call ${callId} in this conversation`)
   }
 
+  /**
+   * Whether a token with this hash belongs to a call without a final result. If the call has an interim result, it does not wait any more,
+   * and the hash is only in the journal.
+   */
+  async function isTokenOf(conversationId: string, callId: string, hash: string, waits: readonly Wait[]): Promise<boolean> {
+    const current = waits.find(({ call_id }) => call_id === callId)?.token_sha256
+    if (current !== undefined) return current === hash
+    const blocks = await store.findByCall(conversationId, callId)
+    if (blocks.length === 0 || hasFinalResult(blocks)) return false
+    for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
+      if (change.type === 'turn.waiting' && change.waits.some((wait) => wait.call_id === callId && wait.token_sha256 === hash)) return true
+    }
+    return false
+  }
+
   /** Delivers a steer or a stop to a turn that runs or waits. It withdraws all waits. Returns false when no turn runs or waits. */
   async function deliverSteer(conversationId: string, event: OfferedEvent): Promise<'accepted' | 'known' | false> {
     const delivered = await conversations.deliver(conversationId, event)
@@ -147,7 +162,8 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
     async complete(conversationId, callId, outcome, options = {}) {
       const { token } = checkCompleteOptions(options)
       const { waits } = await headOf(store, conversationId)
-      if (token !== undefined) checkToken(token, waits, callId)
+      if (token !== undefined && !(await isTokenOf(conversationId, callId, hashToken(token), waits)))
+        throw new Failure('call.refused', 'the token does not belong to this call')
       const blocks = await callOf(conversationId, callId)
       const event: OfferedEvent = {
         event_id: completionId(callId),
@@ -176,12 +192,6 @@ const isPending = (result: unknown): boolean => isObject(result) && result.statu
 
 const storedCompletion = (outcome: Completion): StoredOutcome =>
   outcome.ok ? { ok: true, ...(outcome.output !== undefined && { output: outcome.output }) } : { ok: false, error: { ...outcome.error } }
-
-function checkToken(token: string, waits: readonly Wait[], callId: string): void {
-  const expected = waits.find(({ call_id }) => call_id === callId)?.token_sha256
-  if (expected !== undefined && expected === hashToken(token)) return
-  throw new Failure('call.refused', 'the token does not belong to a call that waits for its result')
-}
 
 const checkCompleteOptions = check<CompleteOptions>('complete', { token: optional(text) })
 const checkDecision = check<Decision>(

@@ -176,6 +176,29 @@ describe('a result that arrives later', () => {
     expect(world.effects).toEqual(['print Rome'])
   })
 
+  it('can be delivered with its token also after an interim result, once', async () => {
+    const world = createWorld()
+    let token = ''
+    const tool = defineTool({
+      id: 'shop.print',
+      description: 'Orders a print.',
+      params: z.object({ title: z.string() }),
+      async run(_params, call) {
+        token = (await call.completionToken?.()) ?? ''
+        return later()
+      },
+    })
+    const replies = [order, reply.answer('Not yet.'), reply.answer('Now it is.')]
+    const harness = createHarness(replays.note({ clock: world.clock, store: world.store, replies, tools: [tool] }))
+    await harness.say('Print.')
+    const callId = await waitingCall(harness)
+    await harness.say('Is it ready?')
+    const deliver = (given: string) => codeOf(harness.agent.complete('c1', callId, { ok: true, output: { pages: 12 } }, { token: given }))
+    expect([await deliver(`${token}0`), await deliver(token), await deliver(token)]).toEqual(['call.refused', 'recorded', 'known'])
+    expect((await harness.say('And now?')).answer).toBe('Now it is.')
+    expect(blocksOf(await harness.timeline()).filter(({ type }) => type === 'event.external')).toHaveLength(1)
+  })
+
   it('fails when it has not arrived in time', async () => {
     const world = createWorld()
     const tool = defineTool({
@@ -355,6 +378,18 @@ const table: readonly Row[] = [
     answer: true,
     effects: ['print Rome'],
     result: 'call_withdrawn',
+    kind: 'later',
+  },
+  {
+    name: 'complete after a steer has withdrawn the call',
+    async act(harness, id) {
+      await harness.agent.steer('c1', 'Never mind.')
+      await idle(harness)
+      return codeOf(harness.agent.complete('c1', id, { ok: true, output: 'too late' }))
+    },
+    answer: 'call.settled',
+    effects: ['print Rome'],
+    result: 'is no longer awaited, and will not arrive',
     kind: 'later',
   },
   {

@@ -137,7 +137,7 @@ function withdrawn(toolId: string, { kind }: Wait): Outcome {
   const why = {
     approval: `The user sent new instructions before the call of ${toolId} was approved. It was not run.`,
     child: `The user sent new instructions, so the sub-agent of ${toolId} was stopped. What it did before stays done.`,
-    later: `The user sent new instructions, so the result of ${toolId} is no longer awaited. It may still arrive as an event.`,
+    later: `The user sent new instructions, so the result of ${toolId} is no longer awaited, and will not arrive. What the call did before stays done.`,
   }
   return failed('call_withdrawn', kind === 'approval' || kind === 'child' ? why[kind] : why.later)
 }
