@@ -55,3 +55,15 @@ it('a turn does not wait longer than the setting allows, in all', async () => {
   const off = createHarness(replays.note({ replies: [limited(600)], settings: { providerWaitSeconds: 0 } }))
   expect((await off.say('Hello.')).exitReason).toBe('error')
 })
+
+it('a turn that has reached its limit of rounds waits, and its last call is made again', async () => {
+  const world = createWorld()
+  const plan = reply.call('react.plan', { mode: 'new', steps: ['look'] })
+  const settings = { maxRounds: 1 }
+  const first = createHarness(replays.note({ ...world, replies: [plan, limited(600)], settings }))
+  expect(await first.say('Hello.')).toMatchObject({ exitReason: 'waiting', waits: [{ kind: 'provider' }] })
+  await first.agent.close()
+  world.clock.advance(600_000)
+  const second = createHarness(replays.note({ ...world, replies: [reply.answer('So far.')], settings }))
+  expect((await second.agent.recover()).results).toMatchObject([{ exitReason: 'max_iterations', answer: 'So far.' }])
+})

@@ -243,7 +243,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
   return handleLastResponse(turn, after, origin, call, limit)
 }
 
-/** Ends the turn after the last model call. If the response has an answer, the turn ends with it. Otherwise the answer is a fixed text. */
+/** Ends the turn after the last model call, with its answer or with a fixed text, or lets it wait if the provider can not answer now. */
 export async function handleLastResponse(
   turn: Turn,
   progress: Progress,
@@ -258,7 +258,10 @@ export async function handleLastResponse(
   if (checked && 'answer' in checked) {
     return answered(progress, { origin, call, decision: checked as FinalDecision, warnings: notices, exitReason, deferrable: false })
   }
-  const { error, thrown } = call.response
+  const { error, thrown, raw } = call.response
+  const mayWait = limit !== 'time' && raw === ''
+  const waiting = error && mayWait ? await waitForProvider(turn, progress, error) : undefined
+  if (waiting) return waiting
   // The result of the turn names the limit as its exit reason and does not contain this error.
   if (thrown !== undefined) turn.agent.onProblem({ where: 'model', error: thrown })
   const drafts = [
