@@ -89,6 +89,15 @@ it('that fails while the usual model is known to be busy lets the usual model be
   expect(await answeredBy()).toEqual(['fallback', 'usual'])
 })
 
+it('that fails too is billed, and the failed call of the usual model is billed once', async () => {
+  const busy: Reply = { error: { kind: 'overloaded', retryable: true, message: 'not now' }, usage }
+  const { agent, models } = setUp([busy, busy, busy], [busy, busy, busy])
+  expect(await agent.run('c1', 'Hello?').result).toMatchObject({ exitReason: 'error', cost: { money: 3 * 3 + 3 * 1 + 3 } }) // and the title
+  const { cost } = await agent.archive.usage('c1')
+  expect([cost.models.get('usual')?.calls, cost.models.get('fallback')?.calls]).toEqual([3, 3])
+  expect(models.fallback.left).toBe(0)
+})
+
 it('may speak another dialect', async () => {
   const { agent, answeredBy, divergences } = setUp([limited], [toNative(read.text), toNative(reply.answer('Hello.'))], {
     dialect: 'native',

@@ -84,7 +84,8 @@ export async function callModel(
   let retried: readonly RetriedAttempt[] = []
   let other = agent.fallback && withFallback(turn)
   let asked = turn
-  let failed: NewCall | undefined // the call of the usual model, while the fallback model is asked
+  // the call of the usual model, while the fallback model is asked
+  let failed: { readonly call: NewCall; readonly cost: RetriedAttempt | undefined } | undefined
   if (other && agent.fallback?.isBusy(agent.models.decision)) [asked, other] = [other, turn]
   try {
     for (let attempt = 0; ; attempt++) {
@@ -94,6 +95,7 @@ export async function callModel(
       const interrupted = response.interrupted || isCutShort(response, model.maxTokens)
       const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
       if (interrupted || !error || response.liveOutput().showedAnything()) return call
+      const cost = retriedAttempt(response, prompt)
       if (isOverflowError(error)) {
         overflows = await compactUntilSmaller(asked, promptTails(asked, progress, origin.ts, wrapUp), overflows, signal)
         if (overflows > maxOverflows && !signal.aborted) return call
@@ -106,13 +108,15 @@ export async function callModel(
         conversation.live.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
         if (asked === turn) {
           agent.fallback?.setBusy(agent.models.decision, error)
-          failed = call
+          failed = { call, cost }
         }
         ;[asked, other] = [other, undefined]
         retries = 0
-      } else return failed ? { ...failed, retried } : call
+      } else if (failed) {
+        const { call: ofUsual, cost: own } = failed // the cost of this call is in its response
+        return { ...ofUsual, retried: [...retried, ...(cost ? [cost] : [])].filter((each) => each !== own) }
+      } else return call
       if (signal.aborted) return { ...call, interrupted: true }
-      const cost = retriedAttempt(response, prompt)
       if (cost) retried = [...retried, cost]
     }
   } finally {
