@@ -11,7 +11,6 @@ import {
   resultMetadataBlock,
   toolResultBlock,
 } from '../core/block/index.ts'
-import type { ChildRecord } from '../core/cost/child-calls.ts'
 import { cutAt } from '../core/cut.ts'
 import { isObject, type Json, maximumJsonDepth } from '../core/json.ts'
 import { sourcesPath as sourcesPathOf } from '../core/path/build.ts'
@@ -75,8 +74,9 @@ export function failed(code: string, message: string, more: OutcomeParts & Pick<
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
 
-/** The outcome with the record of a sub-agent that did the work of the call. */
-export const withRecord = (outcome: Outcome, child: ChildRecord): Outcome => createOutcome({ ...outcome, child })
+/** The outcome with the record of the sub-agent in another outcome. So what the sub-agent has cost is billed. */
+export const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome =>
+  done?.child ? createOutcome({ ...outcome, child: done.child }) : outcome
 
 /** The outcome of a call that waits for a sub-agent. The call is run again at `expiresAt`, or when something has arrived for the sub-agent. */
 export const childWaits = (child: string, { note, expiresAt }: LateResult): Outcome =>

@@ -309,3 +309,27 @@ describe('a sub-agent that waits', () => {
     await expectDone(world, id)
   })
 })
+
+describe('a sub-agent whose result is not awaited any more', () => {
+  it('is stopped and billed when its call was interrupted too often', async () => {
+    const world = createWorld()
+    const settings = { maxCallAttempts: 1 }
+    const first = world.nested([[ask], [send]], settings)
+    await first.run('c1', 'Do it.').result
+    await first.close()
+    const { id } = await world.approval(first)
+    // the process dies after the call was woken, and before it waits again
+    const wait = (await waitsOf(world))[0]
+    const claim = await world.store.claim('c1', { id: 'dead', host: 'h', pid: 1 } as never)
+    const ts = world.clock.now()
+    const turnId = (await world.store.head('c1'))?.openTurn ?? ''
+    await world.store.append(claim, [{ type: 'turn.resumed', turn_id: turnId, ts, wait_ids: [wait?.wait_id ?? ''] }])
+    await world.store.release(claim)
+    const second = world.nested([[reply.answer('I gave up.')], [reply.answer('Never.')]], settings)
+    expect((await second.recover()).results).toMatchObject([{ answer: 'I gave up.' }])
+    expect((await world.results('c1')).join()).toContain('gave_up')
+    expect((await second.archive.usage('c1')).cost.roles.get('child')?.calls).toBe(2)
+    expect(world.effects).toEqual([])
+    await expectDone(world, id)
+  })
+})

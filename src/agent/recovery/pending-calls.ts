@@ -6,7 +6,7 @@ import type { CallFinished, Change, ResponseReceived } from '../../core/timeline
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { callWithId } from '../../tools/call-id.ts'
 import type { Invocation } from '../../tools/invoke.ts'
-import { failed, withNotices } from '../../tools/outcome.ts'
+import { failed, withChild, withNotices } from '../../tools/outcome.ts'
 import { restoreOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
@@ -109,7 +109,7 @@ async function pendingCall(
   const noted = (invocation: Invocation): Invocation => ({ ...invocation, outcome: withNotices(invocation.outcome, notices) })
 
   async function run(before: Progress, entered: Timeline | undefined): Promise<Invocation> {
-    if (attempts >= agent.settings.maxCallAttempts) return invocationOf(gaveUp(toolId, attempts))
+    if (attempts >= agent.settings.maxCallAttempts) return invocationOf(withChild(gaveUp(toolId, attempts), await withdraw()))
     await conversation.ledger.commit([{ type: 'call.repeated', turn_id: turnId, call_id: origin.callId, ts: agent.clock.now() }])
     return runnable.settle(before, entered)
   }

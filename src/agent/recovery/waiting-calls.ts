@@ -1,6 +1,6 @@
 import type { BlockOrigin, Notice } from '../../core/block/index.ts'
 import type { Change, InboxEvent, Wait } from '../../core/timeline/change.ts'
-import { failed, succeeded, withRecord } from '../../tools/outcome.ts'
+import { failed, succeeded, withChild } from '../../tools/outcome.ts'
 import { restoreOutcome } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
 import { finishedChange } from '../turn/several-calls.ts'
@@ -87,9 +87,6 @@ async function endChildWait(turn: Turn, call: WaitingCall, wait: Wait): Promise<
   await conversation.ledger.commit(endChanges(turn, wait, ...woken))
   return { kind: 'again' }
 }
-
-/** The outcome with the record of the sub-agent in another outcome. So what the sub-agent has cost is billed. */
-const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome => (done?.child ? withRecord(outcome, done.child) : outcome)
 
 /** Commits the outcome of a call together with the end of its wait. The blocks of the result follow in the order of the calls. */
 async function finish(
