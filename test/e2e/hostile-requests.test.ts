@@ -5,7 +5,7 @@ import { bodyAttempts } from '../support/hostile/bodies.ts'
 import { type HostileFixture, type Mode, openHostileFixture } from '../support/hostile/fixture.ts'
 import { headerAttempts } from '../support/hostile/headers.ts'
 import { methodAttempts } from '../support/hostile/http-methods.ts'
-import { bearing, otherTenantAttempts } from '../support/hostile/other-tenants.ts'
+import { agUi, bearing, otherTenantAttempts, uiMessage } from '../support/hostile/other-tenants.ts'
 import { pathAttempts } from '../support/hostile/paths.ts'
 import { type HostileResponse, send, sendBytes } from '../support/hostile/send.ts'
 
@@ -56,6 +56,22 @@ function problemIn({ contentType, body }: HostileResponse): object {
   const { code, status } = JSON.parse(body || '{}') as { code?: string; status?: number }
   return { type: contentType, code, ...(status !== undefined && { status }) }
 }
+
+it.each([
+  ['AG-UI', 'ag-ui', agUi('what is in here?')],
+  ['the AI SDK', 'ui-message', uiMessage('what is in here?')],
+])('a question by %s with the name of a conversation of another tenant begins one of the attacker', async (_, path, body) => {
+  const before = await fixture.snapshot()
+  const headers = { ...bearing(fixture.token), 'content-type': 'application/json' }
+  const response = await send(fixture.url.bearer, { method: 'POST', path: `/v1/conversations/plans/${path}`, headers, body })
+  expect(response.status).toBe(200)
+  const mine = createClient({ baseUrl: fixture.url.bearer, token: fixture.token })
+  await expect.poll(async () => (await mine.conversations.get('plans')).open_turn ?? null).toBe(null)
+  const output = response.text + JSON.stringify(await mine.timeline('plans'))
+  expect(fixture.secrets.filter((secret) => output.includes(secret))).toEqual([])
+  await mine.conversations.delete('plans')
+  expect(await fixture.snapshot()).toEqual(before)
+})
 
 it('an imported bundle that names a file of another tenant gets no access to it', async () => {
   const { rn, key, uri } = fixture.ann

@@ -26,8 +26,6 @@ export const otherTenantAttempts: readonly Attempt[] = [
   post('a fork at their turn', '/v1/conversations/mine/fork', '{"at_turn":"turn_0_000000"}', 422, 'change.invalid'),
   post('a question', `${theirs}/turns`, '{"text":"what is in here?"}', 404, missing),
   post('a steer', `${theirs}/turns`, '{"text":"stop that","mode":"steer"}', 404, missing),
-  post('a question by AG-UI', `${theirs}/ag-ui`, agUi('what is in here?'), 404, missing),
-  post('a question by the AI SDK', `${theirs}/ui-message`, uiMessage('what is in here?'), 404, missing),
   { description: 'a stop', request: () => ({ method: 'POST', path: `${theirs}/stop` }), status: 404, code: missing },
   post('feedback', `${theirs}/feedback`, '{"turn_id":"turn_1","reaction":"ok"}', 404, missing),
   {
