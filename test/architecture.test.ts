@@ -13,10 +13,10 @@ const mayImport: Record<string, readonly string[]> = {
   client: ['core'],
   testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // published as `daybook/testing`
   server: ['core', 'agent'],
-  'config.ts': ['core'],
-  wiring: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts'],
+  config: ['core'],
+  wiring: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config'],
   'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring'], // the entry of the package; `wiring` makes the defaults
-  cli: ['core', 'agent', 'client', 'server', 'config.ts', 'wiring'],
+  cli: ['core', 'agent', 'client', 'server', 'config', 'wiring'],
 }
 
 interface Source {

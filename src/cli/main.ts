@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
-import type { SettingsLayer } from '../config.ts'
+import type { SettingsLayer } from '../config/config.ts'
 import { exportCommand, importCommand } from './commands/bundles.ts'
 import { cacheCommand } from './commands/cache.ts'
 import { cachelintCommand } from './commands/cachelint.ts'

@@ -1,4 +1,4 @@
-import type { Settings } from '../config.ts'
+import type { Settings } from '../config/settings.ts'
 import type { MachineCheck } from '../core/api/info.ts'
 import { errorMessage } from '../core/failure.ts'
 import { describeMcp } from '../wiring/mcp.ts'

@@ -1,4 +1,4 @@
-import type { Settings } from '../config.ts'
+import type { Settings } from '../config/settings.ts'
 import { errorMessage } from '../core/failure.ts'
 import { describeVectors } from '../wiring/memory.ts'
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { Settings } from '../config.ts'
+import { Settings } from '../config/settings.ts'
 import { ConversationId } from '../core/api/conversation.ts'
 
 // Parsers of option values. They throw `InvalidArgumentError`, which commander prints with the name of the option.

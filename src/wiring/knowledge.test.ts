@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { IndexReport } from '../adapters/knowledge/indexer.ts'
-import { effectiveSettings } from '../config.ts'
+import { effectiveSettings } from '../config/config.ts'
 import { openAgent } from './agent.ts'
 import { indexKnowledge } from './knowledge.ts'
 

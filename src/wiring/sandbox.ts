@@ -1,5 +1,5 @@
 import type { FoundSandbox } from '../adapters/sandbox/index.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../config/settings.ts'
 import type { Sandbox } from '../ports/sandbox.ts'
 
 /** The settings that decide whether programs run, and their limits. */

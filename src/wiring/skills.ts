@@ -1,7 +1,7 @@
 import { openSkillFolders } from '../adapters/skills/skill-folders.ts'
 import type { FolderSkills } from '../adapters/skills/skills.ts'
 import type { AgentParts } from '../agent/agent.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../config/settings.ts'
 import { errorMessage } from '../core/failure.ts'
 import { InvalidOption } from '../core/options.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'

@@ -1,7 +1,7 @@
 import { missingKeyText, searchProvidersFrom } from '../adapters/web/search/from-keys.ts'
 import { searchServices } from '../adapters/web/search/services.ts'
 import type { AgentParts } from '../agent/agent.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../config/settings.ts'
 import type { DocumentReader } from '../ports/documents.ts'
 import type { Tool } from '../tools/tool.ts'
 

@@ -1,6 +1,6 @@
 /** Runs a turn whose program never ends, or resumes it. Prints the answer when the turn ends. */
 
-import { effectiveSettings } from '../../src/config.ts'
+import { effectiveSettings } from '../../src/config/config.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { openAgent } from '../../src/wiring/agent.ts'
 

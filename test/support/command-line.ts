@@ -5,7 +5,7 @@ import { PassThrough, Writable } from 'node:stream'
 import { expect } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import type { EndSignal, Terminal } from '../../src/cli/terminal.ts'
-import type { SettingsLayer } from '../../src/config.ts'
+import type { SettingsLayer } from '../../src/config/config.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 
 /** The command line in a temporary folder, with the text that it prints. */

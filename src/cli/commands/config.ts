@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type SettingName, secretSettings, variables } from '../../config.ts'
+import { type SettingName, secretSettings, variables } from '../../config/config.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { plainLine, printLine } from '../terminal.ts'

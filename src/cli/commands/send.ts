@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { type Client, createClient } from '../../client/client.ts'
-import type { Settings } from '../../config.ts'
+import type { Settings } from '../../config/settings.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { openStore } from '../../wiring/store.ts'
 import type { CommandContext } from '../context.ts'

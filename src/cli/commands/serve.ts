@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { Settings } from '../../config.ts'
+import type { Settings } from '../../config/settings.ts'
 import type { ServerSettings } from '../../server/settings.ts'
 import { type OpenAgent, openAgent } from '../../wiring/agent.ts'
 import type { CommandContext, SettingsWithAgent } from '../context.ts'
