@@ -12,7 +12,12 @@ import { createCommandLine } from './support/command-line.ts'
 import { operationsIn } from './support/openapi.ts'
 import { closeServers, openServer } from './support/server-fixture.ts'
 
-const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)]
+const pages = [
+  'README.md',
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
 const otherPages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'WORDS.md']
 const textOf = (page: string): string => readFileSync(page, 'utf8')
 
