@@ -126,6 +126,7 @@ it('checks only programs that Daybook uses', async () => {
     'skills',
     'knowledge',
     'memory search',
+    'MCP servers',
   ]
   expect(names).toEqual(expected)
 })
