@@ -26,7 +26,8 @@ export interface Player {
   append(changes: readonly Change[]): readonly Entry[]
   /**
    * The recorded response of the model call that begins now. Returns `too long` if the recorded call failed because its prompt was too
-   * long, and `died` if the process died during the recorded call: the next process has read the inbox again. Undefined when the recording has no model call at this point, which is a divergence.
+   * long, and `died` if the process died during the recorded call: the next process has read the inbox again. Undefined when the recording
+   * has no model call at this point, which is a divergence.
    */
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | 'died' | undefined
   /** The outcome of a running tool call. Undefined when the recording ends before the tool call has a result. */
@@ -70,6 +71,7 @@ export function createPlayer(
   const isClosed = entries.at(-1)?.change.type === 'turn.closed'
   let cursor = 0
   let divergence: Divergence | undefined
+  let diedAt: number | undefined // the cursor when the process last died
   let calls: readonly string[] = [] // the calls without a result, in order
 
   const isArrival = (entry: Entry | undefined) =>
@@ -114,7 +116,10 @@ export function createPlayer(
    */
   function diedAfterFold(): boolean {
     const last = entries.slice(0, cursor).findLast((entry) => !isArrival(entry))
-    return last?.change.type === 'event.folded' && foldAt(entries, nextIndex(), withdrawals) !== undefined
+    if (last?.change.type !== 'event.folded' || foldAt(entries, nextIndex(), withdrawals) === undefined) return false
+    if (diedAt === cursor) return false // the next process has come no further, so it was no death
+    diedAt = cursor
+    return true
   }
 
   /** Whether the present change and the recorded entry withdraw the same message. */
@@ -149,7 +154,7 @@ export function createPlayer(
 
   return {
     openingEvents: takeIdleEvents,
-    diedBefore: (changes) => !divergence && endsOrDecides(changes) && diedAfterFold(),
+    diedBefore: (changes) => !divergence && endsOrDecides(changes.filter((change) => !isSkipped(change))) && diedAfterFold(),
     append(made) {
       if (divergence) throw new DivergenceError()
       const changes = made.some(isSkipped) ? made.filter((change) => !isSkipped(change)) : made
@@ -255,6 +260,7 @@ function foldAt(entries: readonly Entry[], index: number, withdrawals: ReadonlyS
   const fold = coming[end]
   if (fold?.type !== 'event.folded') return undefined
   const expired = coming[end + 1]
+  if (fold.turn_id === null && expired?.type === 'turn.closed') return undefined // a turn that ends removes late steers
   return [...fold.event_ids, ...(expired?.type === 'event.folded' ? expired.event_ids : [])]
 }
 
