@@ -119,7 +119,7 @@ describe('lanes and decision', () => {
           reached.read++
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 6000 },
     )
     expect(Math.min(...Object.values(reached))).toBeGreaterThan(20)
   })
