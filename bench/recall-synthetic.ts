@@ -12,7 +12,7 @@ interface Session {
 
 /**
  * Makes conversations in the shape of LoCoMo: two people talk about their lives in many sessions. Every fact is told once, between small talk
- * that has the same words. Most questions ask for one fact, in the words of somebody who remembers it roughly. A multi-hop question asks for
+ * that has the same words. Most questions ask for one fact, in the words of a person who remembers it roughly. A multi-hop question asks for
  * everything that a person has told about a topic, in several sessions.
  */
 export function syntheticSamples(count: number, seed = 1): readonly RecallSample[] {

@@ -137,7 +137,7 @@ export interface Call {
   completionToken?(): Promise<string>
   /**
    * Asks a person while the tool runs. The question is listed with everything that waits, and can be answered by any process. Returns
-   * `cancel` if one of the signals fires, or if nobody answers in the time for approvals. Missing when a program of the model makes the call.
+   * `cancel` if one of the signals fires, or if no person answers in the time for approvals. Missing when a program of the model makes the call.
    */
   ask?(question: Question, signal: AbortSignal): Promise<Reply>
 }

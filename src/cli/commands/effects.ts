@@ -22,7 +22,7 @@ export function effectsCommand(context: CommandContext): Command {
     })
   return withExamples(command, [
     ['daybook effects costs', ''],
-    ['daybook effects costs --json | jq \'.effects[] | select(.status == "unknown")\'', 'calls that somebody has to look at'],
+    ['daybook effects costs --json | jq \'.effects[] | select(.status == "unknown")\'', 'calls that a person has to look at'],
   ])
 }
 
