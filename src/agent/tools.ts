@@ -6,16 +6,16 @@ import type { Sandbox } from '../ports/sandbox.ts'
 import type { ApprovalFunction } from '../tools/approval.ts'
 import { createExecTools } from '../tools/exec/exec-tools.ts'
 import type { InvokeLimits } from '../tools/invoke.ts'
-import { checkoutTool } from '../tools/react/checkout.ts'
-import { hideTool } from '../tools/react/hide.ts'
+import { createCheckoutTool } from '../tools/react/checkout.ts'
+import { createHideTool } from '../tools/react/hide.ts'
 import { createMemsearchTool, type MemorySearch } from '../tools/react/memsearch.ts'
-import { patchTool } from '../tools/react/patch.ts'
-import { planTool } from '../tools/react/plan.ts'
-import { pullTool } from '../tools/react/pull.ts'
+import { createPatchTool } from '../tools/react/patch.ts'
+import { createPlanTool } from '../tools/react/plan.ts'
+import { createPullTool } from '../tools/react/pull.ts'
 import { createReadTool, type ReadOptions } from '../tools/react/read.ts'
-import { searchFilesTool } from '../tools/react/search-files.ts'
+import { createSearchFilesTool } from '../tools/react/search-files.ts'
 import { createSearchKnowledgeTool } from '../tools/react/search-knowledge.ts'
-import { writeTool } from '../tools/react/write.ts'
+import { createWriteTool } from '../tools/react/write.ts'
 import { createRenderingTools } from '../tools/rendering/tools.ts'
 import type { Tool } from '../tools/tool.ts'
 
@@ -81,6 +81,21 @@ export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills'
   readonly contextTokens?: number
 }
 
+/** The built-in tools that are the same for every agent. They are made with the first agent, which keeps `import` quick. */
+function sharedTools() {
+  madeTools ??= {
+    write: createWriteTool(),
+    patch: createPatchTool(),
+    pull: createPullTool(),
+    checkout: createCheckoutTool(),
+    hide: createHideTool(),
+    searchFiles: createSearchFilesTool(),
+    plan: createPlanTool(),
+  }
+  return madeTools
+}
+let madeTools: Readonly<Record<'write' | 'patch' | 'pull' | 'checkout' | 'hide' | 'searchFiles' | 'plan', Tool>> | undefined
+
 /** The built-in tools, in the order in which the system text lists them: the `react.*` tools of every agent, then those for documents. */
 export function builtInTools({
   tools: chosen,
@@ -90,17 +105,18 @@ export function builtInTools({
   contextTokens,
   ...spaces
 }: BuiltInOptions = {}): readonly Tool[] {
+  const shared = sharedTools()
   const tools = [
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokenLimit(contextTokens) } }) }),
-    writeTool,
-    patchTool,
-    pullTool,
-    checkoutTool,
+    shared.write,
+    shared.patch,
+    shared.pull,
+    shared.checkout,
     ...(memory ? [createMemsearchTool(memory)] : []),
-    hideTool,
-    searchFilesTool,
+    shared.hide,
+    shared.searchFiles,
     ...(knowledgeSearch ? [createSearchKnowledgeTool(knowledgeSearch)] : []),
-    planTool,
+    shared.plan,
     ...(rendering ? createRenderingTools(rendering) : []),
   ]
   return tools.filter(isChosen(chosen))

@@ -12,10 +12,13 @@ import { readDecision } from '../core/decision/read.ts'
 import { createRenderer } from '../core/render/render.ts'
 import type { Part } from '../core/render/types.ts'
 import type { ModelRequest, ModelRole } from '../ports/model.ts'
-import { planTool } from '../tools/react/plan.ts'
+import { createPlanTool } from '../tools/react/plan.ts'
 import { createReadTool } from '../tools/react/read.ts'
-import { writeTool } from '../tools/react/write.ts'
+import { createWriteTool } from '../tools/react/write.ts'
 import { createOfflineModel } from './index.ts'
+
+const writeTool = createWriteTool()
+const planTool = createPlanTool()
 
 const model = createOfflineModel()
 const tools = [createReadTool(), writeTool, planTool]

@@ -15,9 +15,12 @@ import type { Situation } from '../../src/offline/prompt/situation.ts'
 import { passagesOf } from '../../src/offline/text/passages.ts'
 import { summariseFile } from '../../src/tools/attachments/policy.ts'
 import { displayParams } from '../../src/tools/display-params.ts'
-import { checkoutTool } from '../../src/tools/react/checkout.ts'
-import { searchFilesTool } from '../../src/tools/react/search-files.ts'
+import { createCheckoutTool } from '../../src/tools/react/checkout.ts'
+import { createSearchFilesTool } from '../../src/tools/react/search-files.ts'
 import { toolFixture } from '../support/tool-fixture.ts'
+
+const checkoutTool = createCheckoutTool()
+const searchFilesTool = createSearchFilesTool()
 
 const origin = { turnId: 't1', callId: 'k' }
 

@@ -57,7 +57,21 @@ export const CompactionDigest = z.looseObject({
 })
 export type CompactionDigest = z.infer<typeof CompactionDigest>
 
-export const emptyDigest: CompactionDigest = CompactionDigest.parse({})
+export const emptyDigest: CompactionDigest = {
+  turns: [],
+  artifacts: [],
+  streamed_artifacts: [],
+  written_files: [],
+  patched_files: [],
+  exec_outputs: [],
+  read_files: [],
+  memsearches: [],
+  hidden_blocks: [],
+  plans: [],
+  notes: [],
+  sources: '',
+  older: [],
+}
 
 /** The digest in a summary. It is empty when the summary has no valid digest, for example because it was imported. */
 export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDigest => {

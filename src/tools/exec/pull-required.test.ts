@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { afterEarlierTurns } from '../../../test/support/earlier-turns.ts'
 import { artifactContentBlock, type Draft } from '../../core/block/index.ts'
 import { blockOrigin } from '../../testing/blocks.ts'
-import { pullTool } from '../react/pull.ts'
+import { createPullTool } from '../react/pull.ts'
 import { pullRefusal } from './pull-required.ts'
+
+const pullTool = createPullTool()
 
 const recorded = (path: string): Draft =>
   artifactContentBlock(blockOrigin('k1', 'turn_o'), { path, mime: 'text/plain', digest: { artifact_path: path }, text: 'x' })

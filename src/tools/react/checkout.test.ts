@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { afterEarlierTurns } from '../../../test/support/earlier-turns.ts'
 import { contentsBelow } from '../../testing/conformance/workspace/fixture.ts'
-import { checkoutTool } from './checkout.ts'
+import { createCheckoutTool } from './checkout.ts'
+
+const checkoutTool = createCheckoutTool()
 
 const turns = {
   turn_o: { 'app/a.ts': 'a', 'app/b.ts': 'b', 'notes/n.md': 'n' },

@@ -27,33 +27,34 @@ type Mode = 'replace' | 'overlay'
 type Params = z.infer<typeof params>
 
 /** The tool `react.checkout`: copies files of earlier turns into `files/` of the current turn. */
-export const checkoutTool = defineTool({
-  id: 'react.checkout',
-  description:
-    'Define the editable workspace of this turn, files/, from files of earlier turns. Do this before you go on with a project: a turn begins without its files.',
-  params,
-  strategy: 'exploitation',
-  repeatable: true,
-  returns: 'what files/ now holds',
-  constraints: [
-    'a scope that you check out whole, fi:<turn>.files/<scope>, is saved as you leave it; in other scopes only what you checked out or wrote can be deleted',
-    'outputs and attachments are not touched; to look at older files without changing anything use react.pull',
-  ],
-  async run(params, call) {
-    const { turnId } = call.origin
-    const request = parseRequest(params, call)
-    if (!request.ok) return refusalOutcome(request.violation)
-    const workspace = await call.workspace()
-    const { mode, sources } = request
-    const outcome = await workspace.checkout(turnId, { mode, sources, ...(params.force && { force: true }) }, historyOf(call))
-    if (!outcome.ok) return refusalOutcome(problemNotice(outcome, mode))
-    const checkedOutFrom = outcome.checkedOutFrom.map(logicalOf)
-    return succeeded({
-      output: checkoutResult(turnId, mode, outcome, checkedOutFrom),
-      after: [checkoutBlock(call.origin, { mode, checkedOut: sources.map(logicalOf), checkedOutFrom })],
-    })
-  },
-})
+export const createCheckoutTool = () =>
+  defineTool({
+    id: 'react.checkout',
+    description:
+      'Define the editable workspace of this turn, files/, from files of earlier turns. Do this before you go on with a project: a turn begins without its files.',
+    params,
+    strategy: 'exploitation',
+    repeatable: true,
+    returns: 'what files/ now holds',
+    constraints: [
+      'a scope that you check out whole, fi:<turn>.files/<scope>, is saved as you leave it; in other scopes only what you checked out or wrote can be deleted',
+      'outputs and attachments are not touched; to look at older files without changing anything use react.pull',
+    ],
+    async run(params, call) {
+      const { turnId } = call.origin
+      const request = parseRequest(params, call)
+      if (!request.ok) return refusalOutcome(request.violation)
+      const workspace = await call.workspace()
+      const { mode, sources } = request
+      const outcome = await workspace.checkout(turnId, { mode, sources, ...(params.force && { force: true }) }, historyOf(call))
+      if (!outcome.ok) return refusalOutcome(problemNotice(outcome, mode))
+      const checkedOutFrom = outcome.checkedOutFrom.map(logicalOf)
+      return succeeded({
+        output: checkoutResult(turnId, mode, outcome, checkedOutFrom),
+        after: [checkoutBlock(call.origin, { mode, checkedOut: sources.map(logicalOf), checkedOutFrom })],
+      })
+    },
+  })
 
 type CheckoutRequest =
   | { readonly ok: true; readonly mode: Mode; readonly sources: readonly CheckoutSource[] }

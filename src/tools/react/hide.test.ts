@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { completion, rounds } from '../../testing/blocks.ts'
-import { hideTool } from './hide.ts'
+import { createHideTool } from './hide.ts'
+
+const hideTool = createHideTool()
 
 describe('react.hide', () => {
   it('hides a block in the tail and reports how much was hidden', async () => {

@@ -12,28 +12,29 @@ const params = z.object({
 })
 
 /** The tool `react.hide`: replaces the visible blocks at a path by one line. */
-export const hideTool = defineTool({
-  id: 'react.hide',
-  description: 'Fold a large block into one line. The content stays; react.read(path) brings it back.',
-  params,
-  strategy: 'neutral',
-  repeatable: true,
-  returns: 'how many blocks and tokens are out of sight',
-  constraints: ['only the newest content can be hidden: what lies before the cache point stays as it is'],
-  run({ path: given, replacement_text, replacement }, { visiblePrompt, conversationId }) {
-    const path = dropOwnConversation(given.trim(), conversationId)
-    if (path === '') return failed('missing_path', 'Say which path to fold away.')
-    const request = { path, replacement_text: replacement_text ?? replacement ?? '' }
-    const plan = planHide(visiblePrompt.slice(), visiblePrompt.points(), request, {
-      tokens: visiblePrompt.tokens,
-      tailTokens: visiblePrompt.editableTailTokens,
-    })
-    if (plan.ok) return succeeded({ changes: [plan.change], output: plan.report as unknown as Json })
-    const message = refusalMessage(path, plan)
-    const code = plan.notice ?? 'hide_not_found'
-    return failed(code, message, { notices: [{ code, message, path }], output: plan.report as unknown as Json })
-  },
-})
+export const createHideTool = () =>
+  defineTool({
+    id: 'react.hide',
+    description: 'Fold a large block into one line. The content stays; react.read(path) brings it back.',
+    params,
+    strategy: 'neutral',
+    repeatable: true,
+    returns: 'how many blocks and tokens are out of sight',
+    constraints: ['only the newest content can be hidden: what lies before the cache point stays as it is'],
+    run({ path: given, replacement_text, replacement }, { visiblePrompt, conversationId }) {
+      const path = dropOwnConversation(given.trim(), conversationId)
+      if (path === '') return failed('missing_path', 'Say which path to fold away.')
+      const request = { path, replacement_text: replacement_text ?? replacement ?? '' }
+      const plan = planHide(visiblePrompt.slice(), visiblePrompt.points(), request, {
+        tokens: visiblePrompt.tokens,
+        tailTokens: visiblePrompt.editableTailTokens,
+      })
+      if (plan.ok) return succeeded({ changes: [plan.change], output: plan.report as unknown as Json })
+      const message = refusalMessage(path, plan)
+      const code = plan.notice ?? 'hide_not_found'
+      return failed(code, message, { notices: [{ code, message, path }], output: plan.report as unknown as Json })
+    },
+  })
 
 /** Tells the model why the blocks can not be hidden. */
 function refusalMessage(path: string, { reason, report }: HidePlan & { ok: false }): string {

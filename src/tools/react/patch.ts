@@ -32,36 +32,37 @@ const shownParams = z.object({
 const acceptedParams = shownParams.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
 
 /** The tool `react.patch`: applies a unified diff to a text file, completely or not at all. */
-export const patchTool = defineTool({
-  id: 'react.patch',
-  description: 'Change an existing text file of this turn by a unified diff, or replace all of its text.',
-  params: acceptedParams,
-  parameters: parametersOf(shownParams) ?? [],
-  order: 'hard',
-  strategy: 'exploitation',
-  returns: 'the patch as it was applied: all of it, or an error and no change',
-  constraints: ['lines that stay the same must stand in the patch exactly as in the file, without line numbers'],
-  async run({ path, channel, patch, kind }, call) {
-    const audience = parseAudience(channel, kind)
-    if (!('channel' in audience)) return audience
-    if (patch.trim() === '') return failed('missing_patch', 'react.patch needs a patch: a unified diff, or the whole new text.')
-    const target = await openTarget(path, call)
-    if (!('physical' in target)) return target
-    const edits = patch.toWellFormed().replace(/^\ufeff/, '')
-    if (hasPreviewNumbers(edits, target.text)) return copiedLineNumbers
-    const edit = isDiff(edits) ? applyDiff(edits, target) : { ok: true as const, text: edits, shown: edits, placements: [] }
-    if (!edit.ok) return notAppliedFailure(edit, target)
-    const bytes = encodeTarget(target, edit.text)
-    const problem = await writeTarget(target.physical, bytes, call)
-    if (problem) return problem
-    const artifact = await artifactOf(target, edit, audience, bytes, call)
-    const notices = [
-      ...rewriteNotice(target.rewrite, 'react.patch', 'what became of it is in'),
-      ...(await syntaxNotice(target.physical, edit.text)),
-    ]
-    return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocatedHunks(edit.placements) } })
-  },
-})
+export const createPatchTool = () =>
+  defineTool({
+    id: 'react.patch',
+    description: 'Change an existing text file of this turn by a unified diff, or replace all of its text.',
+    params: acceptedParams,
+    parameters: parametersOf(shownParams) ?? [],
+    order: 'hard',
+    strategy: 'exploitation',
+    returns: 'the patch as it was applied: all of it, or an error and no change',
+    constraints: ['lines that stay the same must stand in the patch exactly as in the file, without line numbers'],
+    async run({ path, channel, patch, kind }, call) {
+      const audience = parseAudience(channel, kind)
+      if (!('channel' in audience)) return audience
+      if (patch.trim() === '') return failed('missing_patch', 'react.patch needs a patch: a unified diff, or the whole new text.')
+      const target = await openTarget(path, call)
+      if (!('physical' in target)) return target
+      const edits = patch.toWellFormed().replace(/^\ufeff/, '')
+      if (hasPreviewNumbers(edits, target.text)) return copiedLineNumbers
+      const edit = isDiff(edits) ? applyDiff(edits, target) : { ok: true as const, text: edits, shown: edits, placements: [] }
+      if (!edit.ok) return notAppliedFailure(edit, target)
+      const bytes = encodeTarget(target, edit.text)
+      const problem = await writeTarget(target.physical, bytes, call)
+      if (problem) return problem
+      const artifact = await artifactOf(target, edit, audience, bytes, call)
+      const notices = [
+        ...rewriteNotice(target.rewrite, 'react.patch', 'what became of it is in'),
+        ...(await syntaxNotice(target.physical, edit.text)),
+      ]
+      return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocatedHunks(edit.placements) } })
+    },
+  })
 
 /**
  * The new text of the patched file. `shown` is the text of the block in the timeline: the diff, or the whole text if the model replaced all

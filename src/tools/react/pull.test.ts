@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { afterEarlierTurns } from '../../../test/support/earlier-turns.ts'
 import { artifactContentBlock, type Draft, type Meta } from '../../core/block/index.ts'
 import { blockOrigin } from '../../testing/blocks.ts'
-import { pullTool } from './pull.ts'
+import { createPullTool } from './pull.ts'
+
+const pullTool = createPullTool()
 
 const turns = { turn_o: { 'app/a.ts': 'a', 'app/deep/b.ts': 'bb', 'notes/n.md': 'n' } }
 

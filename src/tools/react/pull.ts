@@ -31,57 +31,58 @@ interface InvalidPath {
 }
 
 /** The tool `react.pull`: copies files of earlier turns into the workspace, read-only. */
-export const pullTool = defineTool({
-  id: 'react.pull',
-  description:
-    'Bring files of earlier turns here as read-only reference, below their own turn. This does not change the current workspace.',
-  params,
-  strategy: 'exploration',
-  repeatable: true,
-  returns: 'where the files are, and what could not be had',
-  constraints: [
-    'folders only below files/; outputs and attachments one by one, by their exact names',
-    'to continue work on earlier files use react.checkout: pulled files can not be changed',
-  ],
-  async run({ paths }, call) {
-    const requested = [...new Set(typeof paths === 'string' ? [paths] : paths)]
-    const given = requested.slice(0, MAX_PATHS)
-    const parsed = given.map((path) => parseRef(path, call.conversationId))
-    const overLimit = requested.slice(MAX_PATHS, MAX_PATHS + MAX_REPORTED).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
-    const invalid: InvalidPath[] = [...parsed.filter((each) => 'reason' in each), ...overLimit]
-    const requests = withoutDuplicates(parsed.filter((each) => 'ref' in each))
-    const workspace = requests.length > 0 ? await call.workspace() : undefined
-    const history = historyOf(call)
-    const pulled: JsonObject[] = []
-    const [missing, errors]: [string[], JsonObject[]] = [[], []]
-    for (const [turnId, group] of Map.groupBy(requests, (request) => request.turnId)) {
-      const hydration = await (workspace as Workspace).hydrate(
-        turnId,
-        group.map(({ ref }) => ref),
-        history,
-      )
-      pulled.push(...hydration.present.map((present) => pulledRow(turnId, present)))
-      for (const ref of hydration.missing) {
-        const path = requestedPath(group, ref)
-        if (await isFolder(turnId, ref, history)) invalid.push({ path, reason: exactFileReasons[ref.area] })
-        else missing.push(path)
+export const createPullTool = () =>
+  defineTool({
+    id: 'react.pull',
+    description:
+      'Bring files of earlier turns here as read-only reference, below their own turn. This does not change the current workspace.',
+    params,
+    strategy: 'exploration',
+    repeatable: true,
+    returns: 'where the files are, and what could not be had',
+    constraints: [
+      'folders only below files/; outputs and attachments one by one, by their exact names',
+      'to continue work on earlier files use react.checkout: pulled files can not be changed',
+    ],
+    async run({ paths }, call) {
+      const requested = [...new Set(typeof paths === 'string' ? [paths] : paths)]
+      const given = requested.slice(0, MAX_PATHS)
+      const parsed = given.map((path) => parseRef(path, call.conversationId))
+      const overLimit = requested.slice(MAX_PATHS, MAX_PATHS + MAX_REPORTED).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
+      const invalid: InvalidPath[] = [...parsed.filter((each) => 'reason' in each), ...overLimit]
+      const requests = withoutDuplicates(parsed.filter((each) => 'ref' in each))
+      const workspace = requests.length > 0 ? await call.workspace() : undefined
+      const history = historyOf(call)
+      const pulled: JsonObject[] = []
+      const [missing, errors]: [string[], JsonObject[]] = [[], []]
+      for (const [turnId, group] of Map.groupBy(requests, (request) => request.turnId)) {
+        const hydration = await (workspace as Workspace).hydrate(
+          turnId,
+          group.map(({ ref }) => ref),
+          history,
+        )
+        pulled.push(...hydration.present.map((present) => pulledRow(turnId, present)))
+        for (const ref of hydration.missing) {
+          const path = requestedPath(group, ref)
+          if (await isFolder(turnId, ref, history)) invalid.push({ path, reason: exactFileReasons[ref.area] })
+          else missing.push(path)
+        }
+        errors.push(...hydration.errors.map(({ ref, ...about }) => ({ path: requestedPath(group, ref), ...about })))
       }
-      errors.push(...hydration.errors.map(({ ref, ...about }) => ({ path: requestedPath(group, ref), ...about })))
-    }
-    const output = {
-      requested: given,
-      pulled,
-      ...(missing.length > 0 && { missing }),
-      ...(invalid.length > 0 && { invalid: invalid.map(({ path, reason }) => ({ path, reason })) }),
-      ...(errors.length > 0 && { errors }),
-    }
-    const unavailable = errors.find(({ code }) => code === 'workspace_version_unavailable')
-    if (unavailable) return failed('workspace_version_unavailable', unavailableMessage(unavailable), { output })
-    if (pulled.length > 0) return succeeded({ output })
-    const message = 'Nothing was pulled: none of these paths leads to a file that can be had. Look at missing and invalid.'
-    return failed('pull_nothing_resolved', message, { notices: [{ code: 'pull_nothing_resolved', message }], output })
-  },
-})
+      const output = {
+        requested: given,
+        pulled,
+        ...(missing.length > 0 && { missing }),
+        ...(invalid.length > 0 && { invalid: invalid.map(({ path, reason }) => ({ path, reason })) }),
+        ...(errors.length > 0 && { errors }),
+      }
+      const unavailable = errors.find(({ code }) => code === 'workspace_version_unavailable')
+      if (unavailable) return failed('workspace_version_unavailable', unavailableMessage(unavailable), { output })
+      if (pulled.length > 0) return succeeded({ output })
+      const message = 'Nothing was pulled: none of these paths leads to a file that can be had. Look at missing and invalid.'
+      return failed('pull_nothing_resolved', message, { notices: [{ code: 'pull_nothing_resolved', message }], output })
+    },
+  })
 
 const unavailableMessage = ({ path, message }: JsonObject) =>
   `${path} was not pulled: ${message}. Look at pulled for what is here. Try again later, or go on without these files and say so in the answer.`

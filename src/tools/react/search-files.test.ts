@@ -9,7 +9,9 @@ import { createCustomWorkspaces } from '../../adapters/workspace/custom/custom.t
 import { toPhysical } from '../../core/path/physical.ts'
 import { localScope } from '../../core/scope.ts'
 import { createReadTool } from './read.ts'
-import { createSearchFilesTool, searchFilesTool } from './search-files.ts'
+import { createSearchFilesTool } from './search-files.ts'
+
+const searchFilesTool = createSearchFilesTool()
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-search-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -72,8 +72,6 @@ export const createSearchFilesTool = ({ timeLimitMs = TIME_LIMIT_MS }: { readonl
     },
   })
 
-export const searchFilesTool = createSearchFilesTool()
-
 async function search(
   files: Files,
   root: Root,

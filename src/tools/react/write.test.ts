@@ -12,7 +12,9 @@ import { createHarness, type Harness } from '../../testing/harness.ts'
 import { reply } from '../../testing/scripted-model.ts'
 import { deliver } from '../artifacts/deliver.ts'
 import { withBoundReferences } from '../references.ts'
-import { writeTool } from './write.ts'
+import { createWriteTool } from './write.ts'
+
+const writeTool = createWriteTool()
 
 type Params = { path?: unknown; channel?: unknown; content?: unknown; kind?: unknown }
 const write = (params: Params) => reply.call('react.write', params)

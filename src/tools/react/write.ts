@@ -31,31 +31,32 @@ type ValidTarget = Target & { readonly ok: true }
 const canvasFormats = /\.(md|markdown|html?|mermaid|mmd|json|ya?ml|txt|xml)$/i
 
 /** The tool `react.write`: writes a text file of the current turn, or copies a file into it. */
-export const writeTool = defineTool({
-  id: 'react.write',
-  description: 'Write a text artifact of this turn, or an internal note.',
-  params: acceptedParams,
-  parameters: parametersOf(shownParams) ?? [],
-  order: 'hard',
-  strategy: 'exploitation',
-  repeatable: true,
-  returns: 'the artifact and where it is',
-  async run({ path, content, channel, kind }, call) {
-    const audience = parseAudience(channel, kind)
-    if (!('channel' in audience)) return audience
-    const target = normalizeTarget(path, { currentTurn: call.origin.turnId, knownTurns: knownTurns(call.timeline) })
-    if (!target.ok) return failed(target.code, target.message)
-    const file = contentOf(content, target.physical)
-    if (file === undefined) return failed('content_missing', 'react.write needs content: a text or a JSON value.')
-    const problem = await writeFile(target, file.bytes, call)
-    if (problem) return problem
-    const notices = [
-      ...rewriteNotice(target.rewrite, 'react.write', 'it was written to'),
-      ...extensionNotice(target.physical, audience.channel),
-    ]
-    return succeeded({ artifacts: [artifactOf(target, file, audience, call)], notices })
-  },
-})
+export const createWriteTool = () =>
+  defineTool({
+    id: 'react.write',
+    description: 'Write a text artifact of this turn, or an internal note.',
+    params: acceptedParams,
+    parameters: parametersOf(shownParams) ?? [],
+    order: 'hard',
+    strategy: 'exploitation',
+    repeatable: true,
+    returns: 'the artifact and where it is',
+    async run({ path, content, channel, kind }, call) {
+      const audience = parseAudience(channel, kind)
+      if (!('channel' in audience)) return audience
+      const target = normalizeTarget(path, { currentTurn: call.origin.turnId, knownTurns: knownTurns(call.timeline) })
+      if (!target.ok) return failed(target.code, target.message)
+      const file = contentOf(content, target.physical)
+      if (file === undefined) return failed('content_missing', 'react.write needs content: a text or a JSON value.')
+      const problem = await writeFile(target, file.bytes, call)
+      if (problem) return problem
+      const notices = [
+        ...rewriteNotice(target.rewrite, 'react.write', 'it was written to'),
+        ...extensionNotice(target.physical, audience.channel),
+      ]
+      return succeeded({ artifacts: [artifactOf(target, file, audience, call)], notices })
+    },
+  })
 
 interface FileContent {
   readonly bytes: Uint8Array
