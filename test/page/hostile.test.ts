@@ -71,6 +71,7 @@ it('nothing that users, models, tools and pages write runs or leaves the page', 
   await tab.getByRole('textbox', { name: 'Message' }).fill(allOf())
   await tab.keyboard.press('Enter')
   await tab.getByText('The end.').waitFor()
+  await tab.getByRole('button', { name: /^\d+ steps/ }).click()
   const folded = await tab.evaluate<number>(
     `{ const all = [...document.querySelectorAll('main button[aria-expanded="false"]')]; for (const button of all) button.click(); all.length }`,
   )

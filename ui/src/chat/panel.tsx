@@ -1,10 +1,12 @@
 import type { ConversationView } from 'daybook/client'
 import { Download, X } from 'lucide-react'
-import { type ReactNode, Suspense } from 'react'
+import { type CSSProperties, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
 import { saveFile } from '../data/files.ts'
+import { readPanelWidth, writePanelWidth } from '../data/panel-width.ts'
 import { MarkdownText } from '../markdown/markdown-text.tsx'
 import { documentKey, turnItems } from '../model/turn-items.ts'
 import { IconButton } from '../primitives/button.tsx'
+import { ResizeHandle } from '../primitives/resize-handle.tsx'
 import type { PanelContent } from './chat-actions.ts'
 
 /** Shows the content of a file. The app gives it, because another feature does it. */
@@ -17,15 +19,39 @@ interface PanelProps {
   onClose(): void
 }
 
-/** The panel beside the conversation: a document that is being written, or a file. On a small screen it covers the page. */
+/** The narrowest panel and the narrowest conversation beside it, in pixels. */
+const narrowest = 320
+
+/** The panel beside the conversation: a document that is being written, or a file. On a small screen it covers the page. Esc closes it. */
 export function Panel({ content, view, renderFile, onClose }: PanelProps) {
   const document = content.kind === 'canvas' ? documentOf(view, content) : undefined
   const title = content.kind === 'file' ? content.filename : (document?.name.split('/').at(-1) ?? 'Document')
+  const root = useRef<HTMLElement>(null)
+  const width = usePanelWidth(root)
+  useEffect(() => {
+    const panel = root.current
+    if (panel && getComputedStyle(panel).position === 'fixed') panel.querySelector('button')?.focus() // what it covers must not keep the focus
+  }, [])
   return (
     <aside
+      ref={root}
       aria-label={title}
-      className="fade-in fixed inset-0 z-10 flex flex-col bg-page lg:static lg:w-[min(46vw,48rem)] lg:shrink-0 lg:border-l lg:border-line"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return
+        event.stopPropagation() // the turn goes on
+        onClose()
+      }}
+      className="fade-in fixed inset-0 z-10 flex flex-col bg-page lg:relative lg:w-(--panel-width) lg:max-w-[calc(100%-20rem)] lg:shrink-0 lg:border-l lg:border-line"
+      style={{ '--panel-width': width.chosen === undefined ? 'min(46vw, 48rem)' : `${width.chosen}px` } as CSSProperties}
     >
+      <ResizeHandle
+        label="Width of the panel"
+        width={width.shown}
+        min={narrowest}
+        max={width.max}
+        onResize={width.set}
+        onReset={width.reset}
+      />
       <header className="flex items-center gap-1 border-b border-line py-1 pr-2 pl-4">
         <h2 className="flex-1 truncate text-sm font-medium">{title}</h2>
         {content.kind === 'file' && (
@@ -49,6 +75,28 @@ export function Panel({ content, view, renderFile, onClose }: PanelProps) {
       </div>
     </aside>
   )
+}
+
+/** The width of the panel. `shown` and `max` are measured, because the window may be narrower than the panel was before. */
+function usePanelWidth(root: RefObject<HTMLElement | null>) {
+  const [chosen, setChosen] = useState(readPanelWidth)
+  const [measured, setMeasured] = useState({ shown: narrowest, max: narrowest })
+  useEffect(() => {
+    const panel = root.current
+    const row = panel?.parentElement
+    if (!panel || !row) return
+    const observer = new ResizeObserver(() =>
+      setMeasured({ shown: Math.round(panel.offsetWidth), max: Math.max(row.offsetWidth - narrowest, narrowest) }),
+    )
+    observer.observe(panel)
+    observer.observe(row)
+    return () => observer.disconnect()
+  }, [root])
+  const set = (width: number | undefined) => {
+    setChosen(width)
+    writePanelWidth(width)
+  }
+  return { ...measured, chosen, set, reset: () => set(undefined) }
 }
 
 /** The document that a panel shows: while it is being written the text that arrives, and then the text of the call that wrote it. */

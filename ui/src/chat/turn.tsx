@@ -2,6 +2,7 @@ import type { LiveRound, TurnView, Wait } from 'daybook/client'
 import { memo } from 'react'
 import { isBookkeeping } from '../model/tool-titles.ts'
 import { type TurnItem, turnItems } from '../model/turn-items.ts'
+import { groupWork, isLongWork } from '../model/turn-work.ts'
 import { Approval } from './approval.tsx'
 import { Followups } from './followups.tsx'
 import { Question } from './question.tsx'
@@ -9,6 +10,7 @@ import { RunningLine } from './running-line.tsx'
 import { LateResult } from './steps/late-result.tsx'
 import { PlanCard } from './steps/plan.tsx'
 import { Step } from './steps/step.tsx'
+import { WorkList } from './steps/work.tsx'
 import { TurnEnding } from './turn-ending.tsx'
 import { TurnFiles } from './turn-files.tsx'
 import { TurnFooter } from './turn-footer.tsx'
@@ -24,15 +26,25 @@ interface TurnProps {
 export const Turn = memo(function Turn({ turn, live, isLast }: TurnProps) {
   const running = turn.endedAt === undefined && !turn.parked
   const items = turnItems(turn, live).filter((item) => item.kind !== 'tool' || !isBookkeeping(item.step.toolId) || isWaiting(item, turn))
+  const hasAnswer = items.some((item) => item.kind === 'answer' && !item.replaced)
+  const renderStep = (item: TurnItem, inLongList: boolean) => (
+    <Step key={item.key} item={item} turnId={turn.id} waiting={isWaiting(item, turn)} inLongList={inLongList} />
+  )
   return (
     <article className="mx-auto flex w-full max-w-3xl flex-col gap-3 px-4 pb-8" aria-label={turn.prompt?.slice(0, 80) ?? 'Turn'}>
       {turn.prompt !== undefined && <Question text={turn.prompt} attachments={turn.attachments} />}
       {turn.plans.map((plan) => (
         <PlanCard key={plan.plan_id} plan={plan} running={turn.endedAt === undefined} />
       ))}
-      {items.map((item) => (
-        <Step key={item.key} item={item} turnId={turn.id} waiting={isWaiting(item, turn)} />
-      ))}
+      {groupWork(items).map((part) =>
+        part.kind === 'work' ? (
+          <WorkList key={part.key} work={part} since={turn.startedAt} active={turn.endedAt === undefined && !hasAnswer}>
+            {part.items.map((item) => renderStep(item, isLongWork(part)))}
+          </WorkList>
+        ) : (
+          renderStep(part, false)
+        ),
+      )}
       {turn.waits.map((wait) => (
         <Waiting key={wait.wait_id} wait={wait} turn={turn} />
       ))}

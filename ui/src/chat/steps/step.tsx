@@ -13,16 +13,18 @@ interface StepProps {
   readonly item: TurnItem
   readonly turnId: string
   readonly waiting: boolean
+  /** Whether the item is one of many steps. */
+  readonly inLongList: boolean
 }
 
 /** One item of a turn. */
 export const Step = memo(
-  function Step({ item, turnId, waiting }: StepProps) {
+  function Step({ item, turnId, waiting, inLongList }: StepProps) {
     switch (item.kind) {
       case 'answer':
         return <Answer item={item} />
       case 'thinking':
-        return <Thinking text={item.text} live={item.live} />
+        return <Thinking text={item.text} live={item.live} preview={inLongList} />
       case 'notes':
         return <Notes text={item.text} live={item.live} />
       case 'tool':
@@ -41,7 +43,7 @@ export const Step = memo(
         return item satisfies never
     }
   },
-  (a, b) => a.waiting === b.waiting && a.turnId === b.turnId && sameItem(a.item, b.item),
+  (a, b) => a.waiting === b.waiting && a.inLongList === b.inLongList && a.turnId === b.turnId && sameItem(a.item, b.item),
 )
 
 const messageLabels = { followup: 'Read while it worked', steer: 'You redirected it', external: 'Arrived from outside' } as const

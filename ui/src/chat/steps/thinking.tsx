@@ -3,17 +3,30 @@ import { memo, useEffect, useRef, useState } from 'react'
 import { duration } from '../../model/time.ts'
 import { Disclosure } from './disclosure.tsx'
 
+interface ThinkingProps {
+  readonly text: string
+  readonly live: boolean
+  /** Whether the folded line shows how the text begins. Among many steps, this tells the thoughts apart. */
+  readonly preview: boolean
+}
+
 /**
  * The thinking of the model. It is open while it is being written, and folds once when the answer begins. After a person has opened or
  * closed it, only the person changes it.
  */
-export const Thinking = memo(function Thinking({ text, live }: { readonly text: string; readonly live: boolean }) {
+export const Thinking = memo(function Thinking({ text, live, preview }: ThinkingProps) {
   const [chosen, setChosen] = useState<boolean>()
   const elapsed = useElapsed(live)
   const open = chosen ?? live
   const title = live ? 'Thinking' : elapsed === undefined ? 'Thought' : `Thought ${duration(elapsed)}`
   return (
-    <Disclosure open={open} icon={<Brain size={14} aria-hidden />} title={title} onToggle={setChosen}>
+    <Disclosure
+      open={open}
+      icon={<Brain size={14} aria-hidden />}
+      title={title}
+      detail={preview && !open ? text.slice(0, 200) : ''}
+      onToggle={setChosen}
+    >
       <p className="whitespace-pre-wrap text-soft wrap-anywhere">{text}</p>
     </Disclosure>
   )
