@@ -17,6 +17,7 @@ import { knowledgeCommand } from './commands/knowledge.ts'
 import { listCommand } from './commands/list.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { moveCommand } from './commands/move.ts'
 import { replayCommand } from './commands/replay.ts'
 import { runCommand } from './commands/run.ts'
 import { sendCommand, steerCommand, stopCommand } from './commands/send.ts'
@@ -96,6 +97,7 @@ export async function main(
     configCommand(context),
     doctorCommand(context, exit),
     migrateCommand(context),
+    moveCommand(context),
     completionCommand(terminal, program),
   ]
   // Additional arguments are an error, because they usually mean that quotes are missing, as in `daybook run what is this`.

@@ -86,4 +86,4 @@ function unreferencedText({ old, young }: { readonly old: UnreferencedBlobs; rea
   return `${old.blobs} (${formatSize(old)}) belong to no entry${young.blobs === 0 ? '' : `, ${young.blobs} more ${mayGetOne} one`}`
 }
 
-export const formatSize = ({ bytes }: UnreferencedBlobs) => `${bytes.toLocaleString('en')} bytes`
+export const formatSize = ({ bytes }: Pick<UnreferencedBlobs, 'bytes'>) => `${bytes.toLocaleString('en')} bytes`

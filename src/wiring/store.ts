@@ -94,7 +94,7 @@ export function openBucketBlobs(s3: BucketOptions | undefined): ListedBlobs | un
 }
 
 /** The bucket of the settings. Undefined when none is set. Throws `RangeError` when the settings lack something. */
-function openBucket({ bucket, endpoint, region = 'us-east-1', ...rest }: BucketOptions = {}): ObjectStore | undefined {
+export function openBucket({ bucket, endpoint, region = 'us-east-1', ...rest }: BucketOptions = {}): ObjectStore | undefined {
   const { accessKeyId, secretAccessKey, prefix, sessionToken } = rest
   const names = Object.entries({ endpoint, ...rest }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (bucket === undefined && names.length > 0) throw new RangeError(`s3.${names[0]} is set, but s3.bucket is not: set DAYBOOK_S3_BUCKET`)

@@ -37,4 +37,4 @@ function folderOf(key: string): string {
 }
 
 const fileOf = (key: string) => `${folderOf(key)}/=`
-const keyOfFile = (path: string) => path.slice(0, -'/='.length).replace(/(^|\/)==/g, '$1=')
+export const keyOfFile = (path: string) => path.slice(0, -'/='.length).replace(/(^|\/)==/g, '$1=')

@@ -23,8 +23,10 @@ export const headColumns = [
 ] as const
 
 /** The values of `headColumns` in a row. */
-export const headValues = (row: ConversationRow): readonly unknown[] =>
-  headColumns.map((column) => (jsonColumns.has(column) ? toJson(row[column]) : row[column]))
+export const headValues = (row: ConversationRow): readonly unknown[] => headColumns.map((column) => toStoredColumn(column, row[column]))
+
+/** A value as its column stores it. */
+export const toStoredColumn = (column: string, value: unknown): unknown => (jsonColumns.has(column) ? toJson(value) : value)
 
 /** Columns with texts that may have the character U+0000. They are stored as JSON. */
 const jsonColumns: ReadonlySet<string> = new Set(['title', 'open_turn'])

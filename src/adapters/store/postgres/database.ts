@@ -11,7 +11,12 @@ export interface DatabaseOptions {
   readonly schema?: string
   /** How many connections are open at most. Default: 10. */
   readonly maxConnections?: number
+  /** The name of the connections in the views of the server. Default: `daybook`. */
+  readonly applicationName?: string
 }
+
+/** The name of the connections of servers and commands. A move finds out by it whether a database is in use. */
+export const APPLICATION_NAME = 'daybook'
 
 /** Runs statements in one connection. */
 export interface Queries {
@@ -60,7 +65,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /** Opens connections to a database without looking at its tables. */
-export async function connectDatabase({ url, schema = DEFAULT_SCHEMA, maxConnections = 10 }: DatabaseOptions): Promise<Database> {
+export async function connectDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, schema = DEFAULT_SCHEMA, maxConnections = 10, applicationName = APPLICATION_NAME } = options
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Failure('store.failed', `${JSON.stringify(schema)} can not be the name of a schema: use lower-case letters, digits and _`)
   const pg = await loadPackage()
@@ -69,6 +75,7 @@ export async function connectDatabase({ url, schema = DEFAULT_SCHEMA, maxConnect
     connectionString: url,
     types: types as typeof pg.types,
     options: `-c search_path=${schema}`,
+    application_name: applicationName,
     connectionTimeoutMillis: 10_000,
   }
   const pool: Pool = new pg.Pool({ ...connection, max: maxConnections, idleTimeoutMillis: 10_000, allowExitOnIdle: true })

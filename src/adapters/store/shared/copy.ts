@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import { blockNumber, callIdOf } from '../../../core/block/index.ts'
+import { Failure } from '../../../core/failure.ts'
+import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
+import { newerType } from '../../../core/timeline/parse-change.ts'
+import type { OfferOutcome } from '../../../ports/store.ts'
+import { turnsLoggedBy } from './bundles.ts'
+import { parseRow } from './rows.ts'
+
+/* How whole stores are copied: rows in a form that is the same for every kind of store. */
+
+/** The row of a conversation without its lease, because no process uses a store while it is copied. */
+export interface CopiedHead {
+  readonly id: string
+  readonly title: string | null
+  readonly started_at: string | null
+  readonly last_activity_at: string
+  readonly open_turn: string | null
+  readonly waiting: string | null
+  readonly offers: number | null
+  readonly waits: string | null
+  readonly due_at: string | null
+  readonly last_seq: number
+  readonly indexed_seq: number
+  readonly next_block: number
+  readonly epoch: number
+  readonly deleted_at: string | null
+}
+
+export const copiedColumns = [
+  ...(['id', 'title', 'started_at', 'last_activity_at', 'open_turn', 'waiting', 'offers', 'waits', 'due_at'] as const),
+  ...(['last_seq', 'indexed_seq', 'next_block', 'epoch', 'deleted_at'] as const),
+] satisfies readonly (keyof CopiedHead)[]
+
+export interface CopiedEntry {
+  readonly seq: number
+  readonly type: string
+  readonly ts: string
+  readonly body: string
+}
+
+export interface CopiedOffer {
+  readonly number: number
+  readonly event: string
+  readonly body: string
+  readonly outcome: OfferOutcome | null
+  readonly taken_at: string | null
+}
+
+/** Everything that a store has of one conversation, except what can be computed from it. All lists are in the order of their numbers. */
+export interface CopiedConversation {
+  readonly head: CopiedHead
+  readonly frame: { readonly seq: number; readonly body: string } | undefined
+  readonly blocks: readonly { readonly number: number; readonly seq: number }[]
+  readonly references: readonly { readonly seq: number; readonly sha256: string }[]
+  readonly offers: readonly CopiedOffer[]
+  /** The entries of the journal, in pages. They can be read once. */
+  readonly entries: AsyncIterable<readonly CopiedEntry[]>
+}
+
+/** What a store has. */
+export interface CopyCounts {
+  readonly conversations: number
+  readonly entries: number
+}
+
+/** Reads the rows of a store. Unfinished deletions are included, so that the next server finishes them. */
+export interface CopySource {
+  count(): Promise<CopyCounts>
+  /** The ids of all conversations after `after`, in the order of their UTF-8 bytes. */
+  ids(after?: string): AsyncIterable<string>
+  read(conversationId: string): Promise<CopiedConversation | undefined>
+  /** The latest epoch of all claims. */
+  latestEpoch(): Promise<number>
+  /** The blobs that are about to be removed. */
+  unreferencedBlobs(): Promise<readonly string[]>
+}
+
+/** A store that is being filled. No other process can open it before `finish`. */
+export interface CopyTarget extends CopySource {
+  has(conversationId: string): Promise<boolean>
+  /** Writes a conversation in one transaction. A conversation with this id is replaced. */
+  write(conversation: CopiedConversation): Promise<void>
+  remove(conversationId: string): Promise<void>
+  /** Stores what belongs to no conversation, and makes the store available under its name. */
+  finish(rest: { readonly latestEpoch: number; readonly unreferencedBlobs: readonly string[] }): Promise<void>
+}
+
+/** How many entries are read or written together. */
+export const COPY_PAGE = 500
+
+/** The paths, calls and turns by which an entry is found. */
+export interface EntryNames {
+  readonly paths: readonly string[]
+  readonly calls: readonly string[]
+  readonly turns: readonly string[]
+}
+
+/**
+ * The names of an entry that is in the index. `firstSeq` has the first entry of each block number: an entry with a later version of a block
+ * is not found by the names of this block. Throws `conversation.newer` for an entry of a newer version, whose names are not known.
+ */
+export function namesOfEntry(conversationId: string, entry: CopiedEntry, firstSeq: ReadonlyMap<number, number>): EntryNames {
+  const value = parseRow(conversationId, entry)
+  if (newerType(value) !== undefined)
+    throw new Failure(
+      'conversation.newer',
+      `a newer version of Daybook has written entry ${entry.seq} of conversation ${conversationId}: update this installation first`,
+    )
+  const change = value as Change // only valid changes are stored
+  const entered = blocksOfChange(change).filter(({ id }) => firstSeq.get(blockNumber(id) ?? -1) === entry.seq)
+  return {
+    paths: distinct(entered.map(({ path }) => path)),
+    calls: distinct(entered.map(callIdOf)),
+    turns: distinct([...turnsLoggedBy(change), ...entered.map(({ turn_id }) => turn_id)]),
+  }
+}
+
+const distinct = (values: readonly (string | undefined)[]): readonly string[] => [...new Set(values.filter((value) => value !== undefined))]
+
+/** A hash of everything that is copied of a conversation, and the number of its entries. Equal conversations in two stores have equal hashes. */
+export async function digestOf(conversation: CopiedConversation): Promise<{ readonly hash: string; readonly entries: number }> {
+  const { head, frame, blocks, references, offers, entries: pages } = conversation
+  const hash = createHash('sha256')
+  const add = (...values: readonly unknown[]) => hash.update(`${JSON.stringify(values)}\n`)
+  add('head', ...copiedColumns.map((column) => head[column]))
+  add('frame', frame?.seq, frame?.body)
+  for (const { number, seq } of blocks) add('block', number, seq)
+  for (const { seq, sha256 } of references) add('reference', seq, sha256)
+  for (const { number, event, body, outcome, taken_at } of offers) add('offer', number, event, body, outcome, taken_at)
+  let entries = 0
+  for await (const page of pages)
+    for (const { seq, type, ts, body } of page) {
+      entries++
+      add('entry', seq, type, ts, body)
+    }
+  return { hash: hash.digest('hex'), entries }
+}

@@ -1,0 +1,75 @@
+import { resolve } from 'node:path'
+import { Command, Option } from 'commander'
+import { type BucketSide, type MoveProgress, moveInstallation } from '../../wiring/move/move.ts'
+import { isDatabaseUrl } from '../../wiring/move/place.ts'
+import type { CommandContext } from '../context.ts'
+import { withExamples } from '../options.ts'
+import { formatSize } from '../storage-check.ts'
+import { printLine, type Terminal } from '../terminal.ts'
+
+interface MoveFlags {
+  readonly from: string
+  readonly to: string
+  readonly s3?: BucketSide
+  readonly dryRun?: boolean
+}
+
+/** The command `move`. */
+export function moveCommand({ terminal, settings: readSettings }: CommandContext): Command {
+  const command = new Command('move')
+    .description('copy all conversations and files between a folder and a PostgreSQL database, check the copy, and then make it available')
+    .requiredOption('--from <place>', 'a folder, an address such as postgres://…, or "database" for DAYBOOK_DATABASE_URL')
+    .requiredOption('--to <place>', 'an empty folder or database, in the same form')
+    .addOption(new Option('--s3 <side>', 'which side has its files in the bucket of the settings').choices(['from', 'to', 'both', 'none']))
+    .option('--dry-run', 'check both sides and count what would be copied; write nothing')
+    .action(async ({ from, to, s3: bucket, dryRun = false }: MoveFlags) => {
+      const settings = await readSettings()
+      const place = (text: string) => {
+        if (text === 'database' && settings.databaseUrl === undefined)
+          throw new RangeError('"database" needs an address: set DAYBOOK_DATABASE_URL')
+        if (text === 'database') return settings.databaseUrl as string // checked above
+        return isDatabaseUrl(text) ? text : resolve(terminal.folder, text)
+      }
+      const progress = progressPrinter(terminal)
+      const options = { from: place(from), to: place(to), data: settings.data, s3: settings.s3, bucket, dryRun }
+      const report = await moveInstallation({ ...options, onProgress: progress.show }).finally(progress.clear)
+      const { conversations, entries, blobs, blobBytes, hostedFiles, workingFiles, isResumed } = report
+      if (isResumed) printLine(terminal, dryRun ? 'an interrupted move would be continued' : 'continued the interrupted move')
+      printLine(terminal, `${dryRun ? 'would copy' : 'copied and checked'}:`)
+      printLine(terminal, `  conversations  ${conversations} with ${entries} entries`)
+      printLine(terminal, `  blobs          ${blobs} (${formatSize({ bytes: blobBytes })})`)
+      printLine(terminal, `  hosted files   ${hostedFiles}`)
+      printLine(terminal, `  working files  ${workingFiles}`)
+      if (dryRun) return
+      const use = report.to.startsWith('postgres://')
+        ? 'set DAYBOOK_DATABASE_URL to its address'
+        : `unset DAYBOOK_DATABASE_URL, and use --data ${report.to}`
+      printLine(terminal, `${report.from} was not changed. To use ${report.to}, ${use}.`)
+    })
+  return withExamples(command, [
+    ['daybook move --from .daybook --to postgres://daybook@db.example/daybook --dry-run', ''],
+    [
+      'daybook move --from .daybook --to database',
+      'the address is in DAYBOOK_DATABASE_URL, so that its password is not in the process list',
+    ],
+    ['daybook move --from database --to ./copy', 'back to a folder; after an interruption, the same command continues'],
+  ])
+}
+
+/** Shows the progress: in a terminal in one line, and in a log one line per step and every ten seconds. */
+function progressPrinter({ errors }: Pick<Terminal, 'errors'>) {
+  let shownAt = Number.NEGATIVE_INFINITY
+  let lastStep: string | undefined
+  return {
+    show({ step, done, total }: MoveProgress) {
+      const isDue = step !== lastStep || done === total || performance.now() - shownAt > (errors.isTTY ? 100 : 10_000)
+      if (!isDue) return
+      shownAt = performance.now()
+      lastStep = step
+      errors.write(errors.isTTY ? `\r\x1b[K${step} ${done} of ${total}` : `${step} ${done} of ${total}\n`)
+    },
+    clear() {
+      if (errors.isTTY) errors.write('\r\x1b[K')
+    },
+  }
+}

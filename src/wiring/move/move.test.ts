@@ -1,0 +1,235 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fillInstallation, readInstallation, settingsOf, type TestPlace } from '../../../test/support/installation.ts'
+import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { startS3 } from '../../../test/support/s3-server.ts'
+import { prompt } from '../../testing/blocks.ts'
+import { appended, owner } from '../../testing/conformance/store-fixture.ts'
+import { openAgent } from '../agent.ts'
+import { openStore } from '../store.ts'
+import { type MoveProgress, moveInstallation } from './move.ts'
+import { listTree } from './tree.ts'
+
+describe.skipIf(!hasPostgres)('moving an installation', async () => {
+  const server = hasPostgres ? await startPostgres() : undefined
+  const root = mkdtempSync(join(tmpdir(), 'daybook-move-'))
+  const closers: (() => Promise<void>)[] = []
+  afterAll(async () => {
+    for (const close of closers) await close()
+    await server?.stop()
+    rmSync(root, { recursive: true, force: true })
+  })
+  const newFolder = () => join(mkdtempSync(join(root, 'd-')), 'data')
+  const newDatabase = async () => (await server?.createDatabase()) ?? ''
+
+  const filled: TestPlace = { data: newFolder() }
+  await fillInstallation(filled)
+  const content = await readInstallation(filled)
+
+  it('copies everything from a folder to PostgreSQL, back to a folder, and on to other places of the same kind', async () => {
+    const before = await hashesOf(filled.data)
+    const [first, second] = [
+      { data: newFolder(), databaseUrl: await newDatabase() },
+      { data: newFolder(), databaseUrl: await newDatabase() },
+    ]
+    const [third, fourth] = [{ data: newFolder() }, { data: newFolder() }]
+    const steps: MoveProgress[] = []
+    const report = await moveInstallation({
+      from: filled.data,
+      to: first.databaseUrl,
+      data: first.data,
+      onProgress: (step) => steps.push(step),
+    })
+    expect(report).toMatchObject({ conversations: 8, isResumed: false, hostedFiles: 1 })
+    expect(report.blobs).toBeGreaterThan(4)
+    expect(report.entries).toBeGreaterThan(200)
+    expect(report.workingFiles).toBeGreaterThan(0)
+    expect(JSON.stringify(content)).toContain('"text":"month,sales') // the hosted file was found by its name
+    expect(new Set(steps.map(({ step }) => step))).toEqual(new Set(['blobs', 'conversations', 'hosted files', 'working files', 'checking']))
+    expect(await hashesOf(filled.data)).toEqual(before)
+    expect(await readInstallation(first)).toEqual(content)
+    await moveInstallation({ from: first.databaseUrl, to: third.data, data: first.data })
+    expect(await readInstallation(third)).toEqual(content)
+    expect(existsSync(join(third.data, 'moving'))).toBe(false)
+    await moveInstallation({ from: third.data, to: fourth.data, data: newFolder() })
+    expect(await readInstallation(fourth)).toEqual(content)
+    await moveInstallation({ from: first.databaseUrl, to: second.databaseUrl, data: first.data })
+    expect(await readInstallation({ ...second, data: first.data })).toEqual(content)
+  })
+
+  it('leaves an installation that goes on as before: claims, turns, offers and unfinished deletions', async () => {
+    const place = { data: newFolder(), databaseUrl: await newDatabase() }
+    await moveInstallation({ from: filled.data, to: place.databaseUrl, data: place.data })
+    const before = await openStore(filled)
+    const old = await before.claim('waiting', owner('a'))
+    await before.release(old)
+    await before.close()
+    const store = await openStore(place)
+    const claim = await store.claim('waiting', owner('b'))
+    expect(claim.epoch).toBeGreaterThan(old.epoch - 1)
+    await store.release(claim)
+    expect(await store.offer('offered', { event_id: 'e9', kind: 'followup', ts: '2026-01-01T00:00:00.000Z', text: 'new' })).toBe('offered')
+    expect((await store.readOffers('offered')).map(({ event_id }) => event_id).at(-1)).toBe('e9')
+    await expect(store.claim('doomed', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' })
+    expect(await store.finishDeletions()).toEqual(['doomed'])
+    await store.close()
+    const { agent, close } = await openAgent(settingsOf(place))
+    const { answer } = await agent.run('asked', 'And what is the largest of the sales in the file?').result
+    expect(answer).toContain('20')
+    await close()
+  })
+
+  it('with dryRun, counts everything and writes nothing', async () => {
+    const place = { data: newFolder(), databaseUrl: await newDatabase() }
+    const planned = await moveInstallation({ from: filled.data, to: place.databaseUrl, data: place.data, dryRun: true })
+    expect(await schemasOf(place.databaseUrl)).toEqual([])
+    expect(existsSync(place.data)).toBe(false)
+    expect(await moveInstallation({ from: filled.data, to: place.databaseUrl, data: place.data })).toEqual(planned)
+    const folder = newFolder()
+    await moveInstallation({ from: place.databaseUrl, to: folder, data: place.data, dryRun: true })
+    expect(existsSync(folder)).toBe(false)
+  })
+
+  it('refuses a target with data of its own, and leaves it as it is', async () => {
+    const [folder, url] = [newFolder(), await newDatabase()]
+    for (const place of [{ data: folder }, { data: newFolder(), databaseUrl: url }]) {
+      const store = await openStore(place)
+      await store.append(await store.claim('mine', owner('a')), [appended([prompt('mine')])])
+      await store.close()
+      const to = place.databaseUrl ?? place.data
+      await expect(moveInstallation({ from: filled.data, to, data: newFolder() })).rejects.toThrow('has data already')
+      expect(Object.keys(await readInstallation(place))).toEqual(['mine', 'files'])
+    }
+    const other = newFolder()
+    mkdirSync(join(other, 'workspaces'), { recursive: true })
+    writeFileSync(join(other, 'workspaces', 'a'), 'of another installation')
+    await expect(moveInstallation({ from: filled.data, to: other, data: newFolder() })).rejects.toThrow('files of another installation')
+  })
+
+  it('refuses a schema in which another program has tables, and uses an empty one of Daybook', async () => {
+    const url = await newDatabase()
+    await query(url, 'CREATE SCHEMA daybook; CREATE TABLE daybook.theirs (x int)')
+    await expect(moveInstallation({ from: filled.data, to: url, data: newFolder() })).rejects.toThrow('has data already')
+    const empty = { data: newFolder(), databaseUrl: await newDatabase() }
+    await (await openStore(empty)).close()
+    await moveInstallation({ from: filled.data, to: empty.databaseUrl, data: empty.data })
+    expect(await readInstallation(empty)).toEqual(content)
+  })
+
+  it('refuses a source that a process uses, and blocks the start of a server on it', async () => {
+    const [folder, url] = [newFolder(), await newDatabase()]
+    await moveInstallation({ from: filled.data, to: folder, data: folder })
+    await moveInstallation({ from: filled.data, to: url, data: filled.data })
+    for (const place of [{ data: folder }, { data: filled.data, databaseUrl: url }]) {
+      const from = place.databaseUrl ?? place.data
+      const store = await openStore(place)
+      const stop = store.watchOffers({ onOffered: () => {}, onError: () => {} }) // as an idle server does
+      await expect.poll(() => moveInstallation({ from, to: newFolder(), data: place.data }).catch(String)).toContain('in use')
+      stop()
+      await store.close()
+      const during: Promise<unknown>[] = []
+      const target = newFolder()
+      const onProgress = ({ step }: MoveProgress) => {
+        if (during.length === 0 && step === 'conversations') during.push(useDuringMove(place, target))
+      }
+      await moveInstallation({ from, to: target, data: place.data, onProgress })
+      expect(await readInstallation({ data: target })).toEqual(content)
+      await Promise.all(during)
+    }
+  })
+
+  it('continues an interrupted move only from the same source, with what the source has become', async () => {
+    const from = newFolder()
+    await moveInstallation({ from: filled.data, to: from, data: from })
+    for (const to of [newFolder(), await newDatabase()]) {
+      const data = newFolder()
+      const stop = new Error('stopped')
+      const onProgress = ({ step, done }: MoveProgress) => {
+        if (step === 'conversations' && done === 6) throw stop
+      }
+      await expect(moveInstallation({ from, to, data, onProgress })).rejects.toThrow('stopped')
+      await expect(moveInstallation({ from: filled.data, to, data })).rejects.toThrow('unfinished move')
+      const store = await openStore({ data: from })
+      await store.delete('asked')
+      const claim = await store.claim('tenant-0/p/u/c0', owner('a'))
+      await store.append(claim, [appended([prompt('since then', 't9', 200)], claim.epoch + 1_000)])
+      await store.release(claim)
+      await store.close()
+      const { isResumed } = await moveInstallation({ from, to, data })
+      expect(isResumed).toBe(true)
+      const place = to.startsWith('postgres') ? { data, databaseUrl: to } : { data: to }
+      expect(await readInstallation(place)).toEqual(await readInstallation({ data: from }))
+    }
+  })
+
+  it('moves files to a bucket of S3 and back, and leaves them there if both sides use it', async () => {
+    const s3 = await startS3(join(root, 's3'))
+    closers.push(s3.stop)
+    const { bucket: name, endpoint, accessKeyId, secretAccessKey } = s3.options
+    const bucket = { bucket: name, endpoint, accessKeyId, secretAccessKey }
+    const [data, url, back] = [newFolder(), await newDatabase(), newFolder()]
+    await expect(moveInstallation({ from: filled.data, to: url, data, s3: bucket })).rejects.toThrow('--s3')
+    await moveInstallation({ from: filled.data, to: url, data, s3: bucket, bucket: 'to' })
+    expect(await query(url, 'SELECT count(*)::int AS n FROM daybook.blobs')).toEqual([{ n: 0 }])
+    const both = await moveInstallation({ from: url, to: newFolder(), data, s3: bucket, bucket: 'both' })
+    expect(both).toMatchObject({ blobs: 0, hostedFiles: 0, conversations: 8 })
+    await moveInstallation({ from: url, to: back, data, s3: bucket, bucket: 'from' })
+    expect(await readInstallation({ data: back })).toEqual(content)
+    await expect(moveInstallation({ from: back, to: newFolder(), data, s3: bucket, bucket: 'to' })).rejects.toThrow('bucket has files')
+  })
+
+  it('finds a copy that differs from its source, and does not make it available', async () => {
+    const to = newFolder()
+    const damage = ({ step }: MoveProgress) => {
+      const blobs = join(to, 'blobs')
+      const [folder = ''] = readdirSync(blobs).filter((each) => each.length === 2)
+      const [file = ''] = readdirSync(join(blobs, folder))
+      if (step === 'conversations') writeFileSync(join(blobs, folder, file), Buffer.alloc(statSync(join(blobs, folder, file)).size))
+    }
+    await expect(moveInstallation({ from: filled.data, to, data: to, onProgress: damage })).rejects.toMatchObject({ code: 'blob.damaged' })
+    expect(existsSync(join(to, 'daybook.db'))).toBe(false)
+  })
+
+  it('refuses a source of an older format, a missing one, and the same place', async () => {
+    await expect(moveInstallation({ from: newFolder(), to: newFolder(), data: root })).rejects.toThrow('nothing to move')
+    await expect(moveInstallation({ from: await newDatabase(), to: newFolder(), data: root })).rejects.toThrow('no schema')
+    await expect(moveInstallation({ from: filled.data, to: `${filled.data}/`, data: root })).rejects.toThrow('same place')
+  })
+})
+
+/** Uses a source as a server that is started during the move. What it writes would be lost, so it has to wait until the move has ended. */
+async function useDuringMove(place: TestPlace, target: string): Promise<void> {
+  const store = await openStore(place)
+  await store.claim('asked', owner('late'))
+  expect(existsSync(join(target, 'daybook.db'))).toBe(true)
+  await store.close()
+}
+
+async function hashesOf(folder: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for await (const { path, kind } of listTree(folder))
+    if (kind === 'file')
+      found.set(
+        path,
+        createHash('sha256')
+          .update(readFileSync(join(folder, path)))
+          .digest('hex'),
+      )
+  return found
+}
+
+const schemasOf = async (url: string) => query(url, `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'daybook%'`)
+
+async function query(url: string, sql: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
