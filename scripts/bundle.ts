@@ -3,7 +3,7 @@
 // `tsc` writes the types.
 
 import { readFileSync } from 'node:fs'
-import { rolldown } from 'rolldown'
+import { type OutputAsset, type OutputChunk, type OutputOptions, rolldown } from 'rolldown'
 
 const { exports, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
@@ -31,15 +31,40 @@ const isOurs = (id: string) => /^[./]/.test(id) || id === 'zod' || id.startsWith
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((path) => [nameOf(path), path])),
   platform: 'node',
+  preserveEntrySignatures: 'allow-extension', // needed by the group below. No entry is in the group, so no entry gets further exports
   external: (id) => !isOurs(id),
   logLevel: 'warn',
 })
-const { output } = await bundle.write({
+const files: OutputOptions = {
   dir: 'dist',
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name]-[hash].js',
   sourcemap: true,
   comments: false, // a shorter file is imported faster. The types have the comments
-})
+}
+const mainOnly = modulesOfMainEntry((await bundle.generate(files)).output)
+// Every file that an import opens takes time. So the modules of the main entry that no small entry needs become one file.
+const codeSplitting = { groups: [{ name: 'main', test: (id: string) => mainOnly.has(id), includeDependenciesRecursively: false }] }
+const { output } = await bundle.write({ ...files, codeSplitting })
 console.log(`daybook ${version}: ${entries.length} entries, ${output.length} files`)
+
+/** The modules that the main entry loads, without those that an entry with less than half as many modules also loads. */
+function modulesOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]): ReadonlySet<string> {
+  const chunks = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file]] : [])))
+  const main = loadedModules('index.js', chunks)
+  const small = [...chunks.values()]
+    .filter(({ isEntry }) => isEntry)
+    .map(({ fileName }) => loadedModules(fileName, chunks))
+    .filter(({ size }) => size < main.size / 2)
+  const alsoInSmall = new Set(small.flatMap((modules) => [...modules]))
+  const entryModules = new Set([...chunks.values()].map(({ facadeModuleId }) => facadeModuleId))
+  return new Set([...main].filter((id) => !alsoInSmall.has(id) && !entryModules.has(id)))
+}
+
+function loadedModules(fileName: string, chunks: ReadonlyMap<string, OutputChunk>, seen = new Set<string>()): Set<string> {
+  const chunk = chunks.get(fileName)
+  if (!chunk || seen.has(fileName)) return new Set()
+  seen.add(fileName)
+  return new Set([...chunk.moduleIds, ...chunk.imports.flatMap((imported) => [...loadedModules(imported, chunks, seen)])])
+}

@@ -21,7 +21,7 @@ import type { HostedFile, Hosting } from '../ports/hosting.ts'
 import type { RetentionPolicy, RetentionReport } from '../ports/retention.ts'
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
-import { type Bookkeeping, readUsageReport, type UsageReport } from './conversation/spending.ts'
+import type { Bookkeeping } from './conversation/spending.ts'
 import type { Deletion } from './deletion.ts'
 import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
@@ -29,6 +29,7 @@ import type { ReplayParts } from './replay/setup.ts'
 import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
 import { isReadOnlyTool } from './tools.ts'
+import type { UsageReport } from './usage-report.ts'
 import { type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
 
 export type { ConversationInfo }
@@ -244,6 +245,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     async usage(key) {
       await head(key)
+      const { readUsageReport } = await import('./usage-report.ts') // imported on demand, like the prompt view
       return readUsageReport(store, key, bookkeeping, agentParts().tokens ?? roughTokens)
     },
     async effects(key) {

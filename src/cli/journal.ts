@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../core/cache/recorded-calls.ts'
 import { Failure } from '../core/failure.ts'
-import { openStoreToRead } from '../wiring/store.ts'
+import { openStoreToRead } from '../wiring/storage.ts'
 import type { CommandContext } from './context.ts'
 
 type Store = Awaited<ReturnType<typeof openStoreToRead>>

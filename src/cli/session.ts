@@ -9,7 +9,7 @@ import type { Settings } from '../config/settings.ts'
 import type { CompletionBody, DecisionBody, RecordedView } from '../core/api/waiting.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { openAgent } from '../wiring/agent.ts'
+import { openAgent } from '../wiring/open-agent.ts'
 import { type ConversationClient, localConversationClient, newConversationId, remoteConversationClient } from './conversation-client.ts'
 import { readFailureText } from './errors.ts'
 

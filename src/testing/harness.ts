@@ -1,7 +1,7 @@
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../adapters/files/memory.ts'
 import { createTemporaryFolder } from '../adapters/files/temporary.ts'
-import { namedFolders } from '../adapters/knowledge/indexer.ts'
+import { namedFolders } from '../adapters/knowledge/folder.ts'
 import { openKnowledge } from '../adapters/knowledge/knowledge.ts'
 import { openSkillFolders } from '../adapters/skills/skill-folders.ts'
 import { parseYaml } from '../adapters/skills/yaml.ts'

@@ -12,9 +12,10 @@ import type { Settings } from '../config/settings.ts'
 import { localScope } from '../core/scope.ts'
 import { createTestJournal, publishTurn, relsOf } from '../testing/conformance/workspace/fixture.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
-import { openAgent } from './agent.ts'
+import { openAgent } from './open-agent.ts'
 import { checkSandbox } from './sandbox.ts'
-import { openStore, openWorkspaces } from './store.ts'
+import { openWorkspaces } from './storage.ts'
+import { openStore } from './store.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-wiring-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { IndexReport } from '../adapters/knowledge/indexer.ts'
 import { effectiveSettings } from '../config/config.ts'
-import { openAgent } from './agent.ts'
 import { indexKnowledge } from './knowledge.ts'
+import { openAgent } from './open-agent.ts'
 
 let folder: string
 beforeEach(() => {

@@ -3,11 +3,10 @@ import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ThreadedPageReader } from '../adapters/documents/page/reader.ts'
 import { createPdfReader } from '../adapters/documents/pdf.ts'
-import type { KnowledgeFolder } from '../adapters/knowledge/folder.ts'
+import { type KnowledgeFolder, namedFolders } from '../adapters/knowledge/folder.ts'
 import type { ListedDocument } from '../adapters/knowledge/index-file.ts'
-import { type IndexProgress, type IndexReport, namedFolders } from '../adapters/knowledge/indexer.ts'
+import type { IndexProgress, IndexReport } from '../adapters/knowledge/indexer.ts'
 import type { FolderKnowledge } from '../adapters/knowledge/knowledge.ts'
-import { parseYaml } from '../adapters/skills/yaml.ts'
 import { makeFolder } from '../adapters/store/sqlite/make-folder.ts'
 import type { AgentParts } from '../agent/agent.ts'
 import type { Settings } from '../config/settings.ts'
@@ -93,6 +92,7 @@ function checkedFolders(list: FolderList): readonly KnowledgeFolder[] {
 async function openFolders(folders: readonly KnowledgeFolder[], { documents, data, onProblem, onUpdate, onProgress }: OpenOptions) {
   // imported on demand, because most agents have no knowledge base
   const { openKnowledge } = await import('../adapters/knowledge/knowledge.ts')
+  const { parseYaml } = await import('../adapters/skills/yaml.ts')
   let pages: Promise<ThreadedPageReader> | undefined
   const openPages = async () => (await import('../adapters/documents/page/reader.ts')).createPageReader()
   const knowledge = openKnowledge({

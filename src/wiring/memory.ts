@@ -9,7 +9,7 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { MemorySearch } from '../tools/react/memsearch.ts'
 import { createMemorySearch } from '../tools/recall/memory-search.ts'
 import { startVectors, type VectorMaker } from '../tools/recall/vectors.ts'
-import { openStorage, type StoreSettings } from './store.ts'
+import type { StoreSettings } from './storage.ts'
 
 /** What `react.memsearch` searches, as an option of the built-in tools. */
 interface MemoryOption {
@@ -50,6 +50,7 @@ export async function describeVectors(
   if (choice === undefined) return 'compares words; with the setting embedding, also what texts mean'
   const { name } = embedderFrom(choice, { environment })
   if (!existsSync(settings.data)) return `${name}, nothing stored yet`
+  const { openStorage } = await import('./storage.ts') // imported on demand, because only `daybook doctor` needs it
   const { store } = await openStorage(settings)
   try {
     const progress = await store.memory?.vectors.progress()

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { openStore, type StoreSettings, storePaths } from './store.ts'
+import type { StoreSettings } from './storage.ts'
+import { openStore, storePaths } from './store.ts'
 
 /** What a migration did, or would do. A database without tables has the version 0. */
 export interface Migration {

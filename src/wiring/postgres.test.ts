@@ -18,7 +18,7 @@ import { describeHosting } from '../testing/conformance/hosting.ts'
 import { appended, owner } from '../testing/conformance/store-fixture.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
-import { openAgent } from './agent.ts'
+import { openAgent } from './open-agent.ts'
 import { openStore } from './store.ts'
 import { findUnreferencedBlobs, sweepUnreferencedBlobs } from './unreferenced-blobs.ts'
 

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { BlobRef } from '../core/block/index.ts'
 import type { ListedBlobs, StoredBlob } from '../ports/blobs.ts'
-import { type BucketOptions, openBucketBlobs, type StoreSettings, storePaths } from './store.ts'
+import { openBucketBlobs } from './bucket.ts'
+import type { StoreSettings } from './storage.ts'
+import { type BucketOptions, storePaths } from './store.ts'
 
 /** The number and total size of blobs to which no journal entry refers. */
 export interface UnreferencedBlobs {

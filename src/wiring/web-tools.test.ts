@@ -5,7 +5,7 @@ import { effectiveSettings, environmentLayer, fileLayer } from '../config/config
 import type { Settings } from '../config/settings.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
-import { openAgent } from './agent.ts'
+import { openAgent } from './open-agent.ts'
 import { checkWebSearch, openWebTools } from './web-tools.ts'
 
 const settingsFrom = (environment: Readonly<Record<string, string>>): Settings =>

@@ -2,7 +2,7 @@
 
 import { effectiveSettings } from '../../src/config/config.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
-import { openAgent } from '../../src/wiring/agent.ts'
+import { openAgent } from '../../src/wiring/open-agent.ts'
 
 const [data = '', mode = ''] = process.argv.slice(2)
 const contract = [{ filename: 'files/half.txt', description: 'a half' }]

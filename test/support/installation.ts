@@ -15,9 +15,10 @@ import {
   visibleTimeline,
   waitingTurn,
 } from '../../src/testing/conformance/store-fixture.ts'
-import { openAgent } from '../../src/wiring/agent.ts'
 import { listTree } from '../../src/wiring/move/tree.ts'
-import { openStorage, openStore } from '../../src/wiring/store.ts'
+import { openAgent } from '../../src/wiring/open-agent.ts'
+import { openStorage } from '../../src/wiring/storage.ts'
+import { openStore } from '../../src/wiring/store.ts'
 
 /** Where an installation is. */
 export interface TestPlace {

@@ -1,8 +1,10 @@
 import { constants, type Dirent } from 'node:fs'
 import { lstat, open, opendir, realpath } from 'node:fs/promises'
-import { isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, isAbsolute, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { errorMessage } from '../../core/failure.ts'
-import { unsafeReason } from '../../core/path/safety.ts'
+import { isId, unsafeReason } from '../../core/path/safety.ts'
+import type { FolderList } from '../../ports/skills.ts'
 
 /** A file below a folder, as a listing shows it. `path` is relative to the folder. */
 export interface FolderFile {
@@ -32,6 +34,27 @@ export interface KnowledgeFolder {
   readonly path: string
   /** A folder whose files are never documents, such as the data folder with the conversations of all users. */
   readonly excluded?: string
+}
+
+/**
+ * The folders of a list, with names for paths. The name of a folder is the last part of its path, or is given before it: `handbook=./docs`.
+ * Throws a `RangeError` when two folders have the same name, or a name can not be part of a path.
+ */
+export function namedFolders(list: FolderList): readonly KnowledgeFolder[] {
+  const folders = list.map((entry): KnowledgeFolder => {
+    const text = entry instanceof URL ? fileURLToPath(entry) : entry
+    const mark = text.indexOf('=')
+    const isNamed = mark > 0 && isId(text.slice(0, mark))
+    const path = resolve(isNamed ? text.slice(mark + 1) : text)
+    return { name: isNamed ? text.slice(0, mark) : basename(path).normalize('NFC'), path }
+  })
+  for (const [index, { name, path }] of folders.entries()) {
+    const other = folders.slice(0, index).find((folder) => folder.name === name)
+    if (other) throw new RangeError(`${other.path} and ${path} have the same name: give one of them another, such as other=${path}`)
+    if (unsafeReason(name) !== undefined || name.includes('#'))
+      throw new RangeError(`${path} has no usable name: give it one, such as documents=${path}`)
+  }
+  return folders
 }
 
 /**

@@ -1,35 +1,10 @@
 import { createHash } from 'node:crypto'
-import { basename, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { errorMessage } from '../../core/failure.ts'
-import { isId, unsafeReason } from '../../core/path/safety.ts'
 import { termsOf } from '../../core/recall/terms.ts'
-import type { FolderList } from '../../ports/skills.ts'
 import { type FolderFile, fileAt, type KnowledgeFolder, type LeftOut, listFolder, readFileBelow } from './folder.ts'
 import type { FileState, IndexedContent, KnowledgeIndex, SectionTerms } from './index-file.ts'
 import { type DocumentReaders, type KnowledgeDocument, maxFileBytes, readDocument, sizeProblem } from './read-document.ts'
-
-/**
- * The folders of a list, with names for paths. The name of a folder is the last part of its path, or is given before it: `handbook=./docs`.
- * Throws a `RangeError` when two folders have the same name, or a name can not be part of a path.
- */
-export function namedFolders(list: FolderList): readonly KnowledgeFolder[] {
-  const folders = list.map((entry): KnowledgeFolder => {
-    const text = entry instanceof URL ? fileURLToPath(entry) : entry
-    const mark = text.indexOf('=')
-    const isNamed = mark > 0 && isId(text.slice(0, mark))
-    const path = resolve(isNamed ? text.slice(mark + 1) : text)
-    return { name: isNamed ? text.slice(0, mark) : basename(path).normalize('NFC'), path }
-  })
-  for (const [index, { name, path }] of folders.entries()) {
-    const other = folders.slice(0, index).find((folder) => folder.name === name)
-    if (other) throw new RangeError(`${other.path} and ${path} have the same name: give one of them another, such as other=${path}`)
-    if (unsafeReason(name) !== undefined || name.includes('#'))
-      throw new RangeError(`${path} has no usable name: give it one, such as documents=${path}`)
-  }
-  return folders
-}
 
 /** How far an update of the index is. */
 export interface IndexProgress {

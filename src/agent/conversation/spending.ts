@@ -1,14 +1,9 @@
-import { type CacheReport, cacheReport } from '../../core/cache/cache-report.ts'
-import type { JournalEntry } from '../../core/cache/recorded-calls.ts'
 import type { RulesOf } from '../../core/cache/rules.ts'
 import { callUsages } from '../../core/cost/call-usage.ts'
 import { hasChildCalls } from '../../core/cost/child-calls.ts'
-import { type CostReport, costReport } from '../../core/cost/cost.ts'
 import type { ChargeOf, PriceOf } from '../../core/cost/price.ts'
 import { addChildCalls, addResponse, costOfTurn, knownPrice, noSums, type TurnCost, type TurnSums } from '../../core/cost/turn-usage.ts'
-import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import type { BlocksAppended, Change, ResponseReceived } from '../../core/timeline/change.ts'
-import type { ConversationStore } from '../../ports/store.ts'
 
 /** Adds up what each turn of a running conversation uses: tokens and money. Calls for titles and summaries are included. */
 export interface Spending {
@@ -71,21 +66,3 @@ export interface Bookkeeping {
 }
 
 export const noBookkeeping: Bookkeeping = { chargeOf: () => undefined, rulesOf: () => undefined }
-
-/** A report about the costs of a conversation and its use of the provider's cache. */
-export interface UsageReport {
-  readonly cost: CostReport
-  readonly cache: CacheReport
-}
-
-/** Makes the usage report of a conversation. Reads its whole journal. */
-export async function readUsageReport(
-  store: Pick<ConversationStore, 'readJournal'>,
-  conversationId: string,
-  { chargeOf, rulesOf }: Bookkeeping,
-  count: TokenCounter,
-): Promise<UsageReport> {
-  const journal: JournalEntry[] = []
-  for await (const entry of store.readJournal(conversationId, { after: 0 })) journal.push(entry)
-  return { cost: costReport(journal, { chargeOf, count }), cache: cacheReport(journal, { rulesOf, count }) }
-}

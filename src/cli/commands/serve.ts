@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Settings } from '../../config/settings.ts'
 import type { ServerSettings } from '../../server/settings.ts'
-import { type OpenAgent, openAgent } from '../../wiring/agent.ts'
+import { type OpenAgent, openAgent } from '../../wiring/open-agent.ts'
 import type { CommandContext, SettingsWithAgent } from '../context.ts'
 import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'

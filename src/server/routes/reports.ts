@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { UsageReport } from '../../agent/conversation/spending.ts'
+import type { UsageReport } from '../../agent/usage-report.ts'
 import { type CostSum, CostView, EffectsView, effectsView } from '../../core/api/report.ts'
 import type { CacheRow } from '../../core/cache/cache-report.ts'
 import type { Sum } from '../../core/cost/cost.ts'

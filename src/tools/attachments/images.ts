@@ -27,7 +27,7 @@ interface PngHeader extends ImageSize {
 }
 
 /** Checks a PNG. Every chunk must have the right checksum, the pixel data must be complete, and no data may follow after the end. */
-export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<ImageSize | Refusal> {
+async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<ImageSize | Refusal> {
   const view = viewOf(bytes)
   const packed: Uint8Array[] = []
   let header: PngHeader | undefined
@@ -104,7 +104,7 @@ const startOfScan = 0xda
 const endOfImage = 0xd9
 
 /** Checks a JPEG, segment by segment, up to the end of the image. Data after the end is allowed, because cameras append previews. */
-export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
+function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   const view = viewOf(bytes)
   let size: ImageSize | undefined
   let scanned = false
@@ -153,7 +153,7 @@ const damagedGif = damagedImage('GIF')
 const [gifExtension, gifImage, gifTrailer] = [0x21, 0x2c, 0x3b]
 
 /** Checks a GIF, block by block, up to the trailer. The trailer must be the last byte of the file. */
-export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
+function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   if (bytes.length < 13) return truncatedImage
   const view = viewOf(bytes)
   const size: ImageSize = { width: view.getUint16(6, true), height: view.getUint16(8, true) }
@@ -191,7 +191,7 @@ const colourTableSize = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3
 const damagedWebp = damagedImage('WebP')
 
 /** Checks a WebP, chunk by chunk. The chunks must fill the file exactly. */
-export function checkWebp(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
+function checkWebp(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   if (bytes.length < 20) return truncatedImage
   const view = viewOf(bytes)
   const length = 8 + view.getUint32(4, true)
@@ -236,3 +236,6 @@ function losslessSize(body: Uint8Array): ImageSize | undefined {
   const bits = viewOf(body).getUint32(1, true)
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
 }
+
+/** Checks an image of each format, and returns its size. */
+export const imageChecks = { png: checkPng, jpeg: checkJpeg, gif: checkGif, webp: checkWebp }

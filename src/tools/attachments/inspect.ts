@@ -10,9 +10,7 @@ import {
   textMime,
   unknownTypeRefusal,
 } from './file-type.ts'
-import { checkGif, checkJpeg, checkPng, checkWebp, type ImageSize } from './images.ts'
-import { checkOffice, officeMimes } from './office.ts'
-import { checkPages, checkPdf } from './pdf.ts'
+import type { ImageSize } from './images.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 
 /** Properties of a file, read from its bytes. */
@@ -66,6 +64,7 @@ const mebibytes = (bytes: number): string => String(Math.ceil((bytes * 10) / 102
 
 type IdentifiedFile = FileFacts & { readonly kind: FileKind }
 
+/** The checks of each format are imported on demand, because most turns have no attachments. */
 async function identify(
   signature: FileSignature | undefined,
   name: string,
@@ -75,16 +74,16 @@ async function identify(
 ): Promise<IdentifiedFile | Refusal> {
   switch (signature) {
     case 'png':
-      return inspectImage('png', bytes, await checkPng(bytes, limits))
     case 'jpeg':
-      return inspectImage('jpeg', bytes, checkJpeg(bytes, limits))
     case 'gif':
-      return inspectImage('gif', bytes, checkGif(bytes, limits))
-    case 'webp':
-      return inspectImage('webp', bytes, checkWebp(bytes, limits))
+    case 'webp': {
+      const { imageChecks } = await import('./images.ts')
+      return inspectImage(signature, bytes, await imageChecks[signature](bytes, limits))
+    }
     case 'pdf':
       return inspectPdf(bytes, limits, documents)
     case 'zip': {
+      const { checkOffice, officeMimes } = await import('./office.ts')
       const document = await checkOffice(bytes, limits)
       return isRefusal(document) ? document : { kind: document.kind, mime: officeMimes[document.kind] }
     }
@@ -111,6 +110,7 @@ async function inspectPdf(
 ): Promise<IdentifiedFile | Refusal> {
   const second = polyglotType(bytes, 'pdf')
   if (second !== undefined) return polyglotRefusal('pdf', second)
+  const { checkPages, checkPdf } = await import('./pdf.ts')
   const problem = checkPdf(bytes, limits)
   if (problem) return problem
   const facts = { kind: 'pdf', mime: 'application/pdf' } as const

@@ -6,7 +6,6 @@ import type { ReadOptions } from '../react/read.ts'
 import type { Tool } from '../tool.ts'
 import { languageNames, sandboxConstraints } from './describe.ts'
 import { pullRefusal } from './pull-required.ts'
-import { runProgram } from './run-program.ts'
 
 /** What exec tools need besides the call: the sandbox, and what programs may use. */
 export interface ExecOptions {
@@ -53,6 +52,7 @@ function createExecTool(options: ExecOptions, language: SandboxLanguage): Tool {
       const workspace = await call.workspace()
       const refusal = await pullRefusal(call, workspace)
       if (refusal) return refusal
+      const { runProgram } = await import('./run-program.ts') // imported on demand, because most turns run no program
       const files = contract.map(({ visibility = 'external', ...file }) => ({ ...file, visibility }))
       const timeoutSeconds = Math.min(timeout_s, limits.maxSeconds)
       return workspace.onDisk(call.origin.turnId, (folders) =>

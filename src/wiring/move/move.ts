@@ -4,7 +4,8 @@ import { createObjectBlobs } from '../../adapters/hosting/blobs-in-objects.ts'
 import { type CopySource, type CopyTarget, digestOf } from '../../adapters/store/shared/copy.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
-import { type BucketOptions, openBucket } from '../store.ts'
+import { openBucket } from '../bucket.ts'
+import type { BucketOptions } from '../store.ts'
 import {
   type BucketFiles,
   checkTarget,

@@ -13,17 +13,25 @@ interface Indexed {
   seq: number
 }
 
+/** The memory index, and functions that remove conversations from it. */
+export interface MemoryRecall {
+  readonly index: MemoryIndex
+  /** Removes a conversation from the index. If it still exists, the next search indexes it again. */
+  forget(conversation: MemoryConversation): void
+  /** Removes the conversations that are no longer in the store. */
+  forgetMissing(): void
+}
+
 /**
  * The memory index of the store in memory. It indexes new entries when it is searched, so that appends take no longer because of it. A
  * conversation that is no longer in the map of conversations is removed from the index.
  */
-export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConversation>) {
+export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConversation>): MemoryRecall {
   const tables = createMemoryTables()
   const indexed = new Map<MemoryConversation, Indexed>()
   const byKey = new Map<number, Indexed>()
   let nextKey = 1
 
-  /** Removes a conversation from the index. If it still exists, the next search indexes it again. */
   function forget(conversation: MemoryConversation): void {
     const known = indexed.get(conversation)
     if (!known) return

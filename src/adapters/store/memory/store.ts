@@ -38,7 +38,7 @@ import {
 } from './conversation.ts'
 import { createDeletions } from './deletions.ts'
 import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
-import { createMemoryRecall } from './recall.ts'
+import { openRecall } from './open-recall.ts'
 
 /**
  * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. It is the
@@ -50,7 +50,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   const exclusively = createMutex()
   const watchers = createWatchers((conversationId) => conversations.get(conversationId)?.info.lastSeq)
   const offerListeners = createOfferListeners()
-  const recall = createMemoryRecall(conversations)
+  const recall = openRecall(conversations)
   let claims = 0
   let closed = false
 
