@@ -1,10 +1,34 @@
 import { defineConfig } from 'vitest/config'
 import { attackTable } from './test/support/attacks/table.ts'
+import { hasPostgres } from './test/support/postgres.ts'
 import { slowestFiles } from './test/support/slowest-files.ts'
+
+/** The suites that also run with PostgreSQL. They open their stores with `test/support/stores.ts`. */
+const postgresSuites = [
+  'test/waits/{fallback-model,killed-twice,provider,random-orders,sub-agents,waiting}.test.ts',
+  'test/faults/{loop-crash,loop-resume,loop-ownership,waits-crash,response-crash,followup-crash,parallel-crash,options-crash,poison-call}.test.ts',
+  'test/faults/{server-crash,load-crash,shared-turns,dead-owners}.test.ts',
+  'test/e2e/{followers,resumed-streams,hostile-requests,hostile-imports,foreign-blobs,roles}.test.ts',
+  'test/files/tenants.test.ts',
+  'test/turns/withdrawn-messages.test.ts',
+]
+
+const daybook = {
+  extends: true as const,
+  test: { name: 'daybook', include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}'] },
+}
+const postgres = {
+  extends: true as const,
+  test: {
+    name: 'postgres',
+    include: postgresSuites,
+    globalSetup: ['test/support/postgres-run.ts'],
+    setupFiles: ['test/support/postgres-worker.ts'],
+  },
+}
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}'],
     globalSetup: ['test/support/page/build.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**'],
     // Generous: a correct suite must not fail because the machine is busy.
@@ -14,5 +38,6 @@ export default defineConfig({
     maxWorkers: '100%', // the default leaves one core idle, and most slow suites wait for child processes
     isolate: false, // tests share no state, so a worker may run many files
     reporters: ['default', attackTable, slowestFiles],
+    projects: hasPostgres ? [daybook, postgres] : [daybook],
   },
 })

@@ -4,5 +4,5 @@ import { spawnSync } from 'node:child_process'
 import { attacks } from '../test/support/attacks/list.ts'
 
 const files = [...new Set(attacks.map(({ file }) => file))]
-const { status } = spawnSync('npx', ['vitest', 'run', ...files], { stdio: 'inherit' })
+const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'daybook', ...files], { stdio: 'inherit' })
 process.exitCode = status ?? 1

@@ -3,11 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, it } from 'vitest'
-import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
@@ -17,6 +13,7 @@ import { bearer, tokenOf } from '../support/hostile/fixture.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { leavingTool } from '../support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
+import { openFolderStore, openTestStore } from '../support/stores.ts'
 import { foldersOnDisk } from '../support/workspace-folders.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'daybook-foreign-'))
@@ -31,15 +28,14 @@ const left = refTo(published)
 
 const clock = createSystemClock()
 const systems = {
-  'memory and custom': async () => {
-    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  'a store of one process, and custom': async () => {
+    const store = await openTestStore({ clock })
     return { store, workspaces: createCustomWorkspaces({ ...foldersOnDisk(mkdtempSync(join(folder, 'w-'))), blobs: store.blobs }) }
   },
-  'SQLite and git': async () => {
-    const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
+  'a store of a folder, and git': async () => {
     const root = mkdtempSync(join(folder, 'w-'))
-    const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
-    return { store, workspaces: createGitWorkspaces({ ...foldersOnDisk(root), root, blobs }) }
+    const store = await openFolderStore(folder, { clock })
+    return { store, workspaces: createGitWorkspaces({ ...foldersOnDisk(root), root, blobs: store.blobs }) }
   },
 }
 

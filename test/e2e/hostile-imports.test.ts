@@ -2,13 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { importLimits } from '../../src/server/limits/import.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
 import { closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
+import { openFolderStore, openTestStore } from '../support/stores.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'daybook-imports-'))
 afterEach(closeServers)
@@ -16,8 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const clock = createSystemClock()
 const stores = {
-  memory: async () => createMemoryStore({ blobs: createMemoryBlobs(), clock }),
-  sqlite: () => createSqliteStore({ file: join(folder, 'daybook.db'), blobs: createMemoryBlobs(), clock }),
+  'one process': () => openTestStore({ clock }),
+  'a folder': () => openFolderStore(folder, { clock }),
 }
 
 const times = <T>(count: number, make: (index: number) => T): readonly T[] => Array.from({ length: count }, (_, index) => make(index))
@@ -43,24 +41,27 @@ describe('an import with too many', () => {
   })
 })
 
-it.each(Object.entries(stores))('while a large bundle is imported, other requests are answered: %s', async (_, createStore) => {
-  const store = await createStore()
-  const { client } = await openServer({ store })
-  const text = JSON.stringify(payload({ blocks: times(importLimits.blocks, (index) => prompt({ turn_id: `turn_${index >> 2}` })) }))
-  const bundle = JSON.parse(text) as object
-  let answered = 0
-  let done = false
-  const imported = client.conversations.import(bundle, 'large').finally(() => {
-    done = true
-  })
-  while (!done) {
-    await client.conversations.list({ search: 'x' })
-    if (!done) answered++
-  }
-  expect(await imported).toMatchObject({ id: 'large' })
-  expect(answered).toBeGreaterThan(10)
-  await store.close()
-})
+it.each(Object.entries(stores))(
+  'while a large bundle is imported, other requests are answered, by the store of %s',
+  async (_, createStore) => {
+    const store = await createStore()
+    const { client } = await openServer({ store })
+    const text = JSON.stringify(payload({ blocks: times(importLimits.blocks, (index) => prompt({ turn_id: `turn_${index >> 2}` })) }))
+    const bundle = JSON.parse(text) as object
+    let answered = 0
+    let done = false
+    const imported = client.conversations.import(bundle, 'large').finally(() => {
+      done = true
+    })
+    while (!done) {
+      await client.conversations.list({ search: 'x' })
+      if (!done) answered++
+    }
+    expect(await imported).toMatchObject({ id: 'large' })
+    expect(answered).toBeGreaterThan(10)
+    await store.close()
+  },
+)
 
 it('a user may run one import at a time', async () => {
   const { client } = await openServer()

@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { ServerSettings } from '../../src/server/settings.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
@@ -11,6 +9,7 @@ import { hostingOn } from '../support/hosting.ts'
 import { internalTexts, internalTurn, noteMemory } from '../support/internal-turn.ts'
 import { pausedTool } from '../support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
+import { openTestStore } from '../support/stores.ts'
 
 afterEach(closeServers)
 
@@ -23,7 +22,7 @@ const claims = { tenant: 'acme', project: 'main', sub: 'ann' }
 /** Starts a server with tokens, and a turn with internal content. The turn waits in a tool until `finish` is called. */
 async function startTurn(userThinking: ServerSettings['userThinking']) {
   const clock = createSystemClock()
-  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const store = await openTestStore({ clock })
   const paused = pausedTool()
   const { replies, tools } = internalTurn(reply.call('paused.work', {}, { thinking: 'THOUGHT' }))
   const { server } = await openServer({

@@ -20,13 +20,14 @@ import {
   settings,
   withoutResultsOf,
 } from '../support/crash/long-turn.ts'
+import { runsOf } from '../support/stores.ts'
 
 // A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so a disk is not needed.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const boundaries = Array.from({ length: ENTRIES }, (_, index) => [`before-${index + 1}`, `after-${index + 1}`]).flat()
-const randomKills = Array.from({ length: 20 }, (_, index) => `random-${index + 1}`)
+const randomKills = Array.from({ length: runsOf(20) }, (_, index) => `random-${index + 1}`)
 
 interface Row {
   readonly killed: string

@@ -7,14 +7,12 @@
  *                  the report for each of these times
  */
 import { writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import { errorMessage, Failure } from '../../src/core/failure.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import { type Reply, reply, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { openFolderStore } from '../support/stores.ts'
 
 const [folder = '', mode = ''] = process.argv.slice(2)
 const print = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
@@ -22,8 +20,7 @@ const print = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
 let time: string | undefined // while it is undefined, the clock has the time of the system
 const system = createSystemClock()
 const clock: Clock = { ...system, now: () => time ?? system.now() }
-const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
-const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
+const store = await openFolderStore(folder, { clock })
 
 if (mode === 'hold') {
   const answer = Promise.withResolvers<void>()

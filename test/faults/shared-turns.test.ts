@@ -1,17 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
-import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
-import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import type { NativeFrame } from '../../src/core/event.ts'
 import { type Killable, startKillable } from '../support/load/fault-run.ts'
 import { createLoadClient, type LoadClient } from '../support/load/load-client.ts'
 import { idToApprove, messageText, noteTool } from '../support/load/load-model.ts'
 import { createReplays } from '../support/replay-all.ts'
+import { openFolderStore, queryFolder } from '../support/stores.ts'
 
 const cleanUp: (() => unknown)[] = []
 afterEach(async () => {
@@ -120,12 +117,11 @@ it('two servers on one folder get messages, steers, stops and decisions for the 
   const effects = readFileSync(join(folder, 'effects'), 'utf8').split('\n').filter(Boolean)
   expect(twice(effects.map((line) => line.split(' ')[0]))).toEqual([])
   expect(errors).toEqual([])
-  const offers = offersIn(folder)
+  const offers = await offersIn(folder)
   expect(offers.open).toBe(undefined)
   expect(offers.accepted).toBeGreaterThan(0) // events came to the server that did not run the turn
   expect([...followers.values()].reduce((sum, [one]) => sum + (one?.decisions ?? 0), 0)).toBeGreaterThan(0)
-  const blobs = await createFileBlobs({ folder: join(folder, 'blobs') })
-  const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock: createSystemClock() })
+  const store = await openFolderStore(folder)
   cleanUp.push(() => store.close())
   const replays = createReplays()
   replays.note({ store, tools: [noteTool()] })
@@ -150,9 +146,7 @@ async function postDecision(url: () => string, id: string, callId: string, appro
 }
 
 /** How many offers have each outcome. */
-function offersIn(folder: string): Readonly<Record<string, number>> {
-  const database = new DatabaseSync(join(folder, 'daybook.db'), { readOnly: true })
-  const rows = database.prepare("SELECT coalesce(outcome, 'open') AS outcome, count(*) AS count FROM offers GROUP BY 1").all()
-  database.close()
+async function offersIn(folder: string): Promise<Readonly<Record<string, number>>> {
+  const rows = await queryFolder(folder, "SELECT coalesce(outcome, 'open') AS outcome, count(*) AS count FROM offers GROUP BY 1")
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, Number(count)]))
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { conversationKey, type Scope } from '../../src/core/scope.ts'
@@ -14,6 +13,7 @@ import { createHarness } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { hostingOn } from '../support/hosting.ts'
+import { openTestStore } from '../support/stores.ts'
 import { foldersOnDisk } from '../support/workspace-folders.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-tenants-'))
@@ -34,7 +34,7 @@ describe.each(['custom', 'git'] as const)('files and messages of one owner, %s',
       const folder = mkdtempSync(join(root, 'w-'))
       const clock = createFixedClock()
       const blobs = createMemoryBlobs()
-      const store = createMemoryStore({ blobs, clock })
+      const store = await openTestStore({ blobs, clock })
       const { hosting, hosted } = hostingOn(blobs)
       const folders = foldersOnDisk(folder)
       const workspaces =

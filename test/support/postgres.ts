@@ -61,7 +61,7 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   )
   const port = await freePort()
   const settings = [
-    ...['-p', `${port}`, '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${data}`, '-c', 'max_connections=200'],
+    ...['-p', `${port}`, '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${data}`, '-c', 'max_connections=400'],
     ...(durable ? [] : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off']),
   ]
   const start = async () => {

@@ -1,7 +1,5 @@
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../../src/agent/agent.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
@@ -13,6 +11,7 @@ import { createMetrics, type Metrics, metricsHelp, observe } from '../../src/ser
 import { type RunningServer, serve } from '../../src/server/serve.ts'
 import { defaultServerSettings, type ServerSettings } from '../../src/server/settings.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { openTestStore } from './stores.ts'
 
 /** A real server on 127.0.0.1, with an agent and a scripted model. */
 export interface ServerFixture {
@@ -36,7 +35,7 @@ const running: RunningServer[] = []
 
 export async function openServer({ replies = [], server: wanted = {}, ...parts }: ServerFixtureOptions = {}): Promise<ServerFixture> {
   const clock = parts.clock ?? createSystemClock()
-  const store = parts.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const store = parts.store ?? (await openTestStore({ clock }))
   const workspaces = parts.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const model = parts.model ?? scriptedModel(replies)
   const metrics = createMetrics(metricsHelp)

@@ -5,7 +5,10 @@ import type { Reporter, TestModule } from 'vitest/node'
 export const slowestFiles: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]) {
     const slowest = modules
-      .map((module) => ({ path: relative('.', module.moduleId), seconds: module.diagnostic().duration / 1000 }))
+      .map((module) => ({
+        path: `${relative('.', module.moduleId)}${module.project.name === 'postgres' ? ' with PostgreSQL' : ''}`,
+        seconds: module.diagnostic().duration / 1000,
+      }))
       .sort((a, b) => b.seconds - a.seconds)
       .slice(0, 10)
     if (modules.length <= slowest.length) return

@@ -1,8 +1,6 @@
 import { setImmediate as nextTask } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { type Agent, createAgentFrom } from '../../src/agent/agent.ts'
 import type { TurnResult } from '../../src/agent/turn/result.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
@@ -10,6 +8,7 @@ import type { ConversationStore } from '../../src/ports/store.ts'
 import { journalOf } from '../../src/testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { openTestStore, runsOf } from '../support/stores.ts'
 
 /** What one of two agents does, after this many tasks of the event loop. */
 interface Step {
@@ -32,13 +31,13 @@ const answer = { text: reply.answer('Done.'), chunks: 3 }
 /** Two agents on one store. Each stands for a process. */
 async function playSteps(plan: readonly Step[]) {
   const clock = createFixedClock()
-  const memory = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const shared = await openTestStore({ clock })
   let offers = 0
   const offer: ConversationStore['offer'] = (...given) => {
     offers++
-    return memory.offer(...given)
+    return shared.offer(...given)
   }
-  const store = { ...memory, offer }
+  const store = { ...shared, offer }
   const problems: unknown[] = []
   const open = (): Agent =>
     createAgentFrom({
@@ -120,6 +119,7 @@ const texts = (changes: readonly Change[]) =>
   changes.flatMap((change) => (change.type === 'blocks.appended' ? change.blocks.filter(({ type }) => type.startsWith('user.')) : []))
 
 it('two agents that share a conversation, in any order: every message is read once or was withdrawn, and nothing is left over', async () => {
+  const runs = runsOf(60)
   const counts = { runs: 0, offers: 0 }
   await fc.assert(
     fc.asyncProperty(steps, async (plan) => {
@@ -135,8 +135,8 @@ it('two agents that share a conversation, in any order: every message is read on
       counts.runs += handles
       counts.offers += offers
     }),
-    { numRuns: 60 },
+    { numRuns: runs },
   )
-  expect(counts.runs).toBeGreaterThan(20)
-  expect(counts.offers).toBeGreaterThan(40)
+  expect(counts.runs).toBeGreaterThan(runs / 3)
+  expect(counts.offers).toBeGreaterThan((runs * 2) / 3)
 }, 180_000)

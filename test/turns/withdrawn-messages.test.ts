@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { divergenceText } from '../../src/agent/replay/divergence.ts'
 import { replay } from '../../src/agent/replay/replay.ts'
 import type { EntryEvent } from '../../src/core/event.ts'
@@ -11,6 +9,7 @@ import { createHarness, type Harness, type HarnessOptions } from '../../src/test
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { pausedTool, slowTool } from '../support/scenario-tools.ts'
+import { openTestStore } from '../support/stores.ts'
 
 const conversationId = 'c1'
 
@@ -76,7 +75,7 @@ describe('aborting the signal of a followup', () => {
 
   it('withdraws it, too, while the turn stores its files', async () => {
     const { tool, finish } = pausedTool()
-    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+    const store = await openTestStore({ clock: createFixedClock() })
     const { hosting } = hostingOn(store.blobs)
     const stop = new AbortController()
     let second: Promise<unknown> = Promise.resolve()

@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createPdfReader } from '../../src/adapters/documents/pdf.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import { replay } from '../../src/agent/replay/replay.ts'
 import type { ServiceError } from '../../src/core/model-event.ts'
@@ -10,15 +8,16 @@ import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { type Reply, reply, type ScriptSettings, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { modelOf } from '../../src/wiring/models.ts'
 import { toNative } from '../support/models/to-native.ts'
+import { openTestStore } from '../support/stores.ts'
 
 const failing = (error: Partial<ServiceError>): Reply => ({ error: { retryable: true, message: 'not now', ...error } })
 const limited = failing({ kind: 'rate_limited', retry_after_seconds: 600 })
 const usage = { uncached: 100, output: 10 }
 const read = { text: reply.call('react.plan', { mode: 'new', steps: ['look'] }), usage }
 
-function setUp(usual: readonly Reply[], fallback: readonly Reply[], options: ScriptSettings = {}) {
+async function setUp(usual: readonly Reply[], fallback: readonly Reply[], options: ScriptSettings = {}) {
   const clock = createFixedClock()
-  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const store = await openTestStore({ clock })
   const models = {
     decision: scriptedModel(usual, { name: 'usual' }),
     fallback: scriptedModel(fallback, { name: 'fallback', ...options }),
@@ -41,7 +40,7 @@ function setUp(usual: readonly Reply[], fallback: readonly Reply[], options: Scr
 }
 
 it('answers when the provider accepts no requests for a long time, and the journal and the costs name it', async () => {
-  const { store, agent, models, answeredBy, divergences } = setUp([limited], [read, { text: reply.answer('Hello.'), usage }])
+  const { store, agent, models, answeredBy, divergences } = await setUp([limited], [read, { text: reply.answer('Hello.'), usage }])
   const { answer, exitReason, cost } = await agent.run('c1', 'Hello?').result
   expect({ answer, exitReason }).toEqual({ answer: 'Hello.', exitReason: 'complete' })
   expect(await answeredBy()).toEqual(['fallback', 'fallback'])
@@ -54,7 +53,7 @@ it('answers when the provider accepts no requests for a long time, and the journ
 
 it('is asked after the quick retries, and the usual model again when its time is over', async () => {
   const busy = failing({ kind: 'overloaded' })
-  const { clock, agent, models, answeredBy, divergences } = setUp(
+  const { clock, agent, models, answeredBy, divergences } = await setUp(
     [busy, busy, busy, reply.answer('Usual.')],
     [reply.answer('One.'), reply.answer('Two.')],
   )
@@ -68,19 +67,21 @@ it('is asked after the quick retries, and the usual model again when its time is
 })
 
 it('that fails too lets the turn wait for the usual model', async () => {
-  const { clock, agent, answeredBy, divergences } = setUp(
+  const { clock, agent, answeredBy, divergences } = await setUp(
     [limited, reply.answer('Late.')],
     [failing({ kind: 'authentication', retryable: false })],
   )
   expect((await agent.run('c1', 'Hello?').result).waits).toMatchObject([{ kind: 'provider', expires_at: '2026-01-01T00:10:00.000Z' }])
   clock.advance(600_000)
-  expect((await agent.recover()).results).toMatchObject([{ answer: 'Late.' }])
+  await agent.recover()
+  await agent.drain(5_000) // the agent may have gone on by itself before
+  expect(JSON.stringify(await agent.archive.timeline('c1'))).toContain('Late.')
   expect(await answeredBy()).toEqual(['usual'])
   expect(await divergences()).toEqual([undefined])
 })
 
 it('that fails while the usual model is known to be busy lets the usual model be asked', async () => {
-  const { agent, answeredBy } = setUp(
+  const { agent, answeredBy } = await setUp(
     [limited, reply.answer('Two.')],
     [reply.answer('One.'), failing({ kind: 'invalid_request', retryable: false })],
   )
@@ -91,7 +92,7 @@ it('that fails while the usual model is known to be busy lets the usual model be
 
 it('that fails too is billed, and the failed call of the usual model is billed once', async () => {
   const busy: Reply = { error: { kind: 'overloaded', retryable: true, message: 'not now' }, usage }
-  const { agent, models } = setUp([busy, busy, busy], [busy, busy, busy])
+  const { agent, models } = await setUp([busy, busy, busy], [busy, busy, busy])
   expect(await agent.run('c1', 'Hello?').result).toMatchObject({ exitReason: 'error', cost: { money: 3 * 3 + 3 * 1 + 3 } }) // and the title
   const { cost } = await agent.archive.usage('c1')
   expect([cost.models.get('usual')?.calls, cost.models.get('fallback')?.calls]).toEqual([3, 3])
@@ -99,7 +100,7 @@ it('that fails too is billed, and the failed call of the usual model is billed o
 })
 
 it('may speak another dialect', async () => {
-  const { agent, answeredBy, divergences } = setUp([limited], [toNative(read.text), toNative(reply.answer('Hello.'))], {
+  const { agent, answeredBy, divergences } = await setUp([limited], [toNative(read.text), toNative(reply.answer('Hello.'))], {
     dialect: 'native',
   })
   expect(await agent.run('c1', 'Hello?').result).toMatchObject({ answer: 'Hello.', exitReason: 'complete' })
@@ -108,10 +109,10 @@ it('may speak another dialect', async () => {
 })
 
 it('is not asked for other errors, nor after users have seen a part of the answer', async () => {
-  const refused = setUp([failing({ kind: 'invalid_request', retryable: false })], [reply.answer('never')])
+  const refused = await setUp([failing({ kind: 'invalid_request', retryable: false })], [reply.answer('never')])
   expect((await refused.agent.run('c1', 'Hello?').result).exitReason).toBe('error')
   const cut: Reply = { text: reply.answer('Half of').slice(0, -20), error: { kind: 'connection', retryable: true, stage: 'after_output' } }
-  const seen = setUp([cut, reply.answer('Whole.')], [reply.answer('never')])
+  const seen = await setUp([cut, reply.answer('Whole.')], [reply.answer('never')])
   expect((await seen.agent.run('c1', 'Hello?').result).answer).toBe('Whole.')
   expect([refused.models.fallback.left, seen.models.fallback.left]).toEqual([1, 1])
 })

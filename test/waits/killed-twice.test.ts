@@ -1,7 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import { Failure } from '../../src/core/failure.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
@@ -10,14 +8,15 @@ import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { createReplays } from '../support/replay-all.ts'
+import { openTestStore } from '../support/stores.ts'
 
 const replays = createReplays()
 afterEach(replays.expectSame)
 
 /** Processes with one store, and what their tools did. Each process can die. */
-function createWorld(needsApproval: readonly string[]) {
+async function createWorld(needsApproval: readonly string[]) {
   const clock = createFixedClock()
-  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const store = await openTestStore({ clock })
   const effects: string[] = []
   const tool = (id: string, hangs: boolean) =>
     defineTool({
@@ -63,7 +62,7 @@ function createWorld(needsApproval: readonly string[]) {
 const all = reply.calls([['shop.order'], ['shop.pay'], ['shop.ship']])
 
 it('a call that was interrupted while an earlier one waited is not run again after the earlier one was interrupted, too', async () => {
-  const { store, effects, start, callOf, results } = createWorld(['shop.order'])
+  const { store, effects, start, callOf, results } = await createWorld(['shop.order'])
   const first = start([all], 'shop.pay')
   first.agent.run('c1', 'Go.').result.catch(() => {})
   await first.die()
@@ -78,7 +77,7 @@ it('a call that was interrupted while an earlier one waited is not run again aft
 })
 
 it('so is a call that was approved and interrupted before the earlier one was approved', async () => {
-  const { effects, start, callOf, results } = createWorld(['shop.order', 'shop.pay', 'shop.ship'])
+  const { effects, start, callOf, results } = await createWorld(['shop.order', 'shop.pay', 'shop.ship'])
   const first = start([all])
   await first.agent.run('c1', 'Go.').result
   await first.agent.close()

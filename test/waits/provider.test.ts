@@ -1,10 +1,9 @@
 import { afterAll, afterEach, expect, it } from 'vitest'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { type Reply, reply } from '../../src/testing/scripted-model.ts'
 import { createReplays } from '../support/replay-all.ts'
+import { openTestStore } from '../support/stores.ts'
 
 const replays = createReplays()
 afterEach(replays.expectSame)
@@ -14,13 +13,13 @@ const limited = (seconds: number): Reply => ({
   error: { kind: 'rate_limited', retryable: true, retry_after_seconds: seconds, message: 'slow down' },
 })
 
-function createWorld() {
+async function createWorld() {
   const clock = createFixedClock()
-  return { clock, store: createMemoryStore({ blobs: createMemoryBlobs(), clock }) }
+  return { clock, store: await openTestStore({ clock }) }
 }
 
 it('a turn waits for a provider that says when to ask again, and another process goes on with it', async () => {
-  const world = createWorld()
+  const world = await createWorld()
   const first = createHarness(replays.note({ ...world, replies: [limited(600)] }))
   const { exitReason, waits } = await first.say('Hello.')
   expect({ exitReason, waits }).toMatchObject({
@@ -36,7 +35,7 @@ it('a turn waits for a provider that says when to ask again, and another process
 })
 
 it('a followup is read when the time is over, and a stop ends the wait', async () => {
-  const world = createWorld()
+  const world = await createWorld()
   const harness = createHarness(replays.note({ ...world, replies: [limited(600), reply.answer('Both.')] }))
   await harness.say('One.')
   expect((await harness.agent.run('c1', 'Two.').result).exitReason).toBe('waiting')
@@ -46,7 +45,7 @@ it('a followup is read when the time is over, and a stop ends the wait', async (
 })
 
 it('a turn does not wait longer than the setting allows, in all', async () => {
-  const world = createWorld()
+  const world = await createWorld()
   const settings = { providerWaitSeconds: 1_000 }
   const harness = createHarness(replays.note({ ...world, replies: [limited(600), limited(600)], settings }))
   await harness.say('Hello.')
@@ -57,7 +56,7 @@ it('a turn does not wait longer than the setting allows, in all', async () => {
 })
 
 it('a turn that has reached its limit of rounds waits, and its last call is made again', async () => {
-  const world = createWorld()
+  const world = await createWorld()
   const plan = reply.call('react.plan', { mode: 'new', steps: ['look'] })
   const settings = { maxRounds: 1 }
   const first = createHarness(replays.note({ ...world, replies: [plan, limited(600)], settings }))

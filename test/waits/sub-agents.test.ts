@@ -1,7 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { type Agent, createAgentFrom } from '../../src/agent/agent.ts'
 import { agentTool } from '../../src/agent/agent-tool.ts'
 import type { AgentSettings } from '../../src/agent/settings.ts'
@@ -13,6 +11,7 @@ import { defineTool } from '../../src/tools/define.ts'
 import { later } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { createReplays } from '../support/replay-all.ts'
+import { openTestStore } from '../support/stores.ts'
 
 const replays = createReplays()
 afterEach(replays.expectSame)
@@ -25,9 +24,9 @@ const send = reply.call('mail.send', { to: 'ann' })
 const order = reply.call('shop.print', { title: 'Rome' })
 
 /** A store, a clock and the effects of tools. They outlive the agents. */
-function createWorld() {
+async function createWorld() {
   const clock = createFixedClock()
-  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const store = await openTestStore({ clock })
   const effects: string[] = []
   const tools: readonly Tool[] = [
     defineTool({
@@ -77,7 +76,7 @@ function createWorld() {
     blocksOf((await store.loadVisible(key))?.timeline ?? (undefined as never)).findLast(({ type }) => type === 'assistant.completion')?.text
   return { clock, store, effects, tools, create, asking, nested, journal, results, approval, answer }
 }
-type World = ReturnType<typeof createWorld>
+type World = Awaited<ReturnType<typeof createWorld>>
 
 const idle = (agent: Agent) => agent.drain(5_000)
 const waitsOf = async ({ store }: World, key = 'c1') => (await store.head(key))?.waits ?? []
@@ -93,7 +92,7 @@ describe('while a sub-agent waits, the calling turn waits on record', () => {
     ['an approval', send, 'approval'],
     ['a late result', order, 'later'],
   ] as const)('for %s, and goes on when the turn of the sub-agent has ended', async (_, call, kind) => {
-    const world = createWorld()
+    const world = await createWorld()
     const boss = world.nested([
       [ask, reply.answer('It is done.')],
       [call, reply.answer('Done.')],
@@ -121,7 +120,7 @@ describe('while a sub-agent waits, the calling turn waits on record', () => {
   })
 
   it('for a provider, and both go on by themselves at that time', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const limited = { kind: 'rate_limited', retryable: true, retry_after_seconds: 120, message: 'slow down' } as const
     const boss = world.nested([
       [ask, reply.answer('It is done.')],
@@ -137,7 +136,7 @@ describe('while a sub-agent waits, the calling turn waits on record', () => {
   })
 
   it('and is answered in another process, after the first has ended', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const first = world.nested([[ask], [send]])
     await first.run('c1', 'Do it.').result
     await first.close()
@@ -152,7 +151,7 @@ describe('while a sub-agent waits, the calling turn waits on record', () => {
   })
 
   it('also three levels deep', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const boss = world.nested([
       [ask, reply.answer('A')],
       [ask, reply.answer('B')],
@@ -172,7 +171,7 @@ describe('while a sub-agent waits, the calling turn waits on record', () => {
   })
 
   it('as often as the sub-agent waits', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const boss = world.nested([
       [ask, reply.answer('It is done.')],
       [send, order, send, reply.answer('Done.')],
@@ -191,7 +190,7 @@ describe('while a sub-agent waits, the calling turn waits on record', () => {
 
 describe('a sub-agent that waits', () => {
   const waiting = async (replies: readonly (readonly Reply[])[], settings: Partial<AgentSettings> = {}) => {
-    const world = createWorld()
+    const world = await createWorld()
     const boss = world.nested(replies, settings)
     expect((await boss.run('c1', 'Do it.').result).exitReason).toBe('waiting')
     await idle(boss)
@@ -296,7 +295,7 @@ describe('a sub-agent that waits', () => {
   })
 
   it('wakes its caller when its own agent ends its turn', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const helper = world.create([order, reply.answer('Not yet.')], world.tools)
     const boss = world.create([ask, reply.answer('It is not done.')], world.asking(helper))
     await boss.run('c1', 'Do it.').result
@@ -312,7 +311,7 @@ describe('a sub-agent that waits', () => {
 
 describe('a sub-agent whose result is not awaited any more', () => {
   it('is stopped and billed when its call was interrupted too often', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const settings = { maxCallAttempts: 1 }
     const first = world.nested([[ask], [send]], settings)
     await first.run('c1', 'Do it.').result

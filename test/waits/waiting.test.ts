@@ -1,7 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../../src/testing/harness.ts'
@@ -11,17 +9,18 @@ import { defineTool } from '../../src/tools/define.ts'
 import { later } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { createReplays } from '../support/replay-all.ts'
+import { openTestStore } from '../support/stores.ts'
 
 const replays = createReplays()
 afterEach(replays.expectSame)
 afterAll(() => expect(replays.count).toBeGreaterThan(30))
 
 /** A world that outlives its processes: the store, the clock, and what the tools did. */
-function createWorld() {
+async function createWorld() {
   const clock = createFixedClock()
-  return { clock, store: createMemoryStore({ blobs: createMemoryBlobs(), clock }), effects: [] as string[] }
+  return { clock, store: await openTestStore({ clock }), effects: [] as string[] }
 }
-type World = ReturnType<typeof createWorld>
+type World = Awaited<ReturnType<typeof createWorld>>
 
 const mail = ({ effects }: World, more: object = {}): Tool =>
   defineTool({
@@ -63,7 +62,7 @@ const idle = async ({ agent }: Harness) => agent.drain(5_000)
 
 describe('a call that needs an approval', () => {
   it('waits without a claim, and runs after the approval, also in another process', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const first = process(world, [send, reply.answer('Sent.')])
     const { exitReason, waits } = await first.say('Write to Ann.')
     expect({ exitReason, waits }).toMatchObject({
@@ -88,7 +87,7 @@ describe('a call that needs an approval', () => {
   })
 
   it('is not run when it is refused, and the model reads the note', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const harness = process(world, [send, reply.answer('Understood.')])
     await harness.say('Write to Ann.')
     await harness.agent.decide('c1', await waitingCall(harness), { approved: false, note: 'Not on Sundays.', by: 'Bob' })
@@ -98,7 +97,7 @@ describe('a call that needs an approval', () => {
   })
 
   it('runs with the parameters that the person has edited, and a notice says so', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const harness = process(world, [send, reply.answer('Sent.')])
     await harness.say('Write to Ann.')
     await harness.agent.decide('c1', await waitingCall(harness), { approved: true, params: { to: 'zoe' } })
@@ -110,7 +109,7 @@ describe('a call that needs an approval', () => {
 
 describe('the rule of the agent', () => {
   const calls = async (approve: ApprovalRule) => {
-    const world = createWorld()
+    const world = await createWorld()
     const tools = [mail(world, { approval: undefined })]
     const harness = createHarness(
       replays.note({ clock: world.clock, store: world.store, replies: [send, reply.answer('Done.')], tools, approve }),
@@ -139,7 +138,7 @@ describe('the rule of the agent', () => {
   })
 
   it('can not switch off the approval that a tool asks for, and a tool may ask for some calls only', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const harness = process(world, [send], { approve: { '*': 'allow' } })
     expect((await harness.say('Go.')).exitReason).toBe('waiting')
     const tools = [mail(world, { approval: ({ to }: { to: string }) => to !== 'ann' })]
@@ -150,7 +149,7 @@ describe('the rule of the agent', () => {
 
 describe('a result that arrives later', () => {
   it('ends the wait in any process, and its content is the result of the call', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const first = process(world, [order])
     expect(await first.say('Print.')).toMatchObject({ exitReason: 'waiting', waits: [{ kind: 'later', question: 'the printer' }] })
     const callId = await waitingCall(first)
@@ -164,7 +163,7 @@ describe('a result that arrives later', () => {
   })
 
   it('arrives as an event after a followup has settled the call with an interim result', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const harness = process(world, [order, reply.answer('Not yet.'), reply.answer('Now it is.')])
     await harness.say('Print.')
     const callId = await waitingCall(harness)
@@ -177,7 +176,7 @@ describe('a result that arrives later', () => {
   })
 
   it('can be delivered with its token also after an interim result, once', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     let token = ''
     const tool = defineTool({
       id: 'shop.print',
@@ -200,7 +199,7 @@ describe('a result that arrives later', () => {
   })
 
   it('fails when it has not arrived in time', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const tool = defineTool({
       id: 'shop.print',
       description: 'Orders a print.',
@@ -225,7 +224,7 @@ describe('a result that arrives later', () => {
 
 describe('time', () => {
   it('in which a turn waits does not count for its time limit', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const settings = { maxSeconds: 60 }
     const harness = process(world, [send, reply.answer('Sent.')], { settings })
     await harness.say('Write to Ann.')
@@ -238,7 +237,7 @@ describe('time', () => {
   })
 
   it('ends an approval that has a limit', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const harness = process(world, [send, reply.answer('Nobody answered.')], { settings: { approvalSeconds: 60 } })
     await harness.say('Write to Ann.')
     const callId = await waitingCall(harness)
@@ -445,7 +444,7 @@ const copies: readonly Row[] = [
 describe('a turn that waits causes at most one effect', () => {
   for (const { name, act, answer, effects, result, kind } of [...table, ...copies]) {
     it(name, async () => {
-      const world = createWorld()
+      const world = await createWorld()
       const harness = process(world, [kind === 'later' ? order : send, reply.answer('One.'), reply.answer('Two.')])
       expect((await harness.say('Go.')).exitReason).toBe('waiting')
       expect(await act(harness, await waitingCall(harness), world)).toEqual(answer)
@@ -459,7 +458,7 @@ describe('a turn that waits causes at most one effect', () => {
   }
 
   it('delete while waiting: nothing is left to approve', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const harness = process(world, [send])
     await harness.say('Go.')
     const callId = await waitingCall(harness)
@@ -470,7 +469,7 @@ describe('a turn that waits causes at most one effect', () => {
   })
 
   it('complete before the wait is entered: the result is used, and the turn does not wait', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const tool = defineTool({
       id: 'shop.print',
       description: 'Orders a print.',
@@ -493,7 +492,7 @@ describe('a turn that waits causes at most one effect', () => {
   })
 
   it('k processes that answer one approval at once cause one effect', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     await process(world, [send]).say('Go.')
     const racers = Array.from({ length: 8 }, () => process(world, [reply.answer('Sent.')]))
     const [first] = racers
@@ -527,7 +526,7 @@ describe('several calls in one response', () => {
   ])
 
   it('each waits by itself: the others run, and the results are in the order of the calls', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const tools = [mail(world), print(world), search(world)]
     const harness = createHarness(
       replays.note({ clock: world.clock, store: world.store, replies: [together, reply.answer('All done.')], tools }),
@@ -554,7 +553,7 @@ describe('several calls in one response', () => {
   })
 
   it('a steer withdraws all of them', async () => {
-    const world = createWorld()
+    const world = await createWorld()
     const tools = [mail(world), print(world), search(world)]
     const harness = createHarness(
       replays.note({ clock: world.clock, store: world.store, replies: [together, reply.answer('Stopped.')], tools }),

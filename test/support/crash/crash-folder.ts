@@ -1,19 +1,17 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFileBlobs } from '../../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../../src/adapters/store/sqlite/store.ts'
 import type { Change } from '../../../src/core/timeline/change.ts'
 import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
+import { openFolderStore } from '../stores.ts'
 import type { TurnObserver } from './long-turn.ts'
 
 /**
  * Opens the store in a folder that several processes use. Files beside the store record model calls and effects of tools, one line each.
  */
 export async function openCrashFolder(folder: string, clock = createSystemClock()) {
-  const blobs = await createFileBlobs({ folder: join(folder, 'blobs') })
-  return { clock, store: await createSqliteStore({ file: join(folder, 'store.sqlite'), blobs, clock }) }
+  return { clock, store: await openFolderStore(folder, { clock, file: 'store.sqlite' }) }
 }
 
 export const fileObserver = (folder: string): Pick<TurnObserver, 'onDecision' | 'onEffect'> => ({

@@ -7,22 +7,19 @@
  * Its clock is `aheadMs` ahead.
  */
 import { writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { createFileBlobs } from '../../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../../src/adapters/store/sqlite/store.ts'
 import { createAgentFrom } from '../../../src/agent/agent.ts'
 import { noLog } from '../../../src/server/log.ts'
 import { createMetrics, metricsHelp, observe } from '../../../src/server/metrics.ts'
 import { serve } from '../../../src/server/serve.ts'
 import { defaultServerSettings } from '../../../src/server/settings.ts'
+import { openFolderStore } from '../stores.ts'
 import { stepModel, stepTool } from './step-model.ts'
 
 const [folder = '', port = '0', drainMs = '1000', delayMs = '5', aheadMs = '0'] = process.argv.slice(2)
 const system = createSystemClock()
 const clock = { ...system, now: () => new Date(Date.parse(system.now()) + Number(aheadMs)).toISOString() }
-const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
-const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
+const store = await openFolderStore(folder, { clock })
 const metrics = createMetrics(metricsHelp)
 const agent = createAgentFrom({ model: stepModel(folder, Number(delayMs)), tools: [stepTool()], store, clock, ...observe(metrics) })
 const server = await serve({

@@ -1,11 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createFileBlobs } from '../../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../../src/adapters/clock/system.ts'
 import { createMemoryFiles } from '../../../src/adapters/files/memory.ts'
-import { createSqliteStore } from '../../../src/adapters/store/sqlite/store.ts'
 import { createMemoryWorkspaces } from '../../../src/adapters/workspace/custom/custom.ts'
 import { createAgentFrom } from '../../../src/agent/agent.ts'
 import { createClient } from '../../../src/client/client.ts'
@@ -17,6 +15,7 @@ import { defaultServerSettings, type ServerSettings } from '../../../src/server/
 import { reply, scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { hostingOn } from '../hosting.ts'
 import { answered, viewWhen } from '../server-fixture.ts'
+import { blobsInFolder, openFolderStore } from '../stores.ts'
 
 export type Mode = 'local' | 'bearer'
 
@@ -64,11 +63,7 @@ export async function openHostileFixture(): Promise<HostileFixture> {
   process.env.DAYBOOK_TEST_SECRET = environment
   const folder = mkdtempSync(join(tmpdir(), 'daybook-hostile-'))
   const clock = createSystemClock()
-  const store = await createSqliteStore({
-    file: join(folder, 'daybook.db'),
-    blobs: createFileBlobs({ folder: join(folder, 'blobs') }),
-    clock,
-  })
+  const store = await openFolderStore(folder, { clock })
   const { hosting } = hostingOn(store.blobs)
   const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const lines: string[] = []
@@ -130,7 +125,7 @@ export async function openHostileFixture(): Promise<HostileFixture> {
     async snapshot() {
       const { conversations } = await store.list({ limit: 100 })
       const bundles = await Promise.all(conversations.map(({ conversationId }) => store.exportBundle(conversationId)))
-      return { conversations, bundles: bundles.map((bundle) => JSON.stringify(bundle)), blobs: filesUnder(join(folder, 'blobs')) }
+      return { conversations, bundles: bundles.map((bundle) => JSON.stringify(bundle)), blobs: await blobsInFolder(folder) }
     },
     async close() {
       await Promise.all(Object.values(servers).map((server) => server.drain()))
@@ -143,8 +138,6 @@ export async function openHostileFixture(): Promise<HostileFixture> {
 
 /** Texts that show where the code is on disk. No response and no log line may contain them. */
 const environmentPaths = [process.cwd(), 'node_modules', '.ts:']
-
-const filesUnder = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
 
 async function withFile(client: ReturnType<typeof createClient>): Promise<string> {
   await client.conversations.create({ id: 'mine' })

@@ -8,14 +8,13 @@
  */
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { createFileBlobs } from '../../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../../src/adapters/store/sqlite/store.ts'
 import { createAgentFrom } from '../../../src/agent/agent.ts'
 import { noLog } from '../../../src/server/log.ts'
 import { createMetrics, metricsHelp, observe } from '../../../src/server/metrics.ts'
 import { serve } from '../../../src/server/serve.ts'
 import { defaultServerSettings } from '../../../src/server/settings.ts'
+import { openFolderStore } from '../stores.ts'
 import { loadModel, noteTool } from './load-model.ts'
 
 /** What the parent of a load server receives: the address of the server, or a measurement. */
@@ -29,8 +28,7 @@ export interface Measurement {
 
 const [folder = '', port = '0', delayMs = '0'] = process.argv.slice(2)
 const clock = createSystemClock()
-const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
-const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
+const store = await openFolderStore(folder, { clock })
 const metrics = createMetrics(metricsHelp)
 const agent = createAgentFrom({
   model: loadModel(Number(delayMs)),
