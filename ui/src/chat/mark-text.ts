@@ -1,8 +1,11 @@
+import { showRemovedChunks } from '../markdown/removed-chunks.ts'
+
 /**
  * Marks all occurrences of a text below an element, and scrolls to one of them. The marks are ranges and no elements, so the document is not
  * changed.
  */
 export function markText(root: Element, query: string, current: number): void {
+  showRemovedChunks(root)
   const ranges = rangesOf(root, query.trim().toLowerCase())
   const shown = ranges[Math.min(current, ranges.length - 1)]
   CSS.highlights.set('found', new Highlight(...ranges))

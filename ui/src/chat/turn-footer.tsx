@@ -1,6 +1,7 @@
 import type { TurnView } from 'daybook/client'
 import { ThumbsDown, ThumbsUp } from 'lucide-react'
 import { useContext, useRef, useState } from 'react'
+import { showRemovedChunks } from '../markdown/removed-chunks.ts'
 import { duration } from '../model/time.ts'
 import { Button, IconButton } from '../primitives/button.tsx'
 import { CopyButton } from '../primitives/copy-button.tsx'
@@ -76,6 +77,7 @@ export function TurnFooter({ turn }: { readonly turn: TurnView }) {
 
 /** The HTML of an answer for other programs: without buttons, classes and styles. */
 function plainHtml(answer: Element | null | undefined): string | undefined {
+  if (answer) showRemovedChunks(answer)
   const copy = answer?.cloneNode(true)
   if (!(copy instanceof Element)) return undefined
   for (const element of copy.querySelectorAll('button, figcaption, .sr-only, .katex-html')) element.remove()

@@ -1,5 +1,6 @@
 import { memo, useRef, useSyncExternalStore } from 'react'
 import { chunksOf, emptyMarkdown, settleMarkdown } from '../model/settled-markdown.ts'
+import { useRemovedHeight } from './removed-chunks.ts'
 
 type MarkdownView = typeof import('./markdown-view.tsx').default
 
@@ -39,12 +40,14 @@ export const MarkdownText = memo(function MarkdownText({ text, live }: MarkdownT
   )
 })
 
-/** One chunk. In a long text, the browser skips the layout of chunks that are not on the screen. */
+/** One chunk. In a long text, chunks far from the screen have no elements, so that the page needs as little memory as for a short text. */
 const Chunk = memo(function Chunk({ text, live, many }: MarkdownTextProps & { readonly many: boolean }) {
   const View = useSyncExternalStore(subscribe, () => markdownView)
-  const height = `auto ${Math.round(text.length / 3.2)}px`
+  const box = useRef<HTMLDivElement>(null)
+  const height = useRemovedHeight(box, many && !live)
+  if (height !== undefined) return <div ref={box} data-removed style={{ height }} />
   return (
-    <div className="prose" style={many && !live ? { contentVisibility: 'auto', containIntrinsicBlockSize: height } : undefined}>
+    <div ref={box} className="prose">
       {View ? <View text={text} live={live} /> : <p className="whitespace-pre-wrap">{text}</p>}
     </div>
   )

@@ -4,8 +4,10 @@
  */
 export interface SettledMarkdown {
   readonly text: string
-  /** The offsets at which the chunks begin. The first is 0. */
-  readonly starts: readonly number[]
+  /** The chunks that do not change any more. */
+  readonly settled: readonly string[]
+  /** The offset at which the last chunk begins. */
+  readonly tailStart: number
   /** The offset of the line that was read last, and what was known before it. */
   readonly scan: Scan
 }
@@ -22,7 +24,12 @@ const chunkLength = 8_000
 /** A chunk this long ends at the next line, also inside of a list or a paragraph. */
 const longestChunk = 48_000
 
-export const emptyMarkdown: SettledMarkdown = { text: '', starts: [0], scan: { lineStart: 0, fence: undefined, afterBlank: true } }
+export const emptyMarkdown: SettledMarkdown = {
+  text: '',
+  settled: [],
+  tailStart: 0,
+  scan: { lineStart: 0, fence: undefined, afterBlank: true },
+}
 
 /** Returns the division of a text. If the text continues the text before, only the new lines are read. */
 export function settleMarkdown(text: string, before: SettledMarkdown = emptyMarkdown): SettledMarkdown {
@@ -30,23 +37,27 @@ export function settleMarkdown(text: string, before: SettledMarkdown = emptyMark
   const continues = text.length > before.text.length && text.startsWith(before.text)
   const known = continues ? before : emptyMarkdown
   let { lineStart, fence, afterBlank } = known.scan
-  const starts = [...known.starts]
+  let { settled, tailStart } = known
   for (let end = text.indexOf('\n', lineStart); end >= 0; end = text.indexOf('\n', lineStart)) {
     const line = text.slice(lineStart, Math.min(end, lineStart + 200))
-    const length = lineStart - (starts.at(-1) ?? 0)
+    const length = lineStart - tailStart
     const isGoodPlace = fence === undefined && length >= chunkLength && afterBlank && beginsBlock(line)
-    if (isGoodPlace || (fence === undefined && length >= longestChunk)) starts.push(lineStart)
+    if (isGoodPlace || (fence === undefined && length >= longestChunk)) {
+      settled = [...settled, ownCopy(text.slice(tailStart, lineStart))]
+      tailStart = lineStart
+    }
     fence = fenceAfter(fence, line)
     afterBlank = fence === undefined && line.trim() === ''
     lineStart = end + 1
   }
-  return { text, starts, scan: { lineStart, fence, afterBlank } }
+  return { text, settled, tailStart, scan: { lineStart, fence, afterBlank } }
 }
 
+/** A part of a string keeps the whole string in memory. In a text that grows, each part would keep another whole string. */
+const ownCopy = (part: string) => ` ${part}`.slice(1)
+
 /** The chunks of a division. */
-export function chunksOf({ text, starts }: SettledMarkdown): readonly string[] {
-  return starts.map((start, index) => text.slice(start, starts[index + 1]))
-}
+export const chunksOf = ({ text, settled, tailStart }: SettledMarkdown): readonly string[] => [...settled, text.slice(tailStart)]
 
 /** Whether a line after a blank line begins a block of its own. An indented line or an item may continue a list. */
 const beginsBlock = (line: string) => line.trim() !== '' && !/^(?:\s|[-*+]\s|\d{1,9}[.)]\s)/.test(line)

@@ -1,0 +1,55 @@
+import { type RefObject, useEffect, useState } from 'react'
+import { flushSync } from 'react-dom'
+
+/** Chunks this far above and below the visible part keep their elements, so that scrolling does not show gaps. */
+const margin = '1600px 0px'
+
+const showEvent = 'daybook-show'
+
+/**
+ * The height of a chunk whose elements are removed because it is far from the visible part. Undefined while it has its elements. A chunk
+ * with selected text keeps them.
+ */
+export function useRemovedHeight(box: RefObject<HTMLElement | null>, enabled: boolean): number | undefined {
+  const [height, setHeight] = useState<number>()
+  const isRemoved = height !== undefined
+  useEffect(() => {
+    const element = box.current
+    if (!enabled || !element) return
+    const show = () => flushSync(() => setHeight(undefined))
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const last = entries.at(-1)
+        if (last?.isIntersecting) setHeight(undefined)
+        else if (last && !hasSelection(element)) setHeight(last.boundingClientRect.height)
+      },
+      { root: scrollerOf(element), rootMargin: margin },
+    )
+    observer.observe(element)
+    const { offsetWidth } = element
+    const resized = new ResizeObserver(() => element.offsetWidth !== offsetWidth && setHeight(undefined)) // its lines break elsewhere now
+    if (isRemoved) resized.observe(element)
+    element.addEventListener(showEvent, show)
+    return () => {
+      observer.disconnect()
+      resized.disconnect()
+      element.removeEventListener(showEvent, show)
+    }
+  }, [box, enabled, isRemoved])
+  return enabled ? height : undefined
+}
+
+/** Gives the chunks below an element their elements again, for those that read the whole text from the document. */
+export function showRemovedChunks(root: Element): void {
+  for (const chunk of root.querySelectorAll('[data-removed]')) chunk.dispatchEvent(new Event(showEvent))
+}
+
+const hasSelection = (element: Element) =>
+  document.getSelection()?.containsNode(element, true) === true && !document.getSelection()?.isCollapsed
+
+function scrollerOf(element: Element): Element | null {
+  for (let above = element.parentElement; above; above = above.parentElement) {
+    if (/auto|scroll/.test(getComputedStyle(above).overflowY)) return above
+  }
+  return null
+}
