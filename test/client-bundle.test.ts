@@ -27,11 +27,17 @@ it('bundles the client for browsers without any other package', async () => {
   expect(modules.filter((id) => id.includes('node_modules'))).toEqual([])
   expect(imports).toEqual([])
   expect(modules.length).toBeGreaterThan(10)
-  expect(kilobytes).toBeLessThanOrEqual(16)
+  expect(kilobytes).toBeLessThanOrEqual(20)
 })
 
 it('leaves out what a page of a chat does not use', async () => {
   const { modules, kilobytes } = await bundle(`export { createClient, emptyView, foldEvent } from ${JSON.stringify(client)}`)
   expect(modules.filter((id) => id.includes('/stream/json/'))).toEqual([])
   expect(kilobytes).toBeLessThanOrEqual(12)
+})
+
+it('computes timelines in a browser with little code', async () => {
+  const { modules, kilobytes } = await bundle(`export { applyChange, blocksOf, emptyTimeline } from ${JSON.stringify(client)}`)
+  expect(modules.filter((id) => id.includes('node_modules'))).toEqual([])
+  expect(kilobytes).toBeLessThanOrEqual(8)
 })

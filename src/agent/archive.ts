@@ -19,17 +19,18 @@ import type { ByteRange } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
 import type { RetentionPolicy, RetentionReport } from '../ports/retention.ts'
-import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
+import type { ConversationInfo, ConversationPage, ConversationStore, Entry, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { Bookkeeping } from './conversation/spending.ts'
 import type { Deletion } from './deletion.ts'
 import { withVersions } from './exported-versions.ts'
 import { withOwnFiles } from './hosted-copies.ts'
+import type { Replayed } from './replay/replay.ts'
 import type { ReplayParts } from './replay/setup.ts'
 import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
 import { isReadOnlyTool } from './tools.ts'
-import type { UsageReport } from './usage-report.ts'
+import type { RoundReport, UsageReport } from './usage-report.ts'
 import { type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
 
 export type { ConversationInfo }
@@ -64,7 +65,12 @@ export interface Archive {
   retain(policy: RetentionPolicy): Promise<RetentionReport>
   /** Checks whether the store can store new entries. If not, for example because the disk is full, throws `store.failed`. */
   check(): Promise<void>
-  fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
+  /**
+   * Copies a conversation into a new one. `at` is the last turn to copy, by default the last finished one. A number is the `seq` of an entry:
+   * the copy is the conversation as it was then. If a tool call had no result, it goes back to the last entry at which no call was open. A
+   * turn that was open then is closed as `forked`.
+   */
+  fork(key: string, as: string, at?: string | number): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
   importBundle(value: unknown, as?: string): Promise<ConversationInfo>
   timeline(key: string): Promise<TimelinePayload>
@@ -84,8 +90,14 @@ export interface Archive {
   recall(query: RecallQuery): Promise<readonly Recalled[]>
   /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
   waiting(query: WaitingQuery): Promise<WaitingPage>
-  /** The prompt that the model got in one round, with its cache marks. */
+  /** Entries of the journal with a `seq` above `after`, in order, at most `limit`. */
+  entries(key: string, range: { readonly after: number; readonly limit: number }): Promise<readonly Entry[]>
+  /** The prompt that the model got in one round, with its blocks and its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
+  /** The cost of one round, divided over its blocks, and its use of the provider's cache. Throws `turn.missing` if no call of it was billed. */
+  round(key: string, turnId: string, iteration: number): Promise<RoundReport>
+  /** Runs recorded turns again with the present code, as the function `replay`. With `turnId`, only this turn. */
+  replay(key: string, turnId?: string): Promise<readonly Replayed[]>
   /** A report about the costs of the conversation, and about its use of the provider's cache. */
   usage(key: string): Promise<UsageReport>
   /** The calls of tools that are not read-only, in order: what was done, what failed, what is unknown, and what waits. */
@@ -152,6 +164,16 @@ export function createArchive(parts: ArchiveParts): Archive {
     return workspaces ? withVersions(bundle, key, store, workspaces) : bundle
   }
 
+  /** The conversation as it was after the entry `seq`. */
+  async function bundleAt(key: string, seq: number): Promise<Bundle> {
+    await head(key)
+    const journal = await readAll(store.readJournal(key, { after: 0 }))
+    const today = { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
+    const { forkBundleAt } = await import('../core/timeline/fork-at.ts') // imported on demand, because turns do not need this module
+    const bundle = forkBundleAt(today, journal, seq)
+    return workspaces ? withVersions(bundle, key, store, workspaces) : bundle
+  }
+
   /** Imports a bundle as a new conversation with its own hosted files. If the import fails, these hosted files are removed. */
   async function importAs(bundle: Bundle, key: string): Promise<ConversationInfo> {
     await deletion.finish(key)
@@ -179,6 +201,12 @@ export function createArchive(parts: ArchiveParts): Archive {
     if (atPath.length > 0) return atPath
     const ofTurn = await named(store.findByTurn(key, turnId))
     return ofTurn.length > 0 ? ofTurn : named(store.loadVisible(key).then((saved) => (saved ? blocksOf(saved.timeline) : [])))
+  }
+
+  async function usage(key: string): Promise<UsageReport> {
+    await head(key)
+    const { readUsageReport } = await import('./usage-report.ts') // imported on demand, like the prompt view
+    return readUsageReport(store, key, bookkeeping, agentParts().tokens ?? roughTokens)
   }
 
   function setTitle(title: string): Change {
@@ -209,8 +237,8 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     retain: deletion.retain,
     check: () => store.check(),
-    async fork(key, as, atTurn) {
-      return importAs(forkBundle(await exportBundle(key), atTurn), as)
+    async fork(key, as, at) {
+      return importAs(typeof at === 'number' ? await bundleAt(key, at) : forkBundle(await exportBundle(key), at), as)
     },
     exportBundle,
     async importBundle(value, as) {
@@ -238,15 +266,26 @@ export function createArchive(parts: ArchiveParts): Archive {
     recall: (query) => recallFrom(store, clock, query),
     waiting: waitingList(store),
     sources: async (key) => (await loadTimeline(key)).sources.rows,
+    async entries(key, { after, limit }) {
+      await head(key)
+      return readAll(store.readJournal(key, { after, limit }))
+    },
     async prompt(key, turnId, iteration) {
       await head(key)
       const { promptView } = await import('./replay/prompt-view.ts') // imported on demand, because turns do not need this module
       return promptView(store, key, { turnId, iteration }, { ...agentParts(), ...(workspaces && { workspaces }) })
     },
-    async usage(key) {
+    async replay(key, turnId) {
       await head(key)
-      const { readUsageReport } = await import('./usage-report.ts') // imported on demand, like the prompt view
-      return readUsageReport(store, key, bookkeeping, agentParts().tokens ?? roughTokens)
+      const { replayTurns } = await import('./replay/replay.ts')
+      return replayTurns(store, key, { ...agentParts(), ...(workspaces && { workspaces }) }, turnId)
+    },
+    usage,
+    async round(key, turnId, iteration) {
+      const { roundReport } = await import('./usage-report.ts')
+      const report = roundReport(await usage(key), turnId, iteration)
+      if (!report) throw new Failure('turn.missing', `there is no round ${iteration} of turn ${turnId} in ${nameOf(key)}`)
+      return report
     },
     async effects(key) {
       await head(key)
@@ -261,6 +300,12 @@ export function createArchive(parts: ArchiveParts): Archive {
       return { ...file, read: () => hosting.read(file), stream: (range) => hosting.stream(file, range), blocks: () => blocksOfFile(file) }
     },
   }
+}
+
+async function readAll(journal: AsyncIterable<Entry>): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of journal) entries.push(entry)
+  return entries
 }
 
 const nameOf = (key: string) => parseConversationKey(key).name

@@ -1,6 +1,7 @@
-import { type CacheReport, cacheReport } from '../core/cache/cache-report.ts'
+import { type CacheReport, type CacheRow, cacheReport } from '../core/cache/cache-report.ts'
 import type { JournalEntry } from '../core/cache/recorded-calls.ts'
 import { type CostReport, costReport } from '../core/cost/cost.ts'
+import { type RoundCost, roundCost } from '../core/cost/round-cost.ts'
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Bookkeeping } from './conversation/spending.ts'
@@ -21,4 +22,16 @@ export async function readUsageReport(
   const journal: JournalEntry[] = []
   for await (const entry of store.readJournal(conversationId, { after: 0 })) journal.push(entry)
   return { cost: costReport(journal, { chargeOf, count }), cache: cacheReport(journal, { rulesOf, count }) }
+}
+
+/** A report about one round: its cost, divided over the blocks, and its use of the provider's cache. */
+export interface RoundReport {
+  readonly cost: RoundCost
+  readonly cache: CacheRow | undefined
+}
+
+/** The part of a usage report that is about one round. Undefined when there is no such round, or when no call of it was billed. */
+export function roundReport({ cost, cache }: UsageReport, turnId: string, iteration: number): RoundReport | undefined {
+  const ofRound = roundCost(cost, turnId, iteration)
+  return ofRound && { cost: ofRound, cache: cache.rows.find((row) => row.turnId === turnId && row.iteration === iteration) }
 }

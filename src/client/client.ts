@@ -8,6 +8,7 @@ import type {
   NewConversation,
 } from '../core/api/conversation.ts'
 import type { DoctorView, InfoView } from '../core/api/info.ts'
+import type { ReplayView, RoundView } from '../core/api/inspection.ts'
 import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
 import type { SessionView, SignInBody } from '../core/api/session.ts'
 import type {
@@ -39,6 +40,7 @@ import {
 } from '../core/options.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
+import type { Change } from '../core/timeline/change.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { type FollowOptions, follow } from './follow.ts'
@@ -188,6 +190,14 @@ export function createClient(options: ClientOptions) {
     files: (conversationId: string) => read<FileList>(pathOf(conversationId, '/files')),
     prompt: (conversationId: string, turnId: string, iteration: number) =>
       read<PromptView>(pathOf(conversationId, `/rounds/${encodeURIComponent(turnId)}/${iteration}/prompt`)),
+    /** What a round has cost, block by block, and how it used the provider's cache. For operators. */
+    round: (conversationId: string, turnId: string, iteration: number) =>
+      read<RoundView>(pathOf(conversationId, `/rounds/${encodeURIComponent(turnId)}/${iteration}`)),
+    /** A page of the journal: the entries after `after`. For operators. */
+    entries: (conversationId: string, page: { readonly after?: number; readonly limit?: number } = {}) =>
+      read<JournalPage>(pathOf(conversationId, '/entries'), { query: pageQuery(page) }),
+    /** Runs recorded turns again with the present code of the server, and reports the first difference of each. For operators. */
+    replay: (conversationId: string, turnId?: string) => read<ReplayView>(pathOf(conversationId, '/replay'), { query: { turn: turnId } }),
     /** What the conversation has cost, and how the provider's cache was used. */
     cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),
     /** The calls of tools that may have changed something, and what became of them. For operators. */
@@ -208,6 +218,18 @@ export function createClient(options: ClientOptions) {
     openapi: () => read<unknown>('/v1/openapi.json'),
   }
 }
+
+/** A page of a journal. `next` is the `after` of the next page. The last page has none. */
+export interface JournalPage {
+  readonly entries: readonly { readonly seq: number; readonly change: Change }[]
+  readonly last_seq: number
+  readonly next?: number
+}
+
+const pageQuery = ({ after, limit }: { readonly after?: number; readonly limit?: number }): Record<string, string | undefined> => ({
+  after: after?.toString(),
+  limit: limit?.toString(),
+})
 
 function formOf(text: string, mode: string, files: NonNullable<SendOptions['files']>, options?: TurnOptionsBody): FormData {
   const form = new FormData()

@@ -42,6 +42,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   const streams = createStreamQuota(settings.followersPerUser)
   const downloads = createStreamQuota(settings.downloadsPerUser, 'Too many downloads are open; wait until one has ended.')
   const imports = createStreamQuota(1, 'Another import is running; wait until it has ended.')
+  const replays = createStreamQuota(1, 'Another replay is running; wait until it has ended.')
   const turns = createTurnQuota(settings, nowMs, () => agent.running, createOverloadGuard(settings, nowMs))
   const requests = createTokenBucket({ burst: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => streams.size)
@@ -129,7 +130,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     messageRoutes(parts),
     sessionRoutes(sessions),
     recordRoutes(parts),
-    reportRoutes(parts),
+    reportRoutes(parts, replays),
     resourceRoutes(parts, downloads),
     eventRoutes(parts, streams),
     submitAndStreamRoutes(parts, streams, turns),

@@ -122,12 +122,20 @@ async function viewCells({ fetchAs, client }: Running): Promise<Cells> {
     'log of a turn': () => [`/conversations/c1/turns/${turn}/log`],
     'result of a turn': () => [`/conversations/c1/turns/${turn}/result`],
     prompt: () => [`/conversations/c1/rounds/${turn}/6/prompt`],
+    'one round': () => [`/conversations/c1/rounds/${turn}/6`],
+    'entries of the journal': () => ['/conversations/c1/entries'],
+    replay: () => ['/conversations/c1/replay'],
     'cost and cache': () => ['/conversations/c1/ledger'],
     effects: () => ['/conversations/c1/effects'],
     export: () => ['/conversations/c1/export'],
     import: (role) => [`/conversations/import?as=copy-${role}`, { method: 'POST', headers: json, body: bundle }],
     fork: (role) => ['/conversations/c1/fork', { method: 'POST', headers: json, body: JSON.stringify({ id: `fork-${role}` }) }],
     'timeline of a fork': (role) => [`/conversations/fork-${role}/timeline`],
+    'fork at an entry': (role) => [
+      '/conversations/c1/fork',
+      { method: 'POST', headers: json, body: JSON.stringify({ id: `early-${role}`, at_seq: 20 }) },
+    ],
+    'timeline of a fork at an entry': (role) => [`/conversations/early-${role}/timeline`],
     sources: () => ['/conversations/c1/sources'],
     files: () => ['/conversations/c1/files'],
     'a file': () => [`/resources/${encodeURIComponent(files[0]?.rn ?? '')}`],
@@ -180,12 +188,17 @@ describe('what users and operators receive of a turn with internal content', () 
       log of a turn                   public + thinking   public + thinking + internal
       result of a turn                public              public
       prompt                          403                 public + internal
+      one round                       403                 nothing
+      entries of the journal          403                 public + thinking + internal
+      replay                          403                 nothing
       cost and cache                  403                 nothing
       effects                         403                 nothing
       export                          403                 public + thinking + internal
       import                          403                 nothing
       fork                            nothing             nothing
       timeline of a fork              public + thinking   public + thinking + internal
+      fork at an entry                nothing             nothing
+      timeline of a fork at an entry  public + thinking   public + thinking + internal
       sources                         nothing             nothing
       files                           nothing             nothing
       a file                          public              public
@@ -254,12 +267,17 @@ describe('what users and operators receive of a turn with internal content', () 
       log of a turn                   public              public + thinking + internal
       result of a turn                public              public
       prompt                          403                 public + internal
+      one round                       403                 nothing
+      entries of the journal          403                 public + thinking + internal
+      replay                          403                 nothing
       cost and cache                  403                 nothing
       effects                         403                 nothing
       export                          403                 public + thinking + internal
       import                          403                 nothing
       fork                            nothing             nothing
       timeline of a fork              public              public + thinking + internal
+      fork at an entry                nothing             nothing
+      timeline of a fork at an entry  public              public + thinking + internal
       sources                         nothing             nothing
       files                           nothing             nothing
       a file                          public              public

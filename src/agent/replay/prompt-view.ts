@@ -1,11 +1,16 @@
-import type { PromptView } from '../../core/api/report.ts'
+import type { PromptBlock, PromptView } from '../../core/api/report.ts'
+import { type Block, isHidden } from '../../core/block/block.ts'
 import { binaryPartTokens } from '../../core/estimate/estimate.ts'
 import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
-import type { Part } from '../../core/render/types.ts'
+import type { Prompt } from '../../core/render/render.ts'
+import { blockSpans } from '../../core/render/spans.ts'
+import type { Part, Slice } from '../../core/render/types.ts'
+import type { RenderedBlock } from '../../core/render/walk.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
+import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
 import { withModel } from '../turn/turn-options.ts'
 import { divergenceText } from './divergence.ts'
@@ -46,6 +51,13 @@ export async function promptView(
 interface RecordedCall {
   readonly request: ModelRequest
   readonly response: ResponseReceived
+  readonly layout: PromptLayout | undefined
+}
+
+/** The blocks from which the parts of a prompt were made. */
+interface PromptLayout {
+  readonly prompt: Prompt
+  readonly shown: Slice['shown']
 }
 
 /** The calls of the decision model. Each has the request that the present code makes, and the recorded response. */
@@ -55,11 +67,12 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
     change.type === 'response.received' && change.role === undefined ? [change] : [],
   )
   const calls: RecordedCall[] = []
+  const layouts = new WeakMap<readonly Part[], PromptLayout>()
   const observe = (decision: Model): Model => ({
     ...decision,
     async *stream(request, signal) {
       const response = responses[calls.length]
-      if (response) calls.push({ request, response })
+      if (response) calls.push({ request, response, layout: layouts.get(request.parts) })
       let answered = false
       for await (const event of decision.stream(request, signal)) {
         answered ||= response === undefined || response.error !== undefined || !isTooLong(event)
@@ -69,7 +82,11 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
       if (response && !answered) calls.pop()
     },
   })
-  const observed = (turn: Turn): Turn => ({ ...turn, agent: withModel(turn.agent, observe(turn.agent.models.decision)) })
+  const observed = (turn: Turn): Turn => ({
+    ...turn,
+    agent: withModel(turn.agent, observe(turn.agent.models.decision)),
+    conversation: { ...turn.conversation, renderers: withLayouts(turn.conversation.renderers, layouts) },
+  })
   const resumed = () => {
     const turn = setup.resumed()
     return turn && observed(turn)
@@ -78,7 +95,23 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
   return { calls, divergence }
 }
 
-function viewOf({ request, response }: RecordedCall, count: TokenCounter): PromptView {
+/** The renderers, which also remember from which blocks they made the parts of each prompt. */
+function withLayouts(renderers: Renderers, layouts: WeakMap<readonly Part[], PromptLayout>): Renderers {
+  const { renderer } = renderers
+  return {
+    ...renderers,
+    renderer: {
+      ...renderer,
+      render(timeline, options) {
+        const prompt = renderer.render(timeline, options)
+        layouts.set(prompt.parts, { prompt, shown: renderer.slice(timeline, options.currentTurnId).shown })
+        return prompt
+      },
+    },
+  }
+}
+
+function viewOf({ request, response, layout }: RecordedCall, count: TokenCounter): PromptView {
   const { usage } = response
   return {
     turn_id: response.turn_id,
@@ -86,8 +119,31 @@ function viewOf({ request, response }: RecordedCall, count: TokenCounter): Promp
     model: response.prompt?.model ?? null,
     system: request.system,
     parts: request.parts.map((part) => partOf(part, count)),
+    blocks: layout ? blocksOfPrompt(request.system, layout) : [],
     usage: usage ? { uncached: usage.uncached, cache_read: usage.cache_read, cache_write: usage.cache_write, output: usage.output } : null,
   }
+}
+
+/** The blocks of a prompt with their places: the system text, the shown blocks, and the tail. */
+function blocksOfPrompt(system: string, { prompt: { parts, points, stableParts }, shown }: PromptLayout): PromptBlock[] {
+  const spans = new Map<number, PromptBlock['spans']>()
+  // the list of the renderer has rendered blocks, which also say whether they are joined to the block before
+  for (const { position, ...span } of blockSpans(shown as readonly RenderedBlock[], points))
+    spans.set(position, [...(spans.get(position) ?? []), span])
+  const tail = parts.slice(stableParts).map((part, index) => ({ part: stableParts + index, start: 0, end: textLength(part) }))
+  return [
+    { key: 'system', type: 'system', marked: points.length > 0, spans: [{ part: -1, start: 0, end: system.length }] },
+    ...shown.map(({ block }, position) => blockOf(block, points.includes(position), spans.get(position) ?? [])),
+    ...(tail.length > 0 ? [{ key: 'tail', type: 'tail', marked: false, spans: tail }] : []),
+  ]
+}
+
+const textLength = (part: Part): number => (part.type === 'text' ? part.text.length : 0)
+
+function blockOf(block: Block, marked: boolean, spans: PromptBlock['spans']): PromptBlock {
+  const { id: key, type, author, path, turn_id, ts } = block
+  const hidden = isHidden(block) ? { hidden: true as const } : {}
+  return { key, type, author, ...(path !== undefined && { path }), turn_id, ...(ts !== '' && { ts }), ...hidden, marked, spans }
 }
 
 function partOf(part: Part, count: TokenCounter): PromptView['parts'][number] {

@@ -2,7 +2,7 @@ import { applyChange } from '../../core/timeline/apply.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { ShownFingerprints } from '../../core/timeline/response-record.ts'
 import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
-import { IMPORTED_OPEN } from '../../core/timeline/turn-log.ts'
+import { FORKED, IMPORTED_OPEN } from '../../core/timeline/turn-log.ts'
 import type { Entry } from '../../ports/store.ts'
 
 /**
@@ -85,7 +85,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
 }
 
 /** The exit reasons of imported turns. */
-const importedReasons: ReadonlySet<string> = new Set(['imported', IMPORTED_OPEN])
+const importedReasons: ReadonlySet<string> = new Set(['imported', IMPORTED_OPEN, FORKED])
 
 /**
  * Whether a replay does not compare the change. In a replay no process dies, so no call is repeated. The order in which tools return is not

@@ -34,6 +34,16 @@ export async function replay(
   turnId?: string,
 ): Promise<readonly Replayed[]> {
   checkOptions('replay', { store, conversationId, parts, turnId }, replayArguments)
+  return replayTurns(store, conversationId, parts, turnId)
+}
+
+/** As `replay`, with parts that need no check, because they are those of an agent. */
+export async function replayTurns(
+  store: RecordedStore,
+  conversationId: string,
+  parts: ReplayParts,
+  turnId?: string,
+): Promise<readonly Replayed[]> {
   const replayed: Replayed[] = []
   for await (const recording of recordingsIn(store.readJournal(conversationId, { after: 0 }))) {
     if (turnId === undefined || recording.turnId === turnId) replayed.push(await replayTurn(store, conversationId, recording, parts))

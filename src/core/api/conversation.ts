@@ -48,11 +48,18 @@ export const ConversationList = z.object({ conversations: z.array(ConversationSu
 export type ConversationList = z.infer<typeof ConversationList>
 
 /** The request to copy a conversation. */
-export const ForkRequest = z.strictObject({
-  id: ConversationId.optional(),
-  /** The last turn to copy. By default it is the latest turn that has ended. */
-  at_turn: z.string().max(200).optional(),
-})
+export const ForkRequest = z
+  .strictObject({
+    id: ConversationId.optional(),
+    /** The last turn to copy. By default it is the latest turn that has ended. */
+    at_turn: z.string().max(200).optional(),
+    /**
+     * The entry after which the copy begins to differ. If a tool call had no result then, the copy goes back to the last entry at which no
+     * call was open. A turn that was open is closed as `forked`.
+     */
+    at_seq: z.int().min(1).max(1e15).optional(),
+  })
+  .refine(({ at_turn, at_seq }) => at_turn === undefined || at_seq === undefined, { message: 'give `at_turn` or `at_seq`, not both' })
 export type ForkRequest = z.infer<typeof ForkRequest>
 
 /** A file that the agent delivered or the user attached. Its bytes are at `/v1/resources/<rn>`. */

@@ -18,6 +18,51 @@ export type CostSum = z.infer<typeof Sum>
 
 const Buckets = z.object({ read: z.number(), write: z.number(), uncached: z.number() })
 
+/** One call of a model. `money` is in billionths of a US dollar, and null when the price is not known. */
+export const CallView = z.object({
+  seq: z.int(),
+  turn_id: z.string(),
+  iteration: z.int(),
+  /** `decision`, `gate` (a title), `compaction` (a summary) or `child` (a call of a sub-agent). */
+  role: z.enum(['decision', 'gate', 'compaction', 'child']),
+  model: z.string(),
+  ts: z.string(),
+  tokens: Tokens,
+  money: z.number().nullable(),
+  /** True when the provider reported no tokens, so that they are estimated. */
+  estimated: z.boolean(),
+})
+export type CallView = z.infer<typeof CallView>
+
+/** Tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
+const Miss = z.object({
+  cause: z.string(),
+  tokens: z.number(),
+  words: z.string(),
+  /** The id of the first block that the provider had to process without its cache. */
+  block: z.string().nullable(),
+  block_type: z.string().nullable(),
+  block_path: z.string().nullable(),
+  /** What these tokens cost in this call, in billionths of a US dollar. Null when the price is not known. */
+  money: z.number().nullable(),
+  /** Whether a change of the set-up prevents such a miss. */
+  avoidable: z.boolean(),
+  advice: z.string(),
+})
+
+/** How one decision used the provider's cache. If the cache was used less than predicted, `miss` has the cause. */
+export const CacheRowView = z.object({
+  seq: z.int(),
+  turn_id: z.string(),
+  iteration: z.int(),
+  ts: z.string(),
+  model: z.string(),
+  predicted: Buckets.nullable(),
+  billed: Buckets.nullable(),
+  miss: Miss.nullable(),
+})
+export type CacheRowView = z.infer<typeof CacheRowView>
+
 /** The cost of a conversation, and how many tokens of its prompts were read from the provider's cache. */
 export const CostView = z.object({
   total: Sum,
@@ -29,25 +74,13 @@ export const CostView = z.object({
    * the prompt), `gate` (calls for a title), `compaction` (calls for a summary), `unused` (output that became no block).
    */
   blocks: z.record(z.string(), Sum),
+  /** Every call of a model, in order. */
+  calls: z.array(CallView),
   cache: z.object({
     hit_rate: z.number(),
     billed: Buckets,
-    /**
-     * One row per decision. It has the predicted and the billed numbers of tokens. If the provider's cache was used less than predicted,
-     * `miss` has the cause.
-     */
-    rows: z.array(
-      z.object({
-        seq: z.int(),
-        turn_id: z.string(),
-        iteration: z.int(),
-        ts: z.string(),
-        model: z.string(),
-        predicted: Buckets.nullable(),
-        billed: Buckets.nullable(),
-        miss: z.object({ cause: z.string(), tokens: z.number(), words: z.string(), block: z.string().nullable() }).nullable(),
-      }),
-    ),
+    /** One row per decision. */
+    rows: z.array(CacheRowView),
   }),
 })
 export type CostView = z.infer<typeof CostView>
@@ -90,6 +123,24 @@ export const PromptPart = z.object({
 })
 export type PromptPart = z.infer<typeof PromptPart>
 
+/** A block of a prompt, and where it stands in the parts. */
+export const PromptBlock = z.object({
+  /** The id of the block. `system` is the system text, and `tail` the end of the prompt, which changes in every round. */
+  key: z.string(),
+  type: z.string(),
+  author: z.string().optional(),
+  path: z.string().optional(),
+  turn_id: z.string().optional(),
+  ts: z.string().optional(),
+  /** Set when the block is hidden and only its replacement text is shown. */
+  hidden: z.literal(true).optional(),
+  /** True when a mark follows: the provider may cache the prompt up to the end of this block. */
+  marked: z.boolean(),
+  /** The characters `start` to `end` of the part with the index `part`. -1 is the system text. An image or document has 0 characters. */
+  spans: z.array(z.object({ part: z.int(), start: z.int(), end: z.int() })),
+})
+export type PromptBlock = z.infer<typeof PromptBlock>
+
 /** The prompt of an earlier round. It is rendered again from the journal. */
 export const PromptView = z.object({
   turn_id: z.string(),
@@ -97,6 +148,8 @@ export const PromptView = z.object({
   model: z.string().nullable(),
   system: z.string(),
   parts: z.array(PromptPart),
+  /** The blocks of the prompt in order. Their spans cover the system text and all parts completely. */
+  blocks: z.array(PromptBlock),
   /** The token usage that the provider reported. Null when it reported none. */
   usage: z
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })

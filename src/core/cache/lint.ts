@@ -1,6 +1,6 @@
 import { cutBetween } from '../cut.ts'
+import { missAdvice } from './advice.ts'
 import type { CacheReport, CacheRow } from './cache-report.ts'
-import type { MissCause } from './misses.ts'
 import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
 
 /** A problem that prevents the provider from reusing its cache, or is likely to. */
@@ -86,7 +86,7 @@ export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundP
  * from hiding, compaction or a long pause can not be avoided, so they are not reported.
  */
 export function lintCacheReport(report: CacheReport, budget: CacheBudget = defaultCacheBudget): readonly CacheFinding[] {
-  const avoidable = report.misses.filter(({ miss }) => miss && avoidableCauses.has(miss.cause))
+  const avoidable = report.misses.filter(({ miss }) => miss && missAdvice(miss.cause).avoidable)
   const tools = avoidable.filter(({ miss }) => miss?.cause === 'tool text changed')
   return [
     ...(avoidable.length > budget.misses ? avoidable.map(missFinding) : []),
@@ -97,16 +97,6 @@ export function lintCacheReport(report: CacheReport, budget: CacheBudget = defau
     ...hitRateFindings(report, budget),
   ]
 }
-
-const avoidableCauses: ReadonlySet<MissCause> = new Set([
-  'model switch',
-  'system text changed',
-  'tool text changed',
-  'rendered differently',
-  'feedback inserted',
-  'look-back exceeded',
-  'mark limit',
-])
 
 const roundName = (row: CacheRow | undefined) => (row ? `${row.turnId} round ${row.iteration}` : '')
 

@@ -32,6 +32,14 @@ export interface Miss {
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
   /** The reason as a sentence for people. */
   readonly words: string
+  /** How the first block that differs was shown in the earlier prompt and in this one. */
+  readonly difference?: BlockDifference
+}
+
+/** Two forms of a block in a prompt. A side is undefined when the prompt had no such block, or when its text was not recorded. */
+export interface BlockDifference {
+  readonly before?: string
+  readonly now?: string
 }
 
 const missTexts: { readonly [C in MissCause]: (about: MissFacts) => string } = {
@@ -123,9 +131,27 @@ function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, po
   const currentBlock = position < now.count ? now.shown[position]?.block : undefined
   const ids = new Set([previousBlock?.id, currentBlock?.id])
   const cause = since.map((change) => causeOfChange(change, ids)).find((known) => known !== undefined)
-  if (cause) return createMiss(cause, lost, {}, currentBlock ?? previousBlock)
   const compacted = since.some(({ type }) => type === 'range.compacted')
-  return createMiss(compacted ? 'compaction' : 'rendered differently', lost, {}, currentBlock ?? previousBlock)
+  const miss = createMiss(cause ?? (compacted ? 'compaction' : 'rendered differently'), lost, {}, currentBlock ?? previousBlock)
+  const difference = differenceAt(position, before, now, miss.cause)
+  return difference ? { ...miss, difference } : miss
+}
+
+/**
+ * The texts of the block at `position` in both prompts. Recorded texts are used if there are any. Otherwise the blocks are rendered by the
+ * present code, which can not show what another version of the code had rendered.
+ */
+function differenceAt(position: number, before: SentPrompt, now: SentPrompt, cause: MissCause): BlockDifference | undefined {
+  const isRecorded = cause === 'rendered differently'
+  const [was, is] = [before, now].map((sent) => sent.texts[position] ?? (isRecorded ? undefined : renderedText(sent, position)))
+  if (was === is) return undefined
+  return { ...(was !== undefined && { before: was }), ...(is !== undefined && { now: is }) }
+}
+
+function renderedText({ shown, count }: SentPrompt, position: number): string | undefined {
+  return position < count
+    ? shown[position]?.parts.map((part) => (part.type === 'text' ? part.text : `<${part.type}>`)).join('\n')
+    : undefined
 }
 
 function causeOfChange(change: Change, ids: ReadonlySet<string | undefined>): MissCause | undefined {

@@ -95,6 +95,8 @@ export interface SentPrompt {
   readonly count: number
   /** The hashes of the blocks. Only the first `count` hashes belong to this prompt. Later prompts may share the list and extend it. */
   readonly hashes: readonly (number | undefined)[]
+  /** The texts of the blocks as they were sent, if the setting `recordPrompts` was set then. */
+  readonly texts: readonly (string | undefined)[]
   /**
    * The number of tokens of the system text and of all blocks up to and including the block at `position`. With -1 it is the system text
    * alone. The tokens are estimated, and the estimates are scaled so that the whole prompt has `total` tokens.
@@ -110,6 +112,7 @@ export interface SentPrompt {
  */
 export function createPromptReader(estimator: Estimator): (call: RecordedCall) => SentPrompt {
   let hashes: (number | undefined)[] = []
+  let texts: readonly (string | undefined)[] = []
   let summed: { readonly shown: readonly RenderedBlock[]; readonly sums: number[] } | undefined
 
   /** A list of sums. At index n stands the number of tokens of the first n blocks, for n from 0 to `count`. */
@@ -123,6 +126,7 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
   return ({ response, shown, count, since }) => {
     const prompt = response.prompt ?? {}
     hashes = extendHashes(hashes, prompt.shown, count)
+    texts = recordedTexts(texts, prompt.shown)
     const sums = sumsOf(shown, count)
     const system = (prompt.system?.size ?? 0) / CHARACTERS_PER_TOKEN
     const estimated = system + (sums[count] as number) + (prompt.tail?.size ?? 0) / CHARACTERS_PER_TOKEN
@@ -130,7 +134,7 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
     const total = usage ? usage.uncached + usage.cache_read + usage.cache_write : estimated
     const scale = estimated > 0 ? total / estimated : 1
     const upTo = (position: number) => (system + (sums[Math.min(count, Math.max(0, position + 1))] as number)) * scale
-    return { response, prompt, at: Date.parse(response.ts), shown, count, hashes, upTo, total, since }
+    return { response, prompt, at: Date.parse(response.ts), shown, count, hashes, texts, upTo, total, since }
   }
 }
 
@@ -146,6 +150,13 @@ function extendHashes(known: (number | undefined)[], record: ShownFingerprints |
     return known
   }
   return [...Array.from({ length: record.from }, (_, position) => known[position]), ...record.hashes]
+}
+
+/** The recorded texts of the blocks of a prompt. `known` has those of the previous prompt. Most conversations have none. */
+function recordedTexts(known: readonly (string | undefined)[], record: ShownFingerprints | undefined): readonly (string | undefined)[] {
+  if (!record?.texts && known.length === 0) return known
+  const { from, hashes, texts = [] } = record ?? { from: 0, hashes: [] }
+  return [...Array.from({ length: from }, (_, position) => known[position]), ...hashes.map((_, index) => texts[index])]
 }
 
 /**

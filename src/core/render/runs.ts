@@ -27,6 +27,21 @@ export function coalesce(blocks: readonly RunBlock[], from = 0, end = blocks.len
   return text === '' ? binaries : [textPart(text + runEnd), ...binaries]
 }
 
+/** The text that `coalesce` makes of a run, and where the text of each block begins in it. A block without text is not in `starts`. */
+export function runText(blocks: readonly RunBlock[], from: number, end: number) {
+  let text = ''
+  const starts: { readonly position: number; readonly start: number }[] = []
+  for (let position = from; position < end; position++) {
+    const block = blocks[position] as RunBlock
+    const own = ownText(block)
+    if (own === '') continue
+    if (text !== '') text += separatorBefore(block)
+    starts.push({ position, start: text.length })
+    text += own
+  }
+  return { text: text === '' ? '' : text + runEnd, starts }
+}
+
 const runEnd = '\n\n'
 const separatorBefore = ({ joined }: RunBlock): string => (joined ? '\n' : '\n\n')
 

@@ -7,7 +7,7 @@ import { cleanPoolRow, type IncomingSource, isSid, parseSourceRow, type SourceRo
 import type { Change } from './change.ts'
 import { parsePayload, type TimelinePayload } from './payload.ts'
 import { nextBlockNumber, turnIdsOf } from './timeline.ts'
-import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
+import { FORKED, IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
 
 /** A whole conversation in one JSON file. */
 export interface Bundle {
@@ -55,7 +55,7 @@ function turnChanges(log: TurnLog, ts: string): readonly Change[] {
       type: 'turn.closed',
       turn_id: log.turn_id,
       ts: log.end_ts ?? log.ts ?? ts,
-      exit_reason: log.end_ts === null ? IMPORTED_OPEN : 'imported',
+      exit_reason: log.end_ts === null ? IMPORTED_OPEN : (log.exit_reason ?? 'imported'),
       sources_used: log.sources_used,
       ...(log.tokens !== null && { tokens: log.tokens }),
     },
@@ -162,7 +162,10 @@ function parseTurnLog(value: unknown): TurnLog {
   if (!Array.isArray(sids) || !sids.every(Number.isSafeInteger))
     throw invalid(`the log of ${value.turn_id}: sources_used must be a list of integers`)
   if (tokens !== null && typeof tokens !== 'number') throw invalid(`the log of ${value.turn_id}: tokens must be a number or null`)
-  return { turn_id: value.turn_id, ts, blocks, end_ts, sources_used: sids as number[], blocks_count: blocks.length, tokens }
+  const { exit_reason: reason } = value
+  if (reason !== undefined && reason !== FORKED) throw invalid(`the log of ${value.turn_id}: exit_reason can only be "${FORKED}"`)
+  const log = { turn_id: value.turn_id, ts, blocks, end_ts, sources_used: sids as number[], blocks_count: blocks.length, tokens }
+  return reason === undefined ? log : { ...log, exit_reason: FORKED }
 }
 
 const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'

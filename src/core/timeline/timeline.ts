@@ -1,6 +1,6 @@
 import { type Block, type BlockType, blockId, blockNumber, callIdOf, type Draft } from '../block/block.ts'
-import { turnHeaderBlock } from '../block/index.ts'
 import { readDigest } from '../block/round.ts'
+import { turnHeaderBlock } from '../block/turn.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import type { FrozenTexts, InboxEvent, ResponseReceived, StoredTurnOptions, Wait } from './change.ts'

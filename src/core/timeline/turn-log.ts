@@ -20,7 +20,12 @@ export interface TurnLog {
   readonly sources_used: readonly number[]
   readonly blocks_count: number
   readonly tokens: number | null
+  /** Set when the turn was open where the conversation was forked: this is where it ends in the copy. */
+  readonly exit_reason?: typeof FORKED
 }
+
+/** The exit reason of a turn that a fork has cut off. */
+export const FORKED = 'forked'
 
 /**
  * The exit reason of a turn that was still open when the conversation was exported. The import closes the turn, but its log has no end
@@ -51,6 +56,7 @@ export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | 
     sources_used: closed?.sources_used ?? [],
     blocks_count: blocks.length,
     tokens: closed?.tokens ?? null,
+    ...(closed?.exit_reason === FORKED && { exit_reason: FORKED }),
   }
 }
 

@@ -13,7 +13,7 @@ const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
  * A change without storage addresses in the `meta` of its blocks. The raw response of the model and the outcome of a call are removed too,
  * because blocks contain them.
  */
-function publicChange(change: Change): Change {
+export function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
   if (change.type === 'call.finished') {
     const { keeps: _keeps, ...rest } = change

@@ -102,13 +102,14 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       createRoute({
         method: 'post',
         path: '/v1/conversations/{id}/fork',
-        summary: 'Copy a conversation up to a turn into a new one',
+        summary: 'Copy a conversation up to a turn or an entry into a new one',
         request: { params, ...withBody(ForkRequest) },
         responses: { 201: json(ConversationSummary, 'the new conversation'), ...problems(400, 401, 404, 409, 422) },
       }),
       async (c) => {
-        const { id: name = newId(), at_turn } = c.req.valid('json')
-        return c.json(summary(await archive.fork(conversationKeyOf(c), conversationKey(c.get('caller').scope, name), at_turn)), 201)
+        const { id: name = newId(), at_turn, at_seq } = c.req.valid('json')
+        const copy = conversationKey(c.get('caller').scope, name)
+        return c.json(summary(await archive.fork(conversationKeyOf(c), copy, at_seq ?? at_turn)), 201)
       },
     )
     .openapi(

@@ -1,17 +1,19 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { turnResultView } from '../../agent/stored-result.ts'
 import { FileList } from '../../core/api/conversation.ts'
+import { EntryPage, EntryQuery } from '../../core/api/inspection.ts'
 import { PromptView } from '../../core/api/report.ts'
 import { TurnResultView } from '../../core/api/turn-result.ts'
 import { fileSummaries } from '../../core/view/file-summaries.ts'
 import { blocksFor, requireOperator, resultFor } from '../auth/viewer.ts'
-import { publicBlock } from '../events/public-change.ts'
+import { publicBlock, publicChange } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
 
 const conversationParams = z.object({ id: z.string() })
 const turnParams = z.object({ id: z.string(), turn: z.string().max(200) })
-const roundParams = z.object({
+/** The conversation, the turn and the round in the path of a route. */
+export const roundParams = z.object({
   id: z.string(),
   turn: z.string().max(200),
   iteration: z
@@ -38,6 +40,24 @@ export function recordRoutes({ agent: { archive }, settings }: ServerParts): App
         const timeline = await archive.timeline(conversationKeyOf(c))
         const blocks = blocksFor(c.get('caller'), timeline.blocks, settings)
         return c.json({ ...timeline, blocks: blocks.map(publicBlock) } as never, 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/entries',
+        summary: 'The entries of the journal, page by page; for operators',
+        request: { params: conversationParams, query: EntryQuery },
+        responses: { 200: json(EntryPage, 'the entries'), ...problems(400, 401, 403, 404) },
+      }),
+      async (c) => {
+        requireOperator(c)
+        const key = conversationKeyOf(c)
+        const { after = 0, limit } = c.req.valid('query')
+        const { lastSeq: last_seq } = await archive.head(key)
+        const entries = (await archive.entries(key, { after, limit })).map(({ seq, change }) => ({ seq, change: publicChange(change) }))
+        const last = entries.at(-1)?.seq ?? last_seq
+        return c.json({ entries, last_seq, ...(last < last_seq && { next: last }) } as never, 200)
       },
     )
     .openapi(

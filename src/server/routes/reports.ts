@@ -1,14 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { UsageReport } from '../../agent/usage-report.ts'
-import { type CostSum, CostView, EffectsView, effectsView } from '../../core/api/report.ts'
-import type { CacheRow } from '../../core/cache/cache-report.ts'
-import type { Sum } from '../../core/cost/cost.ts'
+import { ReplayView, RoundView } from '../../core/api/inspection.ts'
+import { CostView, EffectsView, effectsView } from '../../core/api/report.ts'
 import { requireOperator } from '../auth/viewer.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import type { StreamQuota } from '../limits/quotas.ts'
+import { costView, replayView, roundView } from '../report-views.ts'
 import { json, problems } from './openapi.ts'
+import { roundParams } from './records.ts'
 
 /** The routes for reports about a conversation. The path of the cost contains `ledger`, an older name that clients still use. */
-export function reportRoutes({ agent: { archive } }: ServerParts): App {
+export function reportRoutes({ agent: { archive } }: ServerParts, replays: StreamQuota): App {
   return createRoutes()
     .openapi(
       createRoute({
@@ -26,6 +27,39 @@ export function reportRoutes({ agent: { archive } }: ServerParts): App {
     .openapi(
       createRoute({
         method: 'get',
+        path: '/v1/conversations/{id}/rounds/{turn}/{iteration}',
+        summary: 'The cost of one round by block, and how it used the provider’s cache; for operators',
+        request: { params: roundParams },
+        responses: { 200: json(RoundView, 'the round'), ...problems(400, 401, 403, 404) },
+      }),
+      async (c) => {
+        requireOperator(c)
+        const { turn, iteration } = c.req.valid('param')
+        return c.json(roundView(await archive.round(conversationKeyOf(c), turn, iteration)), 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/replay',
+        summary:
+          'Runs recorded turns again with the present code and their recorded responses, and reports the first difference; for operators',
+        request: { params: z.object({ id: z.string() }), query: z.strictObject({ turn: z.string().max(200).optional() }) },
+        responses: { 200: json(ReplayView, 'the result for each turn'), ...problems(400, 401, 403, 404, 429) },
+      }),
+      async (c) => {
+        requireOperator(c)
+        const release = replays.acquire(c.get('caller').scope)
+        try {
+          return c.json(replayView(await archive.replay(conversationKeyOf(c), c.req.valid('query').turn)), 200)
+        } finally {
+          release()
+        }
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
         path: '/v1/conversations/{id}/effects',
         summary: 'The calls of tools that may have changed something, and what became of them; for operators',
         request: { params: z.object({ id: z.string() }) },
@@ -36,27 +70,4 @@ export function reportRoutes({ agent: { archive } }: ServerParts): App {
         return c.json(effectsView(await archive.effects(conversationKeyOf(c))), 200)
       },
     ) as App
-}
-
-function costView({ cost, cache }: UsageReport): CostView {
-  return {
-    total: sum(cost.total),
-    turns: sums(cost.turns),
-    roles: sums(cost.roles),
-    models: sums(cost.models),
-    blocks: sums(cost.blocks),
-    cache: { hit_rate: cache.hitRate, billed: cache.billed, rows: cache.rows.map(row) },
-  }
-}
-
-const sums = (all: ReadonlyMap<string, Sum>): Record<string, CostSum> => Object.fromEntries([...all].map(([key, one]) => [key, sum(one)]))
-
-function sum({ tokens, money, calls, unpriced }: Sum): CostSum {
-  const { uncached, cacheRead: cache_read, cacheWrite: cache_write, output, reasoning } = tokens
-  return { tokens: { uncached, cache_read, cache_write, output, reasoning }, money, calls, unpriced }
-}
-
-function row({ seq, turnId: turn_id, iteration, ts, model, predicted, billed, miss }: CacheRow): CostView['cache']['rows'][number] {
-  const cause = miss && { cause: miss.cause, tokens: miss.tokens, words: miss.words, block: miss.block?.id ?? null }
-  return { seq, turn_id, iteration, ts, model, predicted: predicted ?? null, billed: billed ?? null, miss: cause ?? null }
 }

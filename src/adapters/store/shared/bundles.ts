@@ -5,9 +5,8 @@ import { errorMessage, Failure } from '../../../core/failure.ts'
 import { applyChange } from '../../../core/timeline/apply.ts'
 import { type Bundle, importChanges, parseBundle } from '../../../core/timeline/bundle.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
-import { toPayload } from '../../../core/timeline/payload.ts'
+import { bundleOfJournal } from '../../../core/timeline/journal-bundle.ts'
 import { assignIds, blocksOfTurn, type Timeline } from '../../../core/timeline/timeline.ts'
-import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import { newBlockNumbers, validateChange } from './validate.ts'
 
@@ -21,21 +20,7 @@ export async function exportBundle(
   const ended = endWaitingCalls(current)
   const changes = [...journal, ...ended]
   const timeline = ended.reduce(applyChange, current)
-  const payload = toPayload(timeline)
-  const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, ofTurn]) => turnLogOf(turnId, ofTurn) ?? [])
-  const included = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
-  const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !included.has(id)))
-  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // of blocks with the same id only the first is kept
-  const bundle: Bundle = {
-    format: 'daybook.bundle',
-    version: 1,
-    conversation_id: conversationId,
-    timeline: payload,
-    sources_pool: { sources_pool: timeline.sources.rows, next_sid: timeline.sources.next_sid },
-    turn_logs: turnLogs,
-    archive: [...archive.values()].reverse(),
-    blobs: {},
-  }
+  const bundle = bundleOfJournal(conversationId, changes, timeline)
   return { ...bundle, blobs: await inlineBlobs(bundle, blobs) }
 }
 
@@ -128,25 +113,6 @@ export function asBundleFailure<T>(work: () => T): T {
     }
     throw error
   }
-}
-
-/** For each turn, the changes from which its turn log is computed. The turns are in the order of their first change. */
-function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
-  const byTurn = new Map<string, Change[]>()
-  for (const change of changes) {
-    for (const turnId of turnsLoggedBy(change)) {
-      const ofTurn = byTurn.get(turnId)
-      if (ofTurn) ofTurn.push(change)
-      else byTurn.set(turnId, [change])
-    }
-  }
-  return byTurn
-}
-
-/** The turns whose turn logs are computed from this change. */
-export function turnsLoggedBy(change: Change): ReadonlySet<string> {
-  if (change.type === 'turn.opened' || change.type === 'turn.closed') return new Set([change.turn_id])
-  return new Set(change.type === 'blocks.appended' ? change.blocks.map(({ turn_id }) => turn_id) : [])
 }
 
 /** The size of every blob that the bundle's blocks refer to, by hash. The hashes are sorted. */

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
+import { turnsLoggedBy } from '../../../core/timeline/journal-bundle.ts'
 import { newerType } from '../../../core/timeline/parse-change.ts'
 import type { OfferOutcome } from '../../../ports/store.ts'
-import { turnsLoggedBy } from './bundles.ts'
 import { parseRow } from './rows.ts'
 
 /* How whole stores are copied: rows in a form that is the same for every kind of store. */

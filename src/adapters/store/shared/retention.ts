@@ -1,7 +1,7 @@
 import type { Block } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
+import { turnsLoggedBy } from '../../../core/timeline/journal-bundle.ts'
 import type { Entry } from '../../../ports/store.ts'
-import { turnsLoggedBy } from './bundles.ts'
 
 /** An entry with its time. A change without a time gets the time of the entry before it. */
 export interface TimedEntry extends Entry {

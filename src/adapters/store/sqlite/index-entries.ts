@@ -1,6 +1,6 @@
 import { blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
-import { turnsLoggedBy } from '../shared/bundles.ts'
+import { turnsLoggedBy } from '../../../core/timeline/journal-bundle.ts'
 import { parseRow, type StoredRow } from '../shared/rows.ts'
 import type { Database } from './database.ts'
 import { ENTRIES_AFTER, SEQ } from './rows.ts'
