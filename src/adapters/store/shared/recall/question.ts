@@ -1,7 +1,8 @@
 import { type Period, periodOf } from '../../../../core/recall/period.ts'
+import { speakerOf } from '../../../../core/recall/question-speaker.ts'
 import { relatedTerms } from '../../../../core/recall/related.ts'
 import { isName, speakerTerm } from '../../../../core/recall/speakers.ts'
-import { wordsOf } from '../../../../core/recall/terms.ts'
+import { termsOf, wordsOf } from '../../../../core/recall/terms.ts'
 import type { WeightedTerm } from './score.ts'
 
 /** What a question looks for. */
@@ -12,6 +13,8 @@ export interface Question {
   readonly added: readonly WeightedTerm[]
   /** The time that the question names. */
   readonly period: Period | undefined
+  /** Whose words the question asks for. */
+  readonly speaker: 'user' | 'assistant' | undefined
 }
 
 /** A question has at most this many different terms, and this many are added to them. */
@@ -22,22 +25,39 @@ const [SPEAKER_WEIGHT, RELATED_WEIGHT] = [1.5, 0.35]
 /** A related word that more snippets have is left out. */
 const RELATED_AT_MOST = 4_000
 
+/** How much a word counts with which people ask. It says little about what they ask for. */
+const ASKING_WEIGHT = 0.4
+
+/** Words with which people ask for something that was said, for a number, a time or a suggestion. */
+const asking: ReadonlySet<string> = new Set(
+  termsOf(`many much often long ago last time total number current currently previous previously earlier past recent recently remind remember
+    recall wonder discuss discussion conversation chat talk mention say said told recommend recommendation suggest suggestion advice tip idea
+    think thought know want need look going check find help provide give name called type kind sort thing something day week month year
+    might like new`),
+)
+
 /** Analyses a question. `now` is the time of the search, in seconds since 1970. */
 export function analyseQuestion(question: string, now: number): Question {
   const words = wordsOf(question)
   const asked = [...new Set(words.flatMap(({ terms }) => terms))].slice(0, MAX_TERMS)
+  const isOnlyAsking = asked.every((term) => asking.has(term))
+  const isSubject = (term: string) => isOnlyAsking || !asking.has(term)
   const speakers = new Set(words.filter(({ text }) => isName(text)).map(({ text }) => speakerTerm(text)))
-  const related = new Set(asked.flatMap(relatedTerms).filter((term) => !asked.includes(term)))
+  const related = new Set(
+    asked
+      .filter(isSubject)
+      .flatMap(relatedTerms)
+      .filter((term) => !asked.includes(term)),
+  )
   const added = [
     ...[...speakers].map((term) => ({ term, weight: SPEAKER_WEIGHT })),
     ...[...related].map((term) => ({ term, weight: RELATED_WEIGHT, atMost: RELATED_AT_MOST })),
   ]
+  const lower = words.map(({ text }) => text.toLowerCase())
   return {
-    asked: asked.map((term) => ({ term, weight: 1 })),
+    asked: asked.map((term) => ({ term, weight: isSubject(term) ? 1 : ASKING_WEIGHT })),
     added: added.slice(0, MAX_ADDED),
-    period: periodOf(
-      words.map(({ text }) => text.toLowerCase()),
-      now,
-    ),
+    period: periodOf(lower, now),
+    speaker: speakerOf(lower),
   }
 }

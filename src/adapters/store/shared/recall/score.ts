@@ -9,14 +9,15 @@ export interface WeightedTerm {
   readonly atMost?: number
 }
 
-/** The parameters of BM25. A conversation is long, so how often it has a term says more. */
+/** The parameters of BM25. */
 const [K1, B] = [1.2, 0.5]
-const CONVERSATION_K1 = 2
 
 /** The scores of an owner's snippets and conversations for the terms that were added. */
 export interface Scorer {
   /** Adds terms to the scores. A term may be added once. */
   add(terms: readonly WeightedTerm[]): void
+  /** Adds terms that raise a score at most to this share of the best score. The order of better scores stays as it is. */
+  addUpTo(share: number, terms: readonly WeightedTerm[]): void
   /** The score of each snippet, by its number. */
   readonly snippets: Float32Array
   /** The score of each conversation, by its position in `documents.conversations`. All its texts are taken as one. */
@@ -59,18 +60,29 @@ export function createScorer(tables: IndexReader, owner: Owner, documents: Docum
   function addToConversations(weight: number): void {
     let having = 0
     for (const count of counts) if (count > 0) having++
-    const factor = weight * rarityOf(having, known.length) * (CONVERSATION_K1 + 1)
+    const factor = weight * rarityOf(having, known.length) * (K1 + 1)
     for (const [position, { terms }] of known.entries()) {
       const count = counts[position] as number
       if (count === 0) continue
-      const score = (factor * count) / (count + CONVERSATION_K1 * (1 - B + (B * terms) / averageTerms))
+      const score = (factor * count) / (count + K1 * (1 - B + (B * terms) / averageTerms))
       conversations[position] = (conversations[position] as number) + score
     }
   }
 
+  function add(terms: readonly WeightedTerm[]): void {
+    for (const term of terms) addTerm(term)
+  }
+
   return {
-    add(terms) {
-      for (const term of terms) addTerm(term)
+    add,
+    addUpTo(share, terms) {
+      if (terms.length === 0) return
+      const before = documents.scores[1]
+      before.set(snippets)
+      const conversationsBefore = conversations.slice()
+      add(terms)
+      limitRise(snippets, before, share)
+      limitRise(conversations, conversationsBefore, share)
     },
     snippets,
     conversations,
@@ -78,3 +90,14 @@ export function createScorer(tables: IndexReader, owner: Owner, documents: Docum
 }
 
 const rarityOf = (having: number, all: number): number => Math.log(1 + (Math.max(0, all - having) + 0.5) / (having + 0.5))
+
+/** Limits scores that were raised to a share of the best score before. */
+function limitRise(scores: Float32Array, before: Float32Array, share: number): void {
+  let best = 0
+  for (let at = 0; at < before.length; at++) if ((before[at] as number) > best) best = before[at] as number
+  const limit = share * best
+  for (let at = 0; at < scores.length; at++) {
+    const old = before[at] as number
+    if ((scores[at] as number) > limit) scores[at] = old > limit ? old : limit
+  }
+}

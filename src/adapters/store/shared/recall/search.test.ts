@@ -140,4 +140,66 @@ describe('a memory search', () => {
     const matches = await memoryOf(store).search('harbour', inConversation('c1', { now: minute(20_001) }))
     expect(matches.map(({ turnId }) => turnId)).toEqual(['t1', 't0'])
   })
+
+  /** Stores each text as a turn of one conversation. Texts that begin with `assistant: ` are answers. */
+  async function storeTexts(texts: readonly string[]) {
+    const store = createStore()
+    const turns = texts.map((text, n) => {
+      const [turnId, answer] = [`t${n}`, 'assistant: ']
+      const block = text.startsWith(answer) ? completion(text.slice(answer.length), turnId, n) : prompt(text, turnId, n)
+      return [opened(turnId, n), appended([block], n + 1), closed(turnId, n)]
+    })
+    await writeConversation(store, 'c1', ...turns)
+    return async (question: string) => (await memoryOf(store).search(question, inConversation('c1'))).map(({ text }) => text)
+  }
+  const filler = Array.from({ length: 20 }, (_, n) => `We talked about item ${n} of a list.`)
+
+  it.each([
+    [
+      'a name of the best match leads to other texts, but not past the words of the question',
+      'tractor repair',
+      [
+        'The tractor repair was done by Zephyrine and Quillon.',
+        'A tractor repair on a field far away needs good tools and a lot of patience.',
+        'Yesterday Zephyrine and Quillon went to the tractor fair.',
+      ],
+    ],
+    [
+      'a text with two words of the question comes before one that has one word beside others with the same word',
+      'harbour lantern',
+      [
+        'In the evening, after a long walk with friends along the windy coast, we saw that the lantern of the harbour was out.',
+        'harbour',
+        'harbour',
+        'harbour',
+        'harbour',
+        'harbour',
+        'harbour',
+      ],
+    ],
+    [
+      'words with which people ask count less than what they ask for',
+      'Can you remind me how many times I mentioned the ferry in our previous conversation?',
+      ['The ferry was late.', 'The previous conversation ended in tears.'],
+    ],
+  ])('%s', async (_, question, texts) => {
+    const [wanted = '', ...others] = texts
+    const found = await (await storeTexts([...filler, wanted, ...filler, ...others, ...filler]))(question)
+    expect(found.filter((text) => !filler.includes(text)).slice(0, 2)).toEqual([wanted, others[0]])
+  })
+
+  it('prefers the words of the person who is asked about: the user, or the agent', async () => {
+    const store = createStore()
+    const blocks = [prompt('the tent needs new poles', 't1', 1), completion('the tent needs new poles', 't2', 1)]
+    await writeConversation(
+      store,
+      'c1',
+      ...blocks.map((block, n) => [opened(`t${n + 1}`, 1), appended([block], n + 1), closed(`t${n + 1}`, 1)]),
+    )
+    const first = async (question: string) => (await memoryOf(store).search(question, inConversation('c1')))[0]?.role
+    expect(await first('What did I write about the tent?')).toBe('user')
+    expect(await first('What is wrong with my tent?')).toBe('user')
+    expect(await first('Can you remind me what you recommended for the tent?')).toBe('assistant')
+    expect(await first('Which poles did you suggest?')).toBe('assistant')
+  })
 })

@@ -1,9 +1,8 @@
 import { entityTermsOf } from '../../../../core/recall/entities.ts'
-import type { Period } from '../../../../core/recall/period.ts'
 import type { Documents } from './documents.ts'
-import { analyseQuestion } from './question.ts'
+import { analyseQuestion, type Question } from './question.ts'
 import { createScorer, type Scorer, type WeightedTerm } from './score.ts'
-import type { IndexReader, Owner, StoredSnippet } from './tables.ts'
+import { type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
 import { fuseRanks } from './vectors.ts'
 
 /** Which snippets may be found. */
@@ -38,17 +37,19 @@ export interface FoundSnippet {
 
 /** Names are taken from this many of the best snippets, and this many of them are looked for. */
 const [HOP_SNIPPETS, HOP_TERMS] = [8, 8]
-/** How much a term counts that the question does not have. */
-const HOP_WEIGHT = 0.5
+/** How much a term counts that the question does not have. It raises a score at most to a share of the best score. */
+const [HOP_WEIGHT, HOP_UP_TO] = [0.5, 0.7]
 /** Such a term counts only if it is rare: at most so many snippets have it, or this share of them. Common names lead everywhere. */
 const [RARE, RARE_SHARE] = [8, 0.01]
-/** How much of its score a snippet gives to the snippets before and after it. */
-const NEIGHBOUR_SHARE = 0.3
+/** A snippet has at least this share of the score of the snippet before it and of the one after it. */
+const NEIGHBOUR_SHARE = 0.5
 /** How much the score of the whole conversation counts beside the score of the snippet. */
 const CONVERSATION_SHARE = 0.8
 /** A snippet of this moment counts this much more than an old one. The share halves with every week. */
 const RECENCY_SHARE = 0.1
 const DAY = 24 * 3_600
+/** How much more a snippet counts that the person said whose words the question asks for. */
+const ROLE_SHARE = 0.15
 /** How much more a snippet counts from the time that the question names, or from the days after it, because people tell what has happened. */
 const PERIOD_SHARE = 0.3
 const TOLD_LATER = 7 * DAY
@@ -60,20 +61,22 @@ const recencyByDay = Float32Array.from({ length: 100 }, (_, age) => 1 + RECENCY_
  *
  *   1. Score all snippets and conversations with the terms of the question, and with words that mean nearly the same.
  *   2. Take the names in the best snippets, and add these names as weak terms. A question that needs two places often names only one of
- *      them; the other place shares a person, a file or a thing with the first.
+ *      them; the other place shares a person, a file or a thing with the first. Texts that match the question well keep their order.
  *   3. Give a share of the score of a snippet to its neighbours, because an answer often has none of the words of its question.
- *   4. Add the score of the conversation, and a little for recent snippets and for snippets of the time that the question names.
+ *   4. Add the score of the conversation, and a little for recent snippets, for snippets of the time that the question names, and for what
+ *      the person said whose words it asks for.
  *   5. Join the list with that of the snippets with similar vectors, by rank.
  *   6. Keep one snippet per turn. Only now cut the list.
  */
 export function searchIndex(tables: IndexReader, owner: Owner, documents: Documents, search: IndexSearch): readonly FoundSnippet[] {
-  const { asked, added, period } = analyseQuestion(search.question, search.now)
+  const { asked, added, ...question } = analyseQuestion(search.question, search.now)
   if (asked.length === 0 && search.similar.length === 0) return []
   const find = createFinder(tables, owner, search)
   const scorer = createScorer(tables, owner, documents)
   scorer.add([...asked, ...added])
-  scorer.add(hopTerms(bestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS), [...asked, ...added], find, scorer))
-  const final = finalScores(scorer, documents, search.now, period)
+  const best = bestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS)
+  scorer.addUpTo(HOP_UP_TO, hopTerms(best, [...asked, ...added], find, scorer))
+  const final = finalScores(scorer, documents, search.now, question)
   const size = 4 * search.limit + 64
   if (search.similar.length === 0)
     return cut(bestFirst(final, documents, search.filter, size), (number) => final[number] as number, search, find, documents)
@@ -117,14 +120,22 @@ function hopTerms(
 }
 
 /** The score of each snippet, with the shares of its neighbours and of its conversation. */
-function finalScores({ snippets, conversations }: Scorer, documents: Documents, now: number, period: Period | undefined): Float32Array {
-  const { before, after, conversation, seconds, next } = documents
+function finalScores(
+  { snippets, conversations }: Scorer,
+  documents: Documents,
+  now: number,
+  { period, speaker }: Pick<Question, 'period' | 'speaker'>,
+): Float32Array {
+  const { before, after, conversation, seconds, role, next } = documents
   const shared = documents.scores[1]
+  const asked = speaker === undefined ? 0 : roleIds[speaker]
   let highest = Number.MIN_VALUE
   for (let number = 0; number < next; number++) {
     const [previous, following] = [before[number] as number, after[number] as number]
-    const neighbours = (previous < 0 ? 0 : (snippets[previous] as number)) + (following < 0 ? 0 : (snippets[following] as number))
-    const score = (snippets[number] as number) + NEIGHBOUR_SHARE * neighbours
+    let score = snippets[number] as number
+    if (role[number] === asked) score *= 1 + ROLE_SHARE
+    if (previous >= 0) score = Math.max(score, NEIGHBOUR_SHARE * (snippets[previous] as number))
+    if (following >= 0) score = Math.max(score, NEIGHBOUR_SHARE * (snippets[following] as number))
     shared[number] = score
     if (score > highest) highest = score
   }
