@@ -1,9 +1,11 @@
 // `npm run bench [-- name …]` runs all benchmarks or the named ones, one after another in one process. Compare ratios only within one run,
-// because the speed of the machine may change between runs.
+// because the speed of the machine may change between runs. What follows the first `--option` goes to the benchmarks.
 
 import { readdirSync } from 'node:fs'
 
-const wanted = process.argv.slice(2)
+const args = process.argv.slice(2)
+const firstOption = args.findIndex((argument) => argument.startsWith('--'))
+const [wanted, options] = firstOption < 0 ? [args, []] : [args.slice(0, firstOption), args.slice(firstOption)]
 const benches = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))
   .map((file) => file.replace('.bench.ts', ''))
@@ -12,6 +14,6 @@ const benches = readdirSync(import.meta.dirname)
 
 for (const name of benches) {
   console.log(`\n${name}`)
-  const { bench } = (await import(`./${name}.bench.ts`)) as { bench: () => Promise<void> }
-  await bench()
+  const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: readonly string[]) => Promise<void> }
+  await bench(options)
 }

@@ -1,8 +1,21 @@
-import type { RecallQuestion, RecallSample } from './recall-data.ts'
-import { chatter, type Topic, topics } from './recall-topics.ts'
+import type { RecallQuestion, RecallSample } from './data.ts'
+import { createRandom, type Random } from './random.ts'
+import { chatter, type Topic, topics } from './topics.ts'
 
-const people = ['Caroline', 'Melanie', 'Joanna', 'Nate', 'Tim', 'John', 'Maria', 'Deborah', 'Jolene', 'Sam', 'Evan', 'Gina']
 const SESSIONS = 25
+
+/** What two people talk about. */
+export interface World {
+  readonly people: readonly string[]
+  readonly topics: readonly Topic[]
+  readonly chatter: readonly string[]
+}
+
+const firstWorld: World = {
+  people: ['Caroline', 'Melanie', 'Joanna', 'Nate', 'Tim', 'John', 'Maria', 'Deborah', 'Jolene', 'Sam', 'Evan', 'Gina'],
+  topics,
+  chatter,
+}
 
 interface Session {
   readonly id: string
@@ -15,18 +28,13 @@ interface Session {
  * that has the same words. Most questions ask for one fact, in the words of a person who remembers it roughly. A multi-hop question asks for
  * everything that a person has told about a topic, in several sessions.
  */
-export function syntheticSamples(count: number, seed = 1): readonly RecallSample[] {
-  let state = seed
-  const random = () => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
-    return state / 0x7fffffff
-  }
-  return Array.from({ length: count }, () => syntheticSample(random))
+export function twoPeopleSamples(count: number, world: World = firstWorld, seed = 1): readonly RecallSample[] {
+  const random = createRandom(seed)
+  return Array.from({ length: count }, () => sampleOf(random, world))
 }
 
-function syntheticSample(random: () => number): RecallSample {
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
-  const [first, second] = [pick(people.slice(0, 6)), pick(people.slice(6))]
+function sampleOf({ next: random, pick }: Random, { people, topics, chatter }: World): RecallSample {
+  const [first, second] = [pick(people.slice(0, people.length / 2)), pick(people.slice(people.length / 2))]
   const sessions = Array.from({ length: SESSIONS }, (_, n): Session => ({ id: `D${n + 1}`, date: dateOf(n), turns: [] }))
   const questions: RecallQuestion[] = []
   const fill = (text: string, speaker: string) => text.replaceAll('{A}', speaker).replaceAll('{B}', speaker === first ? second : first)
@@ -37,8 +45,8 @@ function syntheticSample(random: () => number): RecallSample {
     turns.push({ id: turn, speaker, text: `${speaker}: ${fill(text, speaker)}` })
     return turn
   }
-  const ask = (text: string, turns: readonly string[], multiHop: boolean) =>
-    questions.push({ text, turns, sessions: [...new Set(turns.map((id) => id.split(':')[0] ?? ''))], multiHop })
+  const ask = (text: string, turns: readonly string[], category: string) =>
+    questions.push({ text, category, turns, sessions: [...new Set(turns.map((id) => id.split(':')[0] ?? ''))] })
 
   const told = new Map<string, string[]>()
   const tell = (session: Session, speaker: string, topic: Topic, fact: string) => {
@@ -62,7 +70,7 @@ function syntheticSample(random: () => number): RecallSample {
     if (random() < 0.6) say(session, speaker, pick(chatter))
     if (random() < 0.4) say(session, otherThan(speaker), pick(chatter))
     const hint = random() < 0.6 ? ` {A} talked about ${pick(keyWordsOf(text))} then.` : ''
-    if (random() < 0.65) ask(fill(question + hint, speaker), [turn], false)
+    if (random() < 0.65) ask(fill(question + hint, speaker), [turn], 'single-hop')
     const key = `${topics.indexOf(topic)} ${speaker}`
     told.set(key, [...(told.get(key) ?? []), turn])
   }
@@ -81,7 +89,7 @@ function syntheticSample(random: () => number): RecallSample {
   for (const [key, turns] of told) {
     const [topic, speaker = ''] = key.split(' ')
     const spread = new Set(turns.map((turn) => turn.split(':')[0])).size
-    if (spread > 1 && spread < 4) ask(fill(pick((topics[Number(topic)] as Topic).all), speaker), turns, true)
+    if (spread > 1 && spread < 4) ask(fill(pick((topics[Number(topic)] as Topic).all), speaker), turns, 'multi-hop')
   }
   return { sessions, questions }
 }

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RecallQuestion, RecallSample, RecallSession } from './data.ts'
+import { createRandom, type Random } from './random.ts'
+
+/*
+ * Conversations in the shape of LongMemEval-S: one person asks an assistant for advice, in about 50 sessions per question. The assistant
+ * answers at length. The person mentions facts in passing, and a question asks for them later.
+ */
+
+const categories = {
+  u: 'single-session-user',
+  a: 'single-session-assistant',
+  p: 'single-session-preference',
+  t: 'temporal-reasoning',
+  k: 'knowledge-update',
+  m: 'multi-session',
+} as const
+
+/** What is said about a subject. A line of the file is one text; the first character says what it is. */
+interface Subject {
+  readonly name: string
+  /** Messages that begin a conversation. */
+  readonly openings: readonly string[]
+  /** Sentences of the assistant. */
+  readonly advice: readonly string[]
+  readonly items: readonly Item[]
+}
+
+/** A question, and the messages that contain its answer. For `a`, the second text is what the assistant answers to the first. */
+interface Item {
+  readonly kind: keyof typeof categories
+  readonly question: string
+  readonly texts: readonly string[]
+}
+
+function readSubjects(file: string): readonly Subject[] {
+  const sections = readFileSync(join(import.meta.dirname, file), 'utf8')
+    .split(/^# /m)
+    .slice(1)
+  return sections.map((section) => {
+    const [name = '', ...lines] = section.split('\n')
+    const after = (mark: string) => lines.filter((line) => line.startsWith(mark)).map((line) => line.slice(mark.length).trim())
+    const items = (Object.keys(categories) as Item['kind'][]).flatMap((kind) =>
+      after(`${kind}:`).map((line): Item => {
+        const [question = '', ...texts] = line.split(' | ')
+        return { kind, question, texts }
+      }),
+    )
+    return { name, openings: after('?'), advice: after('='), items }
+  })
+}
+
+const SESSIONS = 48
+const leads = [
+  'Of course! Here are a few things that usually help:',
+  "That's a great question. Let me walk you through it:",
+  'Happy to help. Some suggestions:',
+  'Congratulations, that sounds wonderful! Here is what I would keep in mind:',
+]
+const closings = [
+  'Would you like me to go into more detail on any of these?',
+  'Remember to take your time, and let me know how many of these tips you have tried.',
+  'I hope this helps! Feel free to tell me more about your situation, so that I can give better recommendations.',
+  'Do you have a budget or a date in mind?',
+]
+const replies = [
+  'Thanks, that is useful. Can you go into more detail on the second point?',
+  "That's helpful! What would you do first?",
+  'I see. How much time should I plan for this?',
+  'Good idea, I had not thought of that. What else should I consider?',
+  'Could you summarise this in a short list that I can print?',
+]
+
+/** One sample per question of a file. Every sample has its evidence and other sessions, also about the same subject. */
+export function oneUserSamples(file: 'chats.txt' | 'chats-held-out.txt', seed = 1): readonly RecallSample[] {
+  const random = createRandom(seed)
+  const subjects = readSubjects(file)
+  return subjects.flatMap((subject) => subject.items.map((item, n) => sampleOf(random, subjects, subject, item, `${subject.name}-${n}`)))
+}
+
+function sampleOf(random: Random, subjects: readonly Subject[], subject: Subject, item: Item, name: string): RecallSample {
+  const messages = item.kind === 'a' ? [item.texts] : item.texts.map((text) => [text])
+  const others = subjects.flatMap((each) => each.items.filter((other) => other !== item).map((other) => ({ subject: each, item: other })))
+  const fillers = random.some(others, SESSIONS - messages.length).map((other) => {
+    // half of the other sessions tell facts too, and the rest only ask for advice
+    const text = random.next() < 0.5 && other.item.kind !== 'a' ? random.pick(other.item.texts) : random.pick(other.subject.openings)
+    return { subject: other.subject, texts: [text], isEvidence: false }
+  })
+  const all = random.some([...fillers, ...messages.map((texts) => ({ subject, texts, isEvidence: true }))], SESSIONS)
+  // the sessions of one item keep their order
+  const evidence = all.flatMap(({ isEvidence }, at) => (isEvidence ? [at] : []))
+  const sessions = all.map(({ subject: about, texts, isEvidence }, at): RecallSession => {
+    const said = isEvidence ? (messages[evidence.indexOf(at)] as readonly string[]) : texts
+    return sessionOf(random, about, said, `${name}-s${at}`, new Date(Date.UTC(2023, 2, 1 + 2 * at)).toISOString())
+  })
+  const question: RecallQuestion = {
+    text: item.question,
+    category: categories[item.kind],
+    sessions: evidence.map((at) => `${name}-s${at}`),
+    turns: evidence.map((at) => `${name}-s${at}:${turnOf(sessions[at] as RecallSession, messages, item.kind)}`),
+    date: new Date(Date.UTC(2023, 2, 3 + 2 * SESSIONS)).toISOString(),
+  }
+  return { sessions, questions: [question] }
+}
+
+/** The turn of a session that contains the message. */
+function turnOf({ turns }: RecallSession, messages: readonly (readonly string[])[], kind: Item['kind']): number {
+  const wanted = messages.map((texts) => texts[kind === 'a' ? 1 : 0] ?? '')
+  return turns.findIndex(({ text }) => wanted.some((message) => text.includes(message)))
+}
+
+function sessionOf(random: Random, subject: Subject, texts: readonly string[], id: string, date: string): RecallSession {
+  const [first = '', answer] = texts
+  const turns: { id: string; speaker: string; text: string }[] = []
+  const say = (speaker: string, text: string) => turns.push({ id: `${id}:${turns.length}`, speaker, text })
+  const rounds = 3 + Math.floor(random.next() * 4)
+  const place = random.next() < 0.5 ? 0 : Math.floor(random.next() * rounds)
+  for (let round = 0; round < rounds; round++) {
+    const isPlace = round === place
+    say('user', isPlace ? first : round === 0 ? random.pick(subject.openings) : random.pick([...replies, ...subject.openings]))
+    say('assistant', answerOf(random, subject, isPlace ? answer : undefined))
+  }
+  return { id, date, turns }
+}
+
+/** A long answer with a list. */
+function answerOf(random: Random, { advice }: Subject, fact: string | undefined): string {
+  const points = random.some(advice, 5 + Math.floor(random.next() * 4)).map((sentence, n) => `${n + 1}. ${sentence}`)
+  return [random.pick(leads), ...(fact === undefined ? [] : [fact]), ...points, random.pick(closings)].join('\n')
+}
