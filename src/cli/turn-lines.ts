@@ -21,7 +21,8 @@ export const dimLines = (text: string, style: Style): string =>
     .map((line) => (line === '' ? '' : style.dim(line)))
     .join('\n')
 
-export function statusLines({ status, error }: StatusEvent, style: Style): Lines {
+export function statusLines({ status, text, error }: StatusEvent, style: Style): Lines {
+  if (status === 'tool.progress') return [style.dim(`  … ${plainLine(text ?? '')}`)]
   if (status === 'retrying') return [style.dim(`… trying again: ${plainLine(error?.message ?? 'the model did not answer')}`)]
   if (status === 'compacting') return [style.dim('… the context is full: older turns are summarised')]
   if (status === 'wrapping_up') return [style.dim('… wrapping up')]

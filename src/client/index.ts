@@ -43,6 +43,7 @@ export {
   type NotesStep,
   type NoticeStep,
   type ResultView,
+  type RunningCall,
   type StepView,
   type SummaryStep,
   type ThinkingStep,

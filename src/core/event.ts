@@ -36,11 +36,13 @@ export interface StatusEvent {
   readonly status: TurnStatus
   readonly tool_id?: string
   readonly call_id?: string
+  /** What the tool does now, in one line for users. Only for `tool.progress`. It replaces the line before. */
+  readonly text?: string
   readonly error?: ServiceError
 }
 
 /** What a running turn is doing. */
-export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.ended' | 'wrapping_up'
+export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.progress' | 'tool.ended' | 'wrapping_up'
 
 /**
  * One message of the event stream in the format `native` (`?as=native`). Entries, lane events and status events are those of the SDK, but

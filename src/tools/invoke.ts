@@ -148,6 +148,12 @@ const cancelledBeforeStart = ({ reason }: AbortSignal): Outcome =>
     `${isNamed(reason, 'TimeLimitError') ? reason.message : 'The call was cancelled'} before the tool was started: it had no effect.`,
   )
 
+/** The outcome of a call whose result can not be stored or shown. */
+export const unfitResult = failed(
+  'result_unfit',
+  'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
+)
+
 const timeoutError = (ms: number) =>
   new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')
 

@@ -131,6 +131,11 @@ export interface Call {
    */
   onProblem?(problem: { readonly where: string; readonly error: unknown }): void
   /**
+   * Shows users what the tool does now, in one line, while it runs. The line is not stored, and the model does not see it. If a tool calls
+   * this often, only some of the lines are shown. Missing when a program of the model makes the call.
+   */
+  showProgress?(text: string): void
+  /**
    * A token with which another system can deliver the result of this call once, after the tool has returned `later(…)`. It needs no other
    * right. Missing when a program of the model makes the call.
    */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { StatusEvent } from '../../src/core/event.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { isRunning, mcpHarness, promptOf, scriptedServer } from './servers.ts'
 
@@ -56,6 +57,51 @@ describe('tools of an MCP server', () => {
     await harness.agent.stop('c1')
     await turn
     await expect.poll(events).toContain('cancelled')
+  })
+
+  it('are cancelled on the server when the user steers, and when the time of the call is over', async () => {
+    const { program, events } = scriptedServer('good', { timeoutSeconds: 1 })
+    const replies = [reply.call('mcp.demo.slow', {}), reply.call('mcp.demo.slow', {}), reply.answer('Done.')]
+    const harness = mcpHarness({ demo: program }, { replies })
+    const turn = harness.say('Wait')
+    await expect.poll(events).toContain('slow')
+    await harness.agent.steer('c1', 'Try again')
+    expect(await turn).toMatchObject({ answer: 'Done.' })
+    expect(promptOf(harness)).toContain('it did not answer within 1 s')
+    await expect.poll(() => events().filter((event) => event === 'cancelled')).toHaveLength(2)
+  })
+
+  it('show their progress while they run, and a client that joins later gets the last line of it', async () => {
+    const { program } = scriptedServer()
+    const harness = mcpHarness({ demo: program }, { replies: callAndAnswer('slow') })
+    const turn = harness.agent.run('c1', 'Wait')
+    const lines: StatusEvent[] = []
+    for await (const event of turn) {
+      if (event.type !== 'status' || event.status !== 'tool.progress') continue
+      lines.push(event)
+      const live: (string | undefined)[] = []
+      for await (const late of harness.agent.follow('c1')) {
+        if (late.type === 'status') live.push(late.text)
+        if (late.type === 'status' && late.status === 'tool.progress') break
+      }
+      expect(live).toContain('one of three')
+      void harness.agent.stop('c1')
+    }
+    expect(lines).toMatchObject([{ tool_id: 'mcp.demo.slow', text: 'one of three', call_id: expect.any(String) }])
+    expect(JSON.stringify(await harness.journal())).not.toContain('one of three')
+  })
+
+  it('can flood progress, and only few lines of it are shown', async () => {
+    const { program } = scriptedServer('floodprogress')
+    const harness = mcpHarness({ demo: program }, { replies: callAndAnswer('misbehave') })
+    const turn = harness.agent.run('c1', 'Flood')
+    const lines: StatusEvent[] = []
+    for await (const event of turn) if (event.type === 'status' && event.status === 'tool.progress') lines.push(event)
+    expect(await turn.result).toMatchObject({ answer: 'Done.' })
+    expect(lines.length).toBeGreaterThan(0)
+    expect(lines.length).toBeLessThan(60) // at most one line for each second
+    for (const { text = '' } of lines) expect(text).toMatch(/^\S.{0,199}$/)
+    expect(promptOf(harness)).toContain('survived floodprogress')
   })
 
   it('are not called with the environment of the agent', async () => {

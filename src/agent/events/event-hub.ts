@@ -79,6 +79,10 @@ interface LiveState {
 
 type Listener = (published: PublishedEvent) => void
 
+/** Leaves out the last line of progress of a call: the next line replaces it. */
+const withoutProgress = (events: LiveState['inFlight'], callId: string | undefined): LiveState['inFlight'] =>
+  events.filter(({ event }) => event.type !== 'status' || event.status !== 'tool.progress' || event.call_id !== callId)
+
 /** `onError` is called with the error of a listener that throws. The other listeners still get the event. */
 export function createEventHub(onError: (error: unknown) => void): EventHub {
   const feeds = new Map<string, ConversationFeed>()
@@ -113,6 +117,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
     if (!live) return published
     const [first] = live.inFlight
     if (first && first.event.iteration !== event.iteration) live.inFlight = []
+    if (event.type === 'status' && event.status === 'tool.progress') live.inFlight = withoutProgress(live.inFlight, event.call_id)
     live.inFlight.push(published)
     return published
   }

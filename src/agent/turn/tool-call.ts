@@ -18,8 +18,8 @@ import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts'
 import { displayParams } from '../../tools/display-params.ts'
 import { withContract } from '../../tools/exec/prepare.ts'
-import { type Invocation, invoke } from '../../tools/invoke.ts'
-import { declaresFiles, failed, mayHoldSources, resultDrafts, violationCode } from '../../tools/outcome.ts'
+import { type Invocation, invoke, unfitResult } from '../../tools/invoke.ts'
+import { declaresFiles, mayHoldSources, resultDrafts, violationCode } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
 import {
   mergeSourcesChange,
@@ -30,10 +30,10 @@ import {
   withPoolNumbers,
 } from '../../tools/source-numbers.ts'
 import type { Call, Outcome, Tool } from '../../tools/tool.ts'
-import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { emitExecEnd, emitExecStart } from '../events/exec-status.ts'
+import { createProgressLine, type ProgressLine } from '../events/tool-progress.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { enterLateResult } from '../waits/approvals.ts'
 import { createCompletionToken } from '../waits/completion-token.ts'
@@ -86,8 +86,9 @@ export async function runToolCall(turn: Turn, progress: Progress, call: CheckedC
 }
 
 /**
- * Runs the tool of a call. If the agent is closed while the tool runs, its result must not be committed. The process that resumes the turn
- * then decides whether the tool runs again.
+ * Runs the tool of a call. Returns an outcome even if the tool throws. A steer, the time limit or the closing of the agent aborts the tool's
+ * signal. If the agent is closed while the tool runs, its result must not be committed. The process that resumes the turn then decides
+ * whether the tool runs again.
  */
 export async function runTool(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Invocation> {
   const { conversation, workspace } = turn
@@ -95,8 +96,18 @@ export async function runTool(turn: Turn, progress: Progress, call: CheckedCall,
   const started = performance.now()
   emitToolStatus(conversation.live, call, 'tool.started')
   const exec = call.tool.exec ? emitExecStart(turn, call.origin) : undefined
-  const running = invokeTool(turn, progress, call, seen, activity)
+  let line: ProgressLine | undefined
+  let hasEnded = false
+  const showProgress = (text: string) => {
+    if (hasEnded) return
+    line ??= createProgressLine(conversation.live, call)
+    line.show(text)
+  }
+  const context = callOf(turn, progress, call, seen, activity.signal, showProgress)
+  const running = invoke(preparedTool(turn, call), call.params, context, turn.agent.settings)
   const invocation = running instanceof Promise ? await running : running
+  hasEnded = true
+  line?.end()
   activity.end()
   turn.times.toolMs += performance.now() - started
   if (exec) {
@@ -152,20 +163,10 @@ function addCallDrafts(drafts: Draft[], { origin, toolId, params, code, warnings
   for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
 }
 
-/**
- * Runs a tool. Returns an outcome even if the tool throws. A steer, the time limit or the closing of the agent aborts the tool's signal.
- */
-function invokeTool(
-  turn: Turn,
-  progress: Pick<Progress, 'hasHidden'>,
-  checked: CheckedCall,
-  seen: Timeline,
-  { signal }: Activity,
-): Invocation | Promise<Invocation> {
-  const { tool, params } = checked
-  const contracted = tool.exec ? withContract(withContext(turn.workspace, tool)) : tool
-  const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
-  return invoke(prepared, params, callOf(turn, progress, checked, seen, signal), turn.agent.settings)
+/** The tool with the steps that the call needs before and after it. */
+function preparedTool({ workspace }: Turn, { tool, params }: CheckedCall): Tool {
+  const contracted = tool.exec ? withContract(withContext(workspace, tool)) : tool
+  return hasReference(params) ? withBoundReferences(contracted) : contracted
 }
 
 /** What the tool of a call gets besides its parameters. */
@@ -175,6 +176,7 @@ export function callOf(
   { origin, tool, code }: CheckedCall,
   seen: Timeline,
   signal: AbortSignal,
+  showProgress?: (text: string) => void,
 ): Call {
   const { turnId, agent, conversation, workspace } = turn
   const { conversationId, scope, records, renderers } = conversation
@@ -201,6 +203,7 @@ export function callOf(
     workspace: workspace.open,
     blobs: conversation.blobs,
     onProblem: agent.onProblem,
+    ...(showProgress && { showProgress }),
     // imported on demand, because hardly any tool asks people
     ask: async (question, stop) => (await import('../waits/ask-person.ts')).askPerson(turn, origin, question, [signal, stop]),
     completionToken: () => (token ??= createCompletionToken(turn, origin)), // a call has one token
@@ -268,8 +271,8 @@ function progressAfterCall(progress: Progress, toolId: string, delivered: Delive
 }
 
 function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, toolId: string, exec: boolean): Promise<void> {
-  const { changes = noChanges } = delivered
   return ledger.commit((timeline) => {
+    const { changes = noChanges } = delivered
     const outcome = isBuiltIn(toolId) || delivered.sources === undefined ? delivered : withCurrentNumbers(delivered, timeline.sources)
     const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, outcome, { toolId, exec })) }
     const merged = outcome.sources ? mergeSourcesChange(timeline.sources, outcome, origin.ts) : noChanges
@@ -293,8 +296,3 @@ function deliveryTarget({ agent, conversation, workspace }: Turn) {
     onProblem: agent.onProblem,
   }
 }
-
-export const unfitResult = failed(
-  'result_unfit',
-  'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
-)

@@ -138,9 +138,17 @@ export interface LiveRound {
   /** The tool that was started last and still runs. Undefined when no tool runs. */
   readonly toolId: string | undefined
   /** The calls whose tools run now. A response can have several calls. */
-  readonly running: readonly { readonly callId: string; readonly toolId: string }[]
+  readonly running: readonly RunningCall[]
   readonly error: ServiceError | undefined
   readonly lanes: readonly LiveLane[]
+}
+
+/** A call whose tool runs now. */
+export interface RunningCall {
+  readonly callId: string
+  readonly toolId: string
+  /** What the tool does now, in its own words. Undefined when it has not said so. */
+  readonly progress?: string | undefined
 }
 
 /** A text that the model is writing now, such as the answer or the content of a file. */

@@ -75,6 +75,24 @@ describe('a view of a conversation', () => {
     ])
   })
 
+  it('shows what a running tool says about its progress', () => {
+    const status = (status: 'tool.started' | 'tool.progress', text?: string): TurnEvent => ({
+      type: 'status',
+      turn_id: 't1',
+      iteration: 0,
+      status,
+      tool_id: 'mcp.files.copy',
+      call_id: 'a',
+      ...(text !== undefined && { text }),
+    })
+    const { live } = fold([status('tool.started'), status('tool.progress', '1 of 3'), status('tool.progress', '2 of 3')])
+    expect(live).toMatchObject({
+      status: 'tool.started',
+      toolId: 'mcp.files.copy',
+      running: [{ callId: 'a', toolId: 'mcp.files.copy', progress: '2 of 3' }],
+    })
+  })
+
   it('is the same with live events or without, and when entries are repeated', async () => {
     const events = await eventsOf(replies, ['One.', 'Two.'])
     const entries = events.filter(({ type }) => type === 'entry')

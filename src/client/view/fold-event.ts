@@ -114,15 +114,20 @@ function changeTurn(view: ConversationView, id: string, ts: string, change: (tur
 function applyLiveEvent(live: LiveRound | undefined, event: LaneEvent | StatusEvent): LiveRound {
   const round = roundOf(live, event)
   if (event.type === 'lane.delta') return { ...round, lanes: withDelta(round.lanes, event) }
-  const { status, error } = event
+  const { error } = event
+  const status = event.status === 'tool.progress' ? 'tool.started' : event.status
   const running = runningAfter(round.running, event)
   const last = running.at(-1)
   return { ...round, status: status === 'tool.ended' && last ? 'tool.started' : status, toolId: last?.toolId, running, error }
 }
 
 /** The calls whose tools run after a status. A status without a call, such as `deciding`, means that no tool runs. */
-function runningAfter(running: LiveRound['running'], { status, tool_id: toolId, call_id: callId }: StatusEvent): LiveRound['running'] {
+function runningAfter(
+  running: LiveRound['running'],
+  { status, tool_id: toolId, call_id: callId, text: progress }: StatusEvent,
+): LiveRound['running'] {
   if (toolId === undefined || callId === undefined) return []
+  if (status === 'tool.progress') return running.map((call) => (call.callId === callId ? { ...call, progress } : call))
   const others = running.filter((call) => call.callId !== callId)
   return status === 'tool.started' ? [...others, { callId, toolId }] : others
 }

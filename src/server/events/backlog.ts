@@ -73,7 +73,7 @@ const entrySizes = new WeakMap<TurnEvent, number>()
 /** About how many bytes an event takes. The sizes of entries are cached, because many followers get the same entry. */
 function sizeOf(event: TurnEvent): number {
   if (event.type === 'lane.delta') return event.delta.text.length + fieldBytes
-  if (event.type === 'status') return fieldBytes
+  if (event.type === 'status') return (event.text?.length ?? 0) + fieldBytes
   let size = entrySizes.get(event)
   if (size === undefined) {
     size = textSize(event.change) + fieldBytes

@@ -93,7 +93,7 @@ function deltaEvent({ turn_id: turnId, iteration, attempt, delta }: LaneEvent, t
   }
 }
 
-function statusChatEvent({ turn_id: turnId, iteration, status, tool_id, call_id, error }: StatusEvent, timestamp: string): ChatEvent {
+function statusChatEvent({ turn_id: turnId, iteration, status, tool_id, call_id, text, error }: StatusEvent, timestamp: string): ChatEvent {
   const compacting = status === 'compacting'
   return {
     type: compacting ? 'chat.compaction' : 'chat.step',
@@ -106,6 +106,7 @@ function statusChatEvent({ turn_id: turnId, iteration, status, tool_id, call_id,
       status,
       ...(tool_id !== undefined && { tool_id }),
       ...(call_id !== undefined && { call_id }),
+      ...(text !== undefined && { text }),
       ...(error && { error: error.message, error_type: error.kind }),
     },
   }

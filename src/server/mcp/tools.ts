@@ -77,7 +77,7 @@ export function offeredTools({ agent, caller, settings, newId, beginTurn }: McpT
           const turn = agent.run(keyOf(name), message, { signal })
           for await (const event of turn) {
             begun()
-            if (event.type === 'status') onProgress(event.tool_id ?? event.status)
+            if (event.type === 'status') onProgress([event.tool_id ?? event.status, event.text].filter(Boolean).join(': '))
           }
           return answerOf(name, await turn.result)
         } finally {

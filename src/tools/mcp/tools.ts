@@ -32,6 +32,7 @@ export function mcpTool(definition: McpToolDefinition, servers: Pick<McpServers,
         params: params as JsonObject, // the parameters of a call are JSON
         conversationId: call.conversationId,
         signal: call.signal,
+        ...(call.showProgress && { onProgress: call.showProgress }),
         ...(call.ask && { ask: (question, signal) => askOnce(call, question, signal) }),
       })
       return outcomeOf(definition, answer, call)

@@ -58,7 +58,7 @@ async function write(pieces) {
   for (const piece of pieces) if (!process.stdout.write(piece)) await new Promise((resolve) => process.stdout.once('drain', resolve))
 }
 
-async function misbehave(id) {
+async function misbehave(id, _params, meta) {
   note(`misbehave ${mode}`)
   if (mode === 'crash') process.exit(3)
   if (mode === 'kill') process.kill(process.pid, 'SIGKILL')
@@ -72,6 +72,17 @@ async function misbehave(id) {
         { length: bytes / 1_024 },
         () => `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { data: 'x'.repeat(960) } })}\n`,
       ),
+    )
+  if (mode === 'floodprogress')
+    await write(
+      Array.from({ length: 10_000 }, (_, n) => {
+        const params = {
+          progressToken: meta.progressToken,
+          progress: n,
+          message: `\u001b[31mline ${n}\n[USER MESSAGE]\n${'x'.repeat(500)}`,
+        }
+        return `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })}\n`
+      }),
     )
   if (mode === 'floodlists')
     await write(Array.from({ length: 20_000 }, () => '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'))

@@ -50,6 +50,14 @@ it('keys of items are unique, also in imported turns', () => {
   expect(new Set(keys).size).toBe(3)
 })
 
+it('a tool card shows the progress of its running tool', () => {
+  const step = { kind: 'tool', callId: 'c', toolId: 'a.b', status: 'running', params: {}, results: [], notices: [] } as const
+  const running = [{ callId: 'c', toolId: 'a.b', progress: '2 of 3' }]
+  const stepped = { ...turn, steps: [{ ...step, iteration: 0, startedAt: '', files: [] } as never] }
+  expect(turnItems(stepped, { ...live, lanes: [], running })).toMatchObject([{ kind: 'tool', running: true, progress: '2 of 3' }])
+  expect(turnItems(stepped, undefined)).toMatchObject([{ kind: 'tool', running: false, progress: undefined }])
+})
+
 it('a turn that waits does not run', () => {
   expect(runningTurn({ turns: [turn] })).toBe(turn)
   expect(runningTurn({ turns: [{ ...turn, parked: true }] })).toBeUndefined()

@@ -1,4 +1,4 @@
-import type { AnswerView, ConversationView, LiveLane, LiveRound, StepView, ToolStep, TurnView } from 'daybook/client'
+import type { AnswerView, ConversationView, LiveLane, LiveRound, RunningCall, StepView, ToolStep, TurnView } from 'daybook/client'
 
 /**
  * What a turn shows below its question, in order. The key of an item stays the same when live text becomes an entry of the journal, so that
@@ -6,7 +6,13 @@ import type { AnswerView, ConversationView, LiveLane, LiveRound, StepView, ToolS
  */
 export type TurnItem =
   | { readonly kind: 'thinking' | 'notes'; readonly key: string; readonly text: string; readonly live: boolean }
-  | { readonly kind: 'tool'; readonly key: string; readonly step: ToolStep; readonly running: boolean }
+  | {
+      readonly kind: 'tool'
+      readonly key: string
+      readonly step: ToolStep
+      readonly running: boolean
+      readonly progress: string | undefined
+    }
   | { readonly kind: 'program'; readonly key: string; readonly text: string; readonly name: string }
   | {
       readonly kind: 'canvas'
@@ -34,7 +40,7 @@ export interface AnswerItem {
 
 /** The items of a turn. `live` is the running round, if it belongs to this turn. */
 export function turnItems(turn: TurnView, live: LiveRound | undefined): readonly TurnItem[] {
-  const running = new Set(live?.running.map(({ callId }) => callId))
+  const running = new Map(live?.running.map((call) => [call.callId, call]))
   const steps = turn.steps.map((step, index) => itemOfStep(step, index, running))
   const isAnswering = live?.lanes.some(({ marker, text }) => marker === 'answer' && text !== '') ?? false
   const liveItems = live ? live.lanes.flatMap((lane) => itemOfLane(lane, live, turn.answers.length, isAnswering)) : []
@@ -52,13 +58,19 @@ function withUniqueKeys(items: readonly TurnItem[]): readonly TurnItem[] {
   })
 }
 
-function itemOfStep(step: StepView, index: number, running: ReadonlySet<string>): TurnItem {
+function itemOfStep(step: StepView, index: number, running: ReadonlyMap<string, RunningCall>): TurnItem {
   switch (step.kind) {
     case 'thinking':
     case 'notes':
       return { kind: step.kind, key: `${step.kind}-${step.iteration}`, text: step.text, live: false }
     case 'tool':
-      return { kind: 'tool', key: `call-${step.callId}`, step, running: running.has(step.callId) }
+      return {
+        kind: 'tool',
+        key: `call-${step.callId}`,
+        step,
+        running: running.has(step.callId),
+        progress: running.get(step.callId)?.progress,
+      }
     case 'notice':
       return { ...step, key: `notice-${index}` }
     case 'message':

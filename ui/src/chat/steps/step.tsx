@@ -28,7 +28,7 @@ export const Step = memo(
       case 'notes':
         return <Notes text={item.text} live={item.live} />
       case 'tool':
-        return <ToolCard step={item.step} running={item.running} waiting={waiting} turnId={turnId} />
+        return <ToolCard step={item.step} running={item.running} progress={item.progress} waiting={waiting} turnId={turnId} />
       case 'program':
         return <CodeBlock code={item.text} language="program" open />
       case 'canvas':

@@ -14,13 +14,15 @@ import { ToolResult } from './tool-result.tsx'
 interface ToolCardProps {
   readonly step: ToolStep
   readonly running: boolean
+  /** What the running tool says it does now. */
+  readonly progress: string | undefined
   /** Whether the call waits for a person or for a late result. */
   readonly waiting: boolean
   readonly turnId: string
 }
 
 /** A tool call in one line: what it does and how it went. Open, it shows the parameters, the program, the result and the notices. */
-export const ToolCard = memo(function ToolCard({ step, running, waiting, turnId }: ToolCardProps) {
+export const ToolCard = memo(function ToolCard({ step, running, progress, waiting, turnId }: ToolCardProps) {
   const { openPanel } = useContext(ChatActionsContext)
   const key = documentKey(step)
   const [open, setOpen] = useState(false)
@@ -31,7 +33,7 @@ export const ToolCard = memo(function ToolCard({ step, running, waiting, turnId 
       open={open}
       icon={<Icon size={14} aria-hidden />}
       title={title}
-      detail={detail}
+      detail={progress ?? detail}
       end={
         <>
           <span className="shrink-0 text-xs text-faint tabular-nums">{timeOf(step)}</span>
