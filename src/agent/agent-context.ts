@@ -9,7 +9,7 @@ import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type ApprovalFunction, approvalFunction, forPrograms } from '../tools/approval.ts'
-import { listedSkills, usableSkills } from '../tools/skill-catalog.ts'
+import { listedSkills, toolLookup, usableSkills } from '../tools/skill-catalog.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { AgentParts } from './agent.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
@@ -134,7 +134,12 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
   const settings = agentSettings(parts.settings)
   const models = observedModels(modelsByRole(parts.model), telemetry)
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
-  const skills = parts.builtIn?.skills && usableSkills(parts.builtIn.skills, () => tools)
+  const skills =
+    parts.builtIn?.skills &&
+    usableSkills(
+      parts.builtIn.skills,
+      toolLookup(() => tools),
+    )
   const options = { ...parts.builtIn, ...(skills && { skills }) }
   const builtIn = builtInTools({ ...options, ...readsForModel, contextTokens: contextLimit(settings, models.decision.window) })
   const approve = parts.approve && approvalFunction(parts.approve)
@@ -148,8 +153,9 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
   }
   checkDialect(settings.dialect, models.decision, tools.length)
 
-  function toolServices(tools: readonly Tool[], mayHave?: Toolbox['mayHave']): ToolServices {
-    const createSystem = (dialect: Dialect) => createSystemPrompt({ tools, dialect, ...texts, skills: listedSkills(skills, tools) }, count)
+  function toolServices(tools: readonly Tool[], mayHave?: Toolbox['mayHave'], silent?: readonly string[]): ToolServices {
+    const hasAny = toolLookup(() => tools, silent)
+    const createSystem = (dialect: Dialect) => createSystemPrompt({ tools, dialect, ...texts, skills: listedSkills(skills, hasAny) }, count)
     const speeches = new WeakMap<Model, Speech>()
     const speechOf = (model: Model): Speech => {
       const speech = speeches.get(model) ?? createSpeech(settings.dialect, model, tools.length, createSystem)
@@ -157,7 +163,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
       return speech
     }
     const toolbox = createToolbox(observedTools(tools, telemetry))
-    return { toolbox: mayHave ? { ...toolbox, mayHave } : toolbox, speech: speechOf(models.decision), speechOf }
+    return { toolbox: mayHave ? { ...toolbox, mayHave, hasAny } : toolbox, speech: speechOf(models.decision), speechOf }
   }
 
   const mcp = parts.mcp && createMcpText(parts.mcp)
@@ -177,7 +183,7 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     toolbox,
     speech: own.speech,
     ...(own.speechOf && { speechOf: own.speechOf }),
-    changing: mcp && mcpToolsIn(mcp, tools, settings.dialect, (all) => toolServices(all, mcp.mayHave)),
+    changing: mcp && mcpToolsIn(mcp, tools, settings.dialect, (all, silent) => toolServices(all, mcp.mayHave, silent)),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
     hooksDelayCompletion: delayCompletion(parts.hooks ?? []),

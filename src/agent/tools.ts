@@ -29,6 +29,11 @@ export interface Toolbox {
   readonly offers?: (id: string) => boolean
   /** Whether a tool with this id may appear while the agent runs, because an MCP server may have it. Undefined: no tool does. */
   readonly mayHave?: (id: string) => boolean
+  /**
+   * Whether there is a tool with this id, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server that had
+   * not answered when the turn began. Undefined for an agent without MCP servers.
+   */
+  readonly hasAny?: (id: string) => boolean
   /** The signatures with which a call is checked before the tool runs. */
   readonly signatures: ToolSignatures
 }

@@ -17,7 +17,7 @@ export interface Skills {
 export interface SkillCall {
   readonly scope: Scope
   readonly signal: AbortSignal
-  /** Whether the agent has this tool. A skill that needs a tool which the agent lacks is not read. Undefined: it has all tools. */
+  /** Whether the agent has this tool, or any tool of a namespace such as `mcp.github.*`. A skill that needs a tool which the agent lacks is not read. Undefined: it has all tools. */
   readonly hasTool?: (id: string) => boolean
 }
 

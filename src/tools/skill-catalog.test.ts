@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { localScope } from '../core/scope.ts'
 import type { SkillSummary } from '../ports/skills.ts'
-import { skillCatalogText, usableSkills } from './skill-catalog.ts'
+import { skillCatalogText, toolLookup, usableSkills } from './skill-catalog.ts'
 
 const summary = (id: string, ...tools: readonly string[]): SkillSummary => ({
   path: `sk:public.${id}`,
@@ -12,7 +12,7 @@ const summary = (id: string, ...tools: readonly string[]): SkillSummary => ({
   tokens: 1,
 })
 
-it('a skill is usable if the agent has its tools, or an MCP server that may have them', async () => {
+it('a skill is usable if the agent has its tools, or an MCP server that has not answered and may have them', async () => {
   const all = [
     summary('free'),
     summary('one', 'web_tools.web_search'),
@@ -24,13 +24,17 @@ it('a skill is usable if the agent has its tools, or an MCP server that may have
   const read: string[] = []
   const skills = usableSkills(
     { list: () => all, read: async (path) => void read.push(path) },
-    () => [{ id: 'exec_tools.execute_code_python' }],
-    (id) => id.startsWith('mcp.github.'),
+    toolLookup(() => [{ id: 'exec_tools.execute_code_python' }], ['github']),
   )
   expect(skills.list().map(({ description }) => description)).toEqual(['free', 'any', 'server', 'wish'])
   const call = { scope: localScope, signal: new AbortController().signal }
   for (const path of ['sk:SK2', 'sk:4', 'sk:SK5', 'sk:0', 'sk:public.free']) await skills.read(path, call)
   expect(read).toEqual(['sk:public.any', 'sk:public.wish', 'sk:0', 'sk:public.free'])
+  expect(skills.list(toolLookup(() => [{ id: 'mcp.gitlab.search' }])).map(({ description }) => description)).toEqual([
+    'free',
+    'other',
+    'wish',
+  ])
 })
 
 it('the text of the list is bounded, whatever the files say', () => {

@@ -1,38 +1,46 @@
 import { parsePath } from '../core/path/logical.ts'
 import { oneLine } from '../core/render/text.ts'
-import type { SkillSummary, Skills } from '../ports/skills.ts'
+import type { SkillCall, SkillSummary, Skills } from '../ports/skills.ts'
 import type { Tool } from './tool.ts'
 
 /** The skills that an agent with certain tools can use. */
 export interface UsableSkills extends Skills {
-  list(): readonly SkillSummary[]
+  list(hasTool?: HasTool): readonly SkillSummary[]
 }
 
-/** The skills for the system text. Empty for an agent that can not read them. */
-export const listedSkills = (skills: UsableSkills | undefined, tools: readonly Pick<Tool, 'id'>[]): readonly SkillSummary[] =>
-  tools.some(({ id }) => id === 'react.read') ? (skills?.list() ?? []) : []
+/** Whether an agent has the tool with an id, or any tool of a namespace such as `mcp.github.*`. */
+export type HasTool = NonNullable<SkillCall['hasTool']>
 
 /**
- * Leaves out the skills that need a tool which the agent lacks. `sk:SK2` and `sk:2` are the second skill of the list. `tools` is called when
- * a skill is listed or read: the tools of an agent are not all known when the tool that reads skills is made. `mayHave` says whether a tool may
- * be added later, by an MCP server. So the list does not depend on whether a server answers.
+ * Answers for a list of tools. `silentServers` are MCP servers whose tools are not known, because they have not answered: they may have any
+ * tool.
  */
-export function usableSkills(
-  skills: Skills,
-  tools: () => readonly Pick<Tool, 'id'>[],
-  mayHave: (id: string) => boolean = () => false,
-): UsableSkills {
-  const hasTool = (id: string) => {
+export function toolLookup(tools: () => readonly Pick<Tool, 'id'>[], silentServers: readonly string[] = []): HasTool {
+  return (id) => {
     const prefix = id.endsWith('.*') ? id.slice(0, -1) : undefined // all tools of a namespace
-    return mayHave(id) || tools().some((tool) => (prefix === undefined ? tool.id === id : tool.id.startsWith(prefix)))
+    if (silentServers.some((server) => id === 'mcp.*' || id.startsWith(`mcp.${server}.`))) return true
+    return tools().some((tool) => (prefix === undefined ? tool.id === id : tool.id.startsWith(prefix)))
   }
-  const isUsable = ({ tools }: SkillSummary) => tools.every(({ id, required }) => !required || hasTool(id))
-  const list = () => skills.list?.().filter(isUsable) ?? []
+}
+
+/** The skills for the system text of an agent with these tools. Empty for an agent that can not read skills. */
+export const listedSkills = (skills: UsableSkills | undefined, hasTool: HasTool): readonly SkillSummary[] =>
+  hasTool('react.read') ? (skills?.list(hasTool) ?? []) : []
+
+/**
+ * Leaves out the skills that need a tool which the agent lacks. `sk:SK2` and `sk:2` are the second skill of the list. The tools of MCP servers
+ * are those of the turn that lists or reads a skill. `ownTools` decides if the agent has no servers. It is called when a skill is listed or
+ * read, because the tools of an agent are not all known when the tool that reads skills is made.
+ */
+export function usableSkills(skills: Skills, ownTools: HasTool): UsableSkills {
+  const list = (hasTool = ownTools) =>
+    skills.list?.().filter(({ tools }) => tools.every(({ id, required }) => !required || hasTool(id))) ?? []
   return {
     list,
     async read(path, call) {
+      const { hasTool = ownTools } = call
       const parsed = parsePath(path)
-      const listed = parsed?.space === 'sk' && parsed.kind === 'listed' ? list()[parsed.number - 1]?.path : path
+      const listed = parsed?.space === 'sk' && parsed.kind === 'listed' ? list(hasTool)[parsed.number - 1]?.path : path
       return listed === undefined ? undefined : skills.read(listed, { ...call, hasTool })
     },
   }

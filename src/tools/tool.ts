@@ -119,6 +119,11 @@ export interface Call {
   readonly dialect?: Dialect
   /** Whether a tool can be called in this turn. Undefined: all tools can. */
   readonly offers?: (toolId: string) => boolean
+  /**
+   * Whether the agent has a tool in this turn, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server that
+   * has not answered. Undefined for an agent without MCP servers.
+   */
+  readonly hasTool?: (id: string) => boolean
   /** The tenant, project and user that own the conversation. */
   readonly scope: Scope
   /** Reads the whole journal of this conversation, including blocks that are no longer visible. */

@@ -12,18 +12,44 @@ export const TOOLS_TEXT = 'tools'
 
 /** The tools of MCP servers as a text that turns freeze. */
 export interface McpText extends ChangingText {
-  toolsIn(text: string): readonly Tool[]
+  toolsIn(text: string): FrozenServerTools
   mayHave(id: string): boolean
+}
+
+/** The tools of a list, and the servers that had not answered when it was made. */
+export interface FrozenServerTools {
+  readonly tools: readonly Tool[]
+  readonly silent: readonly string[]
 }
 
 export function createMcpText(servers: McpServers): McpText {
   const read = rememberLast(readTools)
   return {
-    current: async () => definitionsText(read(await servers.list()).tools),
-    remarks: (frozen) => remarksAbout(parseDefinitions(frozen) ?? [], read(servers.latest()), servers.latest()),
-    toolsIn: (text) => (parseDefinitions(text) ?? []).map((definition) => mcpTool(definition, servers)),
+    async current() {
+      const states = await servers.list()
+      return definitionsText({ tools: read(states).tools, silent: states.filter(({ tools }) => !tools).map(({ server }) => server) })
+    },
+    remarks: (frozen) => remarksAbout(parseDefinitions(frozen).tools, read(servers.latest()), servers.latest()),
+    toolsIn: (text) => frozenServerTools(text, servers),
     mayHave: (id) => servers.names.some((name) => id.startsWith(`mcp.${name}.`)),
   }
+}
+
+/** Makes the tools of a stored list. Their calls go to `servers`. */
+export function frozenServerTools(text: string, servers: Parameters<typeof mcpTool>[1]): FrozenServerTools {
+  const { tools, silent } = parseDefinitions(text)
+  return { tools: tools.map((definition) => mcpTool(definition, servers)), silent }
+}
+
+/** The tools of servers that an agent with tools of its own can have. */
+export function fittingTools(
+  offered: readonly Tool[],
+  own: readonly Pick<Tool, 'id'>[],
+  dialect: AgentSettings['dialect'],
+): readonly Tool[] {
+  const ids = new Set(own.map(({ id }) => id))
+  const others = offered.filter(({ id }) => !ids.has(id))
+  return dialect === 'native' ? others.slice(0, maxNativeTools - own.length) : others // `native` must be obeyed, and providers accept no more
 }
 
 /** How many lists of tools an agent keeps. Conversations with a warm cache may use older lists. */
@@ -34,7 +60,7 @@ export function mcpToolsIn(
   mcp: McpText,
   own: readonly Tool[],
   dialect: AgentSettings['dialect'],
-  servicesOf: (tools: readonly Tool[]) => ToolServices,
+  servicesOf: (tools: readonly Tool[], silent: readonly string[]) => ToolServices,
 ): ChangingParts {
   const known = new Map<string, ToolServices>()
   return {
@@ -50,10 +76,8 @@ export function mcpToolsIn(
   }
 
   function create(text: string): ToolServices {
-    const ids = new Set(own.map(({ id }) => id))
-    const offered = mcp.toolsIn(text).filter(({ id }) => !ids.has(id))
-    // the setting `native` must be obeyed, and providers accept no more tools
-    const services = servicesOf([...own, ...(dialect === 'native' ? offered.slice(0, maxNativeTools - own.length) : offered)])
+    const { tools, silent } = mcp.toolsIn(text)
+    const services = servicesOf([...own, ...fittingTools(tools, own, dialect)], silent)
     return { ...services, remarks: () => mcp.remarks(text) }
   }
 }

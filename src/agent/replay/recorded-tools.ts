@@ -1,10 +1,8 @@
 import type { FrozenTexts } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { parseDefinitions } from '../../tools/mcp/definitions.ts'
-import { mcpTool } from '../../tools/mcp/tools.ts'
-import type { Tool } from '../../tools/tool.ts'
+import type { mcpTool } from '../../tools/mcp/tools.ts'
 import { readText } from '../frozen/frozen-texts.ts'
-import { TOOLS_TEXT } from '../frozen/mcp-tools.ts'
+import { type FrozenServerTools, frozenServerTools, TOOLS_TEXT } from '../frozen/mcp-tools.ts'
 import type { Recording } from './recording.ts'
 
 /**
@@ -14,19 +12,15 @@ import type { Recording } from './recording.ts'
 export async function recordedTools(
   blobs: BlobStore,
   { start, entries }: Recording,
-): Promise<(frozen: FrozenTexts | undefined) => readonly Tool[]> {
+): Promise<(frozen: FrozenTexts | undefined) => FrozenServerTools> {
   const compacted = entries.flatMap(({ change }) => (change.type === 'range.compacted' ? [change.frozen] : []))
-  const lists = new Map<string, readonly Tool[]>()
+  const lists = new Map<string, FrozenServerTools>()
   for (const frozen of [start.frozen, ...compacted]) {
     const ref = frozen?.[TOOLS_TEXT]
     const text = await readText(ref, blobs)
-    if (ref && text !== undefined)
-      lists.set(
-        ref.sha256,
-        (parseDefinitions(text) ?? []).map((each) => mcpTool(each, noServers)),
-      )
+    if (ref && text !== undefined) lists.set(ref.sha256, frozenServerTools(text, noServers))
   }
-  return (frozen) => lists.get(frozen?.[TOOLS_TEXT]?.sha256 ?? '') ?? []
+  return (frozen) => lists.get(frozen?.[TOOLS_TEXT]?.sha256 ?? '') ?? { tools: [], silent: [] }
 }
 
 /** A replay calls no server: the recording has the results. */

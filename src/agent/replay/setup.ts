@@ -11,7 +11,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
-import { listedSkills, usableSkills } from '../../tools/skill-catalog.ts'
+import { listedSkills, toolLookup, usableSkills } from '../../tools/skill-catalog.ts'
 import type { AgentParts } from '../agent.ts'
 import type { ToolServices, TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
@@ -22,6 +22,7 @@ import { createRenderers, type Renderers } from '../conversation/renderers.ts'
 import { createSpending } from '../conversation/spending.ts'
 import { createSystemPrompt, type SystemPrompt } from '../dialect.ts'
 import { turnWithTools } from '../frozen/frozen-tools.ts'
+import { type FrozenServerTools, fittingTools } from '../frozen/mcp-tools.ts'
 import { createHooks } from '../hooks.ts'
 import { agentSettings } from '../settings.ts'
 import { allTools, builtInTools, createToolbox, execTools } from '../tools.ts'
@@ -120,7 +121,7 @@ export async function setUpReplay(
     const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, die, endTime: () => events.limitTime(0) })
     /** What depends on the list of tools that the turn has frozen. */
     const withTools = (frozen: FrozenTexts | undefined): ToolServices => {
-      const { tools, systemOf } = agentDefinition({ ...parts, tools: [...(parts.tools ?? []), ...toolsOf(frozen)] })
+      const { tools, systemOf } = agentDefinition(parts, toolsOf(frozen))
       return {
         toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
         // a turn may have responses of both dialects, if another process has resumed it
@@ -201,18 +202,22 @@ const wasUnpriced = ({ entries }: Recording): boolean =>
 const hasDecision = ({ entries }: Recording): boolean =>
   entries.some(({ change }) => change.type === 'response.received' && change.role === undefined)
 
-function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
+function agentDefinition(
+  { tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts,
+  ofServers: FrozenServerTools = { tools: [], silent: [] },
+) {
   const settings = agentSettings(parts.settings)
   const contextTokens = contextLimit(settings, parts.window ?? Number.MAX_SAFE_INTEGER)
-  const skills = builtIn?.skills && usableSkills(builtIn.skills, () => tools)
   const ofRuntime = builtInTools({ ...builtIn, contextTokens })
   // exec tools are never run in a replay, but the system text lists them
   const exec = execTools(parts.sandbox, [...ofRuntime, ...own], builtIn ?? {}, settings)
-  const tools = allTools('replay', [...ofRuntime, ...exec], own)
+  const ofAgent = allTools('replay', [...ofRuntime, ...exec], own)
+  const tools = [...ofAgent, ...fittingTools(ofServers.tools, ofAgent, settings.dialect)]
+  const hasTool = toolLookup(() => tools, ofServers.silent)
   const texts = {
     ...(instructions !== undefined && { instructions }),
     ...(customisation !== undefined && { customisation }),
-    skills: listedSkills(skills, tools),
+    skills: listedSkills(builtIn?.skills && usableSkills(builtIn.skills, hasTool), hasTool),
   }
   const systems = new Map<Dialect, SystemPrompt>()
   const systemOf = (dialect: Dialect): SystemPrompt => {

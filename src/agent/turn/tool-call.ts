@@ -208,6 +208,7 @@ export function callOf(
     ask: async (question, stop) => (await import('../waits/ask-person.ts')).askPerson(turn, origin, question, [signal, stop]),
     completionToken: () => (token ??= createCompletionToken(turn, origin)), // a call has one token
     ...(agent.toolbox.offers && { offers: agent.toolbox.offers }),
+    ...(agent.toolbox.hasAny && { hasTool: agent.toolbox.hasAny }),
   }
 }
 

@@ -116,13 +116,24 @@ function idOf(server: string, name: string): string {
 
 const withHash = (id: string, name: string): string => `${id.slice(0, 150)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 
-/** The text with which a list of tools is stored. The same tools always give the same text. */
-export const definitionsText = (tools: readonly McpToolDefinition[]): string => JSON.stringify(tools)
+/** The tools of servers as a turn freezes them. */
+export interface FrozenDefinitions {
+  readonly tools: readonly McpToolDefinition[]
+  /** The names of servers that had not answered, so that their tools were not known. */
+  readonly silent: readonly string[]
+}
 
-/** Reads a stored list. Undefined when the text is none. */
-export function parseDefinitions(text: string): readonly McpToolDefinition[] | undefined {
-  const list: Json | undefined = parseJson(text)
-  return Array.isArray(list) && list.every(isDefinition) ? (list as unknown as readonly McpToolDefinition[]) : undefined
+/** The text with which a list of tools is stored. The same list always gives the same text. */
+export const definitionsText = ({ tools, silent }: FrozenDefinitions): string =>
+  JSON.stringify(silent.length === 0 ? tools : { tools, silent })
+
+/** Reads a stored list. It is empty when the text is none. */
+export function parseDefinitions(text: string): FrozenDefinitions {
+  const stored: Json | undefined = parseJson(text)
+  const { tools, silent } = isObject(stored) ? stored : { tools: stored, silent: [] }
+  if (!Array.isArray(tools) || !tools.every(isDefinition)) return { tools: [], silent: [] }
+  const names = Array.isArray(silent) ? silent.filter((name) => typeof name === 'string') : []
+  return { tools: tools as unknown as readonly McpToolDefinition[], silent: names }
 }
 
 const isDefinition = (value: unknown): boolean =>

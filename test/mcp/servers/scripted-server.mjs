@@ -51,6 +51,7 @@ const wrongTools = {
     tools[0],
   ],
   notools: 'seven',
+  empty: [],
 }
 if (mode in wrongTools) tools = wrongTools[mode]
 
