@@ -11,7 +11,7 @@ export type TurnItem =
       readonly key: string
       readonly step: ToolStep
       readonly running: boolean
-      readonly progress: string | undefined
+      readonly progress?: string | undefined
     }
   | { readonly kind: 'program'; readonly key: string; readonly text: string; readonly name: string }
   | {
