@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Inflate, InflateRaw } from 'node:zlib'
-import { zlib } from './on-demand.ts'
+
+/** Loaded with its first use, because it takes milliseconds to load, and few agents need it. */
+export const zlib = () => process.getBuiltinModule('node:zlib')
 
 /** A `DataView` on the same memory, not a copy. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

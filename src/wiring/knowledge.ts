@@ -7,7 +7,7 @@ import { type KnowledgeFolder, namedFolders } from '../adapters/knowledge/folder
 import type { ListedDocument } from '../adapters/knowledge/index-file.ts'
 import type { IndexProgress, IndexReport } from '../adapters/knowledge/indexer.ts'
 import type { FolderKnowledge } from '../adapters/knowledge/knowledge.ts'
-import { makeFolder } from '../adapters/store/sqlite/make-folder.ts'
+import { makeFolder } from '../adapters/store/shared/make-folder.ts'
 import type { AgentParts } from '../agent/agent.ts'
 import type { Settings } from '../config/settings.ts'
 import { errorMessage } from '../core/failure.ts'

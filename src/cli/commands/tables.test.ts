@@ -5,9 +5,8 @@ import type { CacheRow } from '../../core/cache/cache-report.ts'
 import { createMiss } from '../../core/cache/misses.ts'
 import { addSums, type CostReport, type Sum, zeroSum } from '../../core/cost/cost.ts'
 import { styleFor } from '../terminal.ts'
-import { cacheTable } from './cache.ts'
-import { costTable, formatMoney } from './cost.ts'
 import { replayTable } from './replay.ts'
+import { cacheTable, costTable, formatMoney } from './reports.ts'
 
 const plain = styleFor({}, {})
 

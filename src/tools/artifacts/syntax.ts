@@ -1,6 +1,5 @@
 import type { Worker } from 'node:worker_threads'
 import { extensionOf } from '../mime.ts'
-import { workerThreads } from '../on-demand.ts'
 
 /** Texts with more characters are not checked. */
 const maxCheckedLength = 1_000_000
@@ -69,7 +68,8 @@ parentPort.postMessage(language === 'typescript' ? strip() : javascript())
 const maxCompileMs = 5_000
 
 async function compileProblem(text: string, language: 'javascript' | 'typescript'): Promise<string | undefined> {
-  const worker = new (workerThreads().Worker)(compilerProgram, {
+  const { Worker } = process.getBuiltinModule('node:worker_threads') // loaded on demand, because few agents need it
+  const worker = new Worker(compilerProgram, {
     eval: true,
     workerData: { text, language },
     env: {},

@@ -1,5 +1,5 @@
-import { hasBytesAt, measureInflated, viewOf } from '../bytes.ts'
-import { zlib } from '../on-demand.ts'
+import { hasBytesAt, measureInflated, viewOf, zlib } from '../bytes.ts'
+
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
 /** The size in pixels that the header of an image declares. */

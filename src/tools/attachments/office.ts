@@ -1,5 +1,5 @@
-import { hasBytesAt, type InflateResult, inflateSmall, measureBytes, measureInflated } from '../bytes.ts'
-import { zlib } from '../on-demand.ts'
+import { hasBytesAt, type InflateResult, inflateSmall, measureBytes, measureInflated, zlib } from '../bytes.ts'
+
 import { deflated, findZipEnd, locateData, readSmallEntry, stored, type ZipEntry, zipEntries } from '../zip.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { hasBytesAt } from '../bytes.ts'
+import { hasBytesAt, zlib } from '../bytes.ts'
 import { extensionOf } from '../mime.ts'
-import { zlib } from '../on-demand.ts'
+
 import { locateData, readZip, type ZipEntry } from '../zip.ts'
 import type { FileProblem } from './check-file.ts'
 import { readTar, type TarEntry } from './tar.ts'

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import { workerThreads } from '../on-demand.ts'
 
 /**
  * Runs regular expressions of the model in a worker thread. Some expressions would run for years, and a thread can be stopped from outside.
@@ -65,7 +64,8 @@ export function createRegexMatcher(options: {
 
   async function start(): Promise<Worker> {
     const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
-    const worker = new (workerThreads().Worker)(program, {
+    const { Worker } = process.getBuiltinModule('node:worker_threads') // loaded on demand, because few agents need it
+    const worker = new Worker(program, {
       eval: true,
       workerData,
       env: {},

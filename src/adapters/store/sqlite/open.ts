@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../core/failure.ts'
-import { makeFolder } from './make-folder.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
 
 /** Two connections: the writer, and a reader that sees only committed data. */

@@ -3,8 +3,7 @@ import { dirname, resolve } from 'node:path'
 
 /**
  * Creates a folder and its missing parent folders, which only their owner can access. The folders are created one by one, because Node's
- * `recursive` never returns on a file system that allows no new folders, such as `/proc`. The function has a file of its own, so that
- * callers need not load SQLite.
+ * `recursive` never returns on a file system that allows no new folders, such as `/proc`.
  */
 export function makeFolder(name: string): void {
   const folder = resolve(name)
