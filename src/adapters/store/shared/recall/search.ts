@@ -126,34 +126,49 @@ function finalScores(
   now: number,
   { period, speaker }: Pick<Question, 'period' | 'speaker'>,
 ): Float32Array {
-  const { before, after, conversation, seconds, role, next } = documents
+  const { conversation, seconds, next } = documents
   const shared = documents.scores[1]
-  const asked = speaker === undefined ? 0 : roleIds[speaker]
-  let highest = Number.MIN_VALUE
-  for (let number = 0; number < next; number++) {
-    const [previous, following] = [before[number] as number, after[number] as number]
-    let score = snippets[number] as number
-    if (role[number] === asked) score *= 1 + ROLE_SHARE
-    if (previous >= 0) score = Math.max(score, NEIGHBOUR_SHARE * (snippets[previous] as number))
-    if (following >= 0) score = Math.max(score, NEIGHBOUR_SHARE * (snippets[following] as number))
-    shared[number] = score
-    if (score > highest) highest = score
-  }
+  const highest = shareWithNeighbours(snippets, documents, speaker === undefined ? 0 : roleIds[speaker])
   const highestConversation = conversations.reduce((most, score) => Math.max(most, score), Number.MIN_VALUE)
+  const [perOwn, perConversation] = [
+    1 / highest / (1 + CONVERSATION_SHARE),
+    CONVERSATION_SHARE / highestConversation / (1 + CONVERSATION_SHARE),
+  ]
+  const [from, to] = period ? [period.from, period.to + TOLD_LATER] : [0, 0]
   for (let number = 0; number < next; number++) {
     const own = shared[number] as number
     if (own === 0) continue
-    const whole = (conversations[conversation[number] as number] as number) / highestConversation
-    const recency = recencyOf(seconds[number] as number, now)
-    const isThen = period && (seconds[number] as number) >= period.from && (seconds[number] as number) < period.to + TOLD_LATER
-    const timing = isThen ? recency * (1 + PERIOD_SHARE) : recency
-    shared[number] = ((own / highest + CONVERSATION_SHARE * whole) / (1 + CONVERSATION_SHARE)) * timing
+    const time = seconds[number] as number
+    const whole = conversations[conversation[number] as number] as number
+    const timing = time >= from && time < to ? 1 + PERIOD_SHARE : 1
+    shared[number] = (perOwn * own + perConversation * whole) * timing * recencyOf(time, now)
   }
   return shared
 }
 
+/**
+ * Writes the score of each snippet, or the share of a neighbour's score if that is more, to the second array of `documents.scores`. Returns
+ * the highest score. Only snippets with a score are looked at closely, because most have none.
+ */
+function shareWithNeighbours(snippets: Float32Array, documents: Documents, asked: number): number {
+  const { before, after, role, next } = documents
+  const shared = documents.scores[1].fill(0)
+  let highest = Number.MIN_VALUE
+  for (let number = 0; number < next; number++) {
+    const score = snippets[number] as number
+    if (score === 0) continue
+    const own = role[number] === asked ? score * (1 + ROLE_SHARE) : score
+    if (own > (shared[number] as number)) shared[number] = own
+    if (own > highest) highest = own
+    const [previous, following, share] = [before[number] as number, after[number] as number, NEIGHBOUR_SHARE * score]
+    if (previous >= 0 && share > (shared[previous] as number)) shared[previous] = share
+    if (following >= 0 && share > (shared[following] as number)) shared[following] = share
+  }
+  return highest
+}
+
 function recencyOf(seconds: number, now: number): number {
-  const age = Math.floor(Math.max(0, now - seconds) / DAY)
+  const age = seconds < now ? ((now - seconds) / DAY) | 0 : 0
   return age < recencyByDay.length ? (recencyByDay[age] as number) : 1
 }
 
