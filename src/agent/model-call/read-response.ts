@@ -237,6 +237,8 @@ function adapterError(thrown: unknown, afterOutput: boolean): ServiceError {
 
 /** Splits a complete response into channels. */
 export function parseChannels(raw: string, channels: readonly Channel[]): Pick<ModelResponse, 'channels' | 'preamble'> {
+  const plain = readPlainChannels(raw, channels)
+  if (plain) return { channels: plain, preamble: '' }
   const parser = createChannelParser(channels)
   const events = [...parser.push(raw), ...parser.end()]
   return { channels: collectChannels(events), preamble: parser.preamble }

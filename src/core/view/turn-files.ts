@@ -8,12 +8,14 @@ import type { FileView } from './visible-event.ts'
  * turn count. A file has an `rn` if it was hosted.
  */
 export function filesOfTurn(blocks: readonly Block[], turnId: string): readonly FileView[] {
-  const ofTurn = blocks.filter((block) => block.turn_id === turnId)
   const paths = new Set<string>()
-  for (const block of ofTurn) {
-    const digest = isResultMetadata(block) ? undefined : readDigest(block) // every call has such a block, so it is not parsed
+  for (const block of blocks) {
+    if (block.turn_id !== turnId || isResultMetadata(block)) continue // every call has a block of metadata, so it is not parsed
+    const digest = readDigest(block)
     if (digest) paths.add(digest.artifact_path)
   }
+  if (paths.size === 0) return []
+  const ofTurn = blocks.filter((block) => block.turn_id === turnId)
   return [...paths].filter((path) => isMadeBy(turnId, path)).flatMap((path) => fileAt(ofTurn, path))
 }
 
