@@ -53,27 +53,17 @@ export function createSpeech(
   tools: number,
   createSystem: (dialect: Dialect) => SystemPrompt,
 ): Speech {
-  const systems = new Map<Dialect, SystemPrompt>()
-  let refusesTools = false
-  const systemOf = (dialect: Dialect): SystemPrompt => {
-    const system = systems.get(dialect) ?? createSystem(dialect)
-    systems.set(dialect, system)
-    return system
-  }
-  const self: Speech = {
-    get dialect() {
-      return refusesTools ? 'channels' : dialectOf(setting, model, tools)
-    },
-    get system() {
-      return systemOf(self.dialect)
-    },
+  const dialect = dialectOf(setting, model, tools)
+  const self = {
+    dialect,
+    system: createSystem(dialect),
     speakChannels() {
       if (setting !== 'auto' || self.dialect === 'channels') return false
-      refusesTools = true
+      self.dialect = 'channels'
+      self.system = createSystem('channels')
       return true
     },
   }
-  systemOf(self.dialect) // an invalid tool is reported when the agent is created, not in its first turn
   return self
 }
 
