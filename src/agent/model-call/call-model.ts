@@ -16,6 +16,7 @@ import { createNativeLanes } from '../../core/stream/native-lanes.ts'
 import { isInternalFile } from '../../core/timeline/artifacts.ts'
 import type { ReachedLimit, ResponseReceived } from '../../core/timeline/change.ts'
 import type { PromptRecord, RetriedAttempt } from '../../core/timeline/response-record.ts'
+import type { ModelRequest } from '../../ports/model.ts'
 import { callIdAt } from '../../tools/call-id.ts'
 import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
@@ -148,16 +149,16 @@ function callOnce(
   const { conversationId, live } = conversation
   const { dialect, system } = agent.speech
   live.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
-  const request = {
-    role: 'decision' as const,
+  const request: Mutable<ModelRequest> = {
+    role: 'decision',
     system: system.text,
-    ...(system.tools && { tools: system.tools }),
     parts: prompt.parts,
     maxTokens: Math.min(maxTokens, outputLimit(agent.models.decision.window)),
     temperature,
     cacheKey: conversationId,
     read: ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256),
   }
+  if (system.tools) request.tools = system.tools
   return readResponse(
     () => agent.models.decision.stream(request, activity.signal),
     activity,
@@ -217,8 +218,8 @@ export function toDecisionResponse(response: ModelResponse, maxTokens: number): 
     finishReason: response.finish?.reason ?? (response.error ? 'error' : 'other'),
     maxTokens,
     raw: response.raw,
-    ...(response.calls && { calls: response.calls }),
-    ...(response.error && { errorType: response.error.error_type }),
+    calls: response.calls,
+    errorType: response.error?.error_type,
   }
 }
 

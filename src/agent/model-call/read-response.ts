@@ -29,7 +29,7 @@ export interface ModelResponse {
   readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
   /** The calls of a response in the dialect `native`. Undefined in the dialect `channels`. */
-  readonly calls?: readonly NativeCall[]
+  readonly calls: readonly NativeCall[] | undefined
   /** The response as text that the model can read. It differs from `raw` in the dialect `native`. */
   text(): string
   /** Set when the model ended the response or reached the output limit. */
@@ -157,9 +157,9 @@ export async function readResponse(
   const isIncomplete = () => native?.isOpen() ?? isUnclosed(raw, channels)
 
   /** The channels of the response. The fast path reads them without the parser, if nothing has parsed the response yet. */
-  function parsedChannels(): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> {
+  function parsedChannels(): ParsedContent {
     const plain = reader ? undefined : readPlainChannels(raw, channels)
-    return plain ? { channels: plain, preamble: '', violation: undefined } : parsedBy(parse(), interrupted)
+    return plain ? { channels: plain, calls: undefined, preamble: '', violation: undefined } : parsedBy(parse(), interrupted)
   }
 
   live.onJoin(() => liveOutput().catchUp())
@@ -178,12 +178,15 @@ export async function readResponse(
   }
   ending = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
   native?.end(ending)
-  const parsed = native ? { ...native.content(), preamble: '', violation: undefined } : parsedChannels()
+  const parsed: ParsedContent = native ? { ...native.content(), preamble: '', violation: undefined } : parsedChannels()
   if (live.hasWatchers()) liveOutput().catchUp()
   return {
     raw,
     text: () => native?.text() ?? raw,
-    ...parsed,
+    channels: parsed.channels,
+    calls: parsed.calls,
+    preamble: parsed.preamble,
+    violation: parsed.violation,
     finish,
     error,
     usage,
@@ -197,8 +200,11 @@ export async function readResponse(
 /** Whether a finish reason says that the model had ended its response. After an abort, many adapters report `other` or `error`. */
 export const isEnd = (reason: string | undefined): boolean => reason !== 'other' && reason !== 'error'
 
-const parsedBy = (reader: ChannelReader, interrupted: boolean): Pick<ModelResponse, 'channels' | 'preamble' | 'violation'> => ({
+type ParsedContent = Pick<ModelResponse, 'channels' | 'calls' | 'preamble' | 'violation'>
+
+const parsedBy = (reader: ChannelReader, interrupted: boolean): ParsedContent => ({
   channels: reader.channels(),
+  calls: undefined,
   preamble: reader.preamble(),
   violation: interrupted ? undefined : reader.violation,
 })

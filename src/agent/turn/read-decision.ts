@@ -37,7 +37,7 @@ export function readResponseDecision(
     tools: agent.toolbox.signatures,
     isSource,
     plainText: progress.repairs.plainText === true,
-    ...shownBefore(progress),
+    delivered: shownBefore(progress),
   }
   const first = readDecision(parsed, options)
   if (first.ok) return { decision: first.decision, notices: first.warnings }
@@ -60,7 +60,6 @@ export function readResponseDecision(
  * The latest answer that the user has seen, if no event has arrived since. A completion without text refers to this answer. After an event
  * there is no such answer, because the model has to take the event into account.
  */
-function shownBefore({ attempts, eventsAtAttempt, events }: Progress): Pick<DecisionOptions, 'delivered'> {
-  const attempt = attempts.at(-1)
-  return attempt && eventsAtAttempt === events.length ? { delivered: attempt.text } : {}
+function shownBefore({ attempts, eventsAtAttempt, events }: Progress): string | undefined {
+  return eventsAtAttempt === events.length ? attempts.at(-1)?.text : undefined
 }

@@ -16,7 +16,7 @@ export interface ParsedResponse extends ResponseEnd {
   readonly preamble: string
   readonly raw: string
   /** The calls of a response in the dialect `native`. Undefined for a response in the dialect `channels`. */
-  readonly calls?: readonly NativeCall[]
+  readonly calls?: readonly NativeCall[] | undefined
 }
 
 /** A call in the provider's own form. */
@@ -35,7 +35,7 @@ export interface ResponseEnd {
   /** The limit of output tokens that the model was given. */
   readonly maxTokens: number
   /** The type of the error that interrupted the response. Set only when `finishReason` is `error`. */
-  readonly errorType?: string
+  readonly errorType?: string | undefined
 }
 
 export interface ReceivedChannel {

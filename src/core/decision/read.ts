@@ -46,7 +46,7 @@ interface AnswerContext {
    * An answer that the user has seen in an earlier round of this turn. If the model writes `complete` without an answer, this earlier
    * answer is used.
    */
-  readonly delivered?: string
+  readonly delivered?: string | undefined
   /** True for a SID that may be cited. Default: every SID. An answer that contains only citations of other SIDs counts as blank. */
   isSource?(sid: number): boolean
 }
