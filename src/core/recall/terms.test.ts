@@ -15,6 +15,10 @@ describe('the terms of a text', () => {
     ['用API查', ['用', 'api', '查']],
     ['the of and', []],
     ['Привет мир', ['привет', 'мир']],
+    ['har\u00adbour ligh\u200bt\u2060house \ufefflamp', ['harbour', 'lighthous', 'lamp']],
+    ['می\u200cخواهم', ['میخواهم']],
+    ['ﾀﾜｰ ＡＰＩ', ['タワ', 'ワー', 'api']],
+    ['カ\u3099ス 한국'.normalize('NFD'), ['ガス', '한국']],
     ['version 3 of utf8', ['version', '3', 'utf8', 'utf', '8']],
   ])('%s', (text, terms) => {
     expect(termsOf(text)).toEqual(terms)

@@ -8,7 +8,9 @@ import { stem } from './stem.ts'
 /** Words longer than this are cut. They are usually encoded data, which no question repeats. */
 const MAX_WORD = 64
 
-const wordShape = /[\p{L}\p{N}\p{M}_]+/gu
+/** Words may contain characters that have no width, such as soft hyphens. They do not count. */
+const wordShape = /[\p{L}\p{N}\p{M}_][\p{L}\p{N}\p{M}_\u00ad\u200b-\u200d\u2060\ufeff]*/gu
+const withoutWidth = /[\u00ad\u200b-\u200d\u2060\ufeff]/g
 
 /** A word of a text, and the terms that stand for it. */
 export interface Word {
@@ -34,8 +36,10 @@ export function wordsOf(text: string): readonly Word[] {
  */
 function termsOfWord(word: string): readonly string[] {
   if (isAscii(word)) return termsOfIdentifier(word.slice(0, MAX_WORD))
-  if ([...word.slice(0, MAX_WORD)].some(hasNoSpaces)) return pairsOf(word)
-  const plain = word
+  // names of files are often decomposed, and Japanese texts may have letters of half the width
+  const visible = word.replace(withoutWidth, '').normalize('NFKC')
+  if ([...visible.slice(0, MAX_WORD)].some(hasNoSpaces)) return pairsOf(visible)
+  const plain = visible
     .slice(0, MAX_WORD)
     .normalize('NFKD')
     .replace(/[\p{M}\s]+/gu, '')

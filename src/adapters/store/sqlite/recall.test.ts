@@ -17,6 +17,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const blobs = createMemoryBlobs()
 const open = (file: string) => createSqliteStore({ file, blobs, clock: createFixedClock() })
 
+const tables = ['owners', 'snippets', 'documents', 'postings', 'turns', 'vectors', 'behind'].map((name) => `memory_${name}`)
+
 function countRows(file: string, table: string): number {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
@@ -56,15 +58,14 @@ it('deleted conversations, also those of sub-agents, leave nothing in any table 
     model,
     missing.map(({ owner, number }) => ({ owner, number, vector: Float32Array.of(1, 0) })),
   )
-  const tables = ['owners', 'snippets', 'documents', 'postings', 'turns', 'vectors'].map((name) => `memory_${name}`)
-  expect(tables.filter((table) => countRows(file, table) === 0)).toEqual([])
+  expect(tables.filter((table) => countRows(file, table) === 0)).toEqual(['memory_behind'])
   await writeConversation(store, 'c1', [opened('t2'), appended([prompt('not indexed yet', 't2')], 9)])
   for (const id of ids) {
     const claim = await store.claim(id, { id: 'last', host: 'h', pid: 1 }, { takeOver: 'always' })
     await store.release(claim)
     await store.delete(id)
   }
-  expect([...tables, 'memory_behind'].filter((table) => countRows(file, table) > 0)).toEqual([])
+  expect(tables.filter((table) => countRows(file, table) > 0)).toEqual([])
   await store.close()
 })
 
@@ -80,6 +81,99 @@ it('a conversation that can not be read does not prevent a search in the others'
   expect(found.map(({ text }) => text).sort()).toEqual(['river c1', 'river c3'])
   await expect(memoryOf(store).search('river', inConversation('c2'))).rejects.toMatchObject({ code: 'store.damaged' })
   await store.close()
+})
+
+/** Texts that are hard to store or to split into words. */
+const strangeText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc
+    .array(
+      fc.constantFrom(
+        '\ud800',
+        '\udc00',
+        '\u0000',
+        '\u200b',
+        '\u202e',
+        'שלום',
+        '東京',
+        '한국'.normalize('NFD'),
+        '🎂',
+        '"',
+        '*',
+        'NEAR(a b)',
+        "'--",
+      ),
+      {
+        maxLength: 40,
+      },
+    )
+    .map((parts) => parts.join('')),
+  fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => `x${text}y`.repeat(100)),
+)
+
+it('any text is indexed, searched and removed without a trace', { timeout: 120_000 }, async () => {
+  const store = await open(join(folder, 'strange.db'))
+  let indexed = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(strangeText, { minLength: 1, maxLength: 4 }), strangeText, async (texts, question) => {
+      const turns = texts.map((text, n) => [opened(`t${n}`, n), appended([prompt(text, `t${n}`, n)], n + 1), closed(`t${n}`, n)])
+      const claim = await writeConversation(store, 'acme/web/ann/c1', ...turns)
+      for (const each of [question, ...texts]) await memoryOf(store).search(each, inConversation('acme/web/ann/c1'))
+      indexed += countRows(join(folder, 'strange.db'), 'memory_postings')
+      await store.release(claim)
+      await store.delete('acme/web/ann/c1')
+      expect(tables.filter((table) => countRows(join(folder, 'strange.db'), table) > 0)).toEqual([])
+    }),
+    { numRuns: 60 },
+  )
+  expect(indexed).toBeGreaterThan(50)
+  await store.close()
+})
+
+it('a tenant that is deleted while it is indexed and gets vectors leaves nothing behind', { timeout: 120_000 }, async () => {
+  const file = join(folder, 'tenant.db')
+  const [one, two] = [await open(file), await open(file)]
+  const ids = Array.from({ length: 6 }, (_, n) => `gone/web/u${n % 2}/c${n}`)
+  for (const id of [...ids, 'kept/web/u/c1']) {
+    const turns = Array.from({ length: 40 }, (_, n) => [
+      opened(`t${n}`, n),
+      appended([prompt(`secret ${n} ${'long words of a text '.repeat(50)}`, `t${n}`, n)], n + 1),
+      closed(`t${n}`, n),
+    ])
+    await one.release(await writeConversation(one, id, ...turns))
+  }
+  const { vectors } = memoryOf(two)
+  const model = await vectors.choose({ name: 'one', dimensions: 2 })
+  let working = true
+  const embedding = (async () => {
+    while (working) {
+      const some = (await vectors.missing(model, 16)) ?? []
+      await new Promise((resolve) => setImmediate(resolve))
+      await vectors.save(
+        model,
+        some.map(({ owner, number }) => ({ owner, number, vector: Float32Array.of(1, 0) })),
+      )
+    }
+  })()
+  const indexing = [memoryOf(one).catchUp(), memoryOf(two).catchUp()]
+  for (const id of ids) await one.delete(id)
+  const results = await Promise.allSettled(indexing)
+  working = false
+  await embedding
+  expect(results.filter(({ status }) => status === 'rejected')).toEqual([])
+  await memoryOf(two).catchUp()
+  const database = new DatabaseSync(file, { readOnly: true })
+  expect(database.prepare('SELECT folder FROM memory_owners').all()).toEqual([{ folder: 'kept/web/u/' }])
+  expect(database.prepare('SELECT DISTINCT owner FROM memory_postings').all().length).toBe(1)
+  expect(database.prepare("SELECT count(*) AS rows FROM memory_snippets WHERE body NOT LIKE 'secret%'").get()).toEqual({ rows: 0 })
+  expect(
+    database.prepare('SELECT count(*) AS rows FROM memory_vectors WHERE snippet NOT IN (SELECT snippet FROM memory_snippets)').get(),
+  ).toEqual({
+    rows: 0,
+  })
+  expect(database.prepare('SELECT count(DISTINCT conversation) AS conversations FROM memory_snippets').get()).toEqual({ conversations: 1 })
+  database.close()
+  for (const store of [one, two]) await store.close()
 })
 
 const action = fc.oneof(

@@ -8,7 +8,18 @@ import { createOwner } from '../../../agent/conversation/owner.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import { LEASE_MS } from '../../../ports/store.ts'
 import { prompt } from '../../../testing/blocks.ts'
-import { accepted, appended, closed, folded, journalOf, opened, owner, waitingTurn } from '../../../testing/conformance/store-fixture.ts'
+import {
+  accepted,
+  appended,
+  closed,
+  folded,
+  journalOf,
+  opened,
+  owner,
+  waitingTurn,
+  writeConversation,
+} from '../../../testing/conformance/store-fixture.ts'
+import { inConversation, memoryOf } from '../../../testing/conformance/store-memory.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
@@ -66,6 +77,7 @@ it('released steps are never changed: files of users depend on them', () => {
     '663bbeb6b8c3e69e',
     'c803d7edb1b4789c',
     'b958bc38741f266c',
+    'b03981260d027ab5',
   ])
 })
 
@@ -172,4 +184,21 @@ it('an owner of an older version that stayed open is not judged by the process o
   edit(file, `UPDATE conversations SET epoch = 99, owner_id = 'old', owner_pid = ${process.pid}, lease_expires_at = '${expiresAt}'`)
   await expect(store.claim('c1', createOwner(clock))).rejects.toMatchObject({ details: { owner: { id: 'old' } } })
   await store.close()
+})
+
+it('builds the memory index of an older version again', async () => {
+  const file = join(folder, 'older-terms.db')
+  const store = await open(file)
+  await writeConversation(store, 'c1', [opened('t1'), appended([prompt('the soft har\u00adbour')]), closed('t1')])
+  await memoryOf(store).catchUp()
+  await store.close()
+  // as an older version would have indexed it: the word is in two parts
+  edit(
+    file,
+    `DELETE FROM memory_postings; INSERT INTO memory_vectors VALUES (1 << 32, 1, x'00'); PRAGMA user_version = ${SCHEMA_VERSION - 1}`,
+  )
+  const migrated = await open(file)
+  expect(look(file, 'SELECT count(*) AS rows FROM memory_vectors')).toEqual({ rows: 0 })
+  expect((await memoryOf(migrated).search('harbour', inConversation('c1'))).length).toBe(1)
+  await migrated.close()
 })

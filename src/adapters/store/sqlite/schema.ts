@@ -262,6 +262,17 @@ export const migrations: readonly string[] = [
   CREATE TABLE memory_behind (conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE) STRICT;
   INSERT INTO memory_behind SELECT key FROM conversations WHERE memory_seq < last_seq;
   `,
+  // The terms of texts have changed again. Vectors are made of whole texts, but the numbers of their snippets change.
+  `
+  DELETE FROM memory_owners;
+  DELETE FROM memory_documents;
+  DELETE FROM memory_postings;
+  DELETE FROM memory_snippets;
+  DELETE FROM memory_vectors;
+  DELETE FROM memory_turns;
+  UPDATE conversations SET memory_seq = 0;
+  INSERT OR IGNORE INTO memory_behind SELECT key FROM conversations WHERE last_seq > 0;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length
