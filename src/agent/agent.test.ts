@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { slowTool, weather } from '../../test/support/scenario-tools.ts'
 import { blockTypes, decisions } from '../../test/support/watch-turn.ts'
+import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../adapters/store/memory/store.ts'
+import type { ConversationStore } from '../ports/store.ts'
+import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../testing/scripted-model.ts'
 
@@ -58,6 +62,26 @@ describe('closing an agent', () => {
     await expect(harness.agent.send(conversationId, 'x')).rejects.toMatchObject({ code: 'store.closed' })
     expect(await harness.agent.stop(conversationId)).toBe(false)
     await harness.agent.close()
+  })
+
+  it('lets a followup be stored that has arrived just before, also if the store is slow', async () => {
+    const inner = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+    const storing = Promise.withResolvers<void>()
+    const append: ConversationStore['append'] = async (...given) => {
+      if (given[1].some(({ type }) => type === 'event.accepted')) {
+        storing.resolve()
+        await new Promise((resolve) => setTimeout(resolve, 20)) // a store of another machine may be overtaken by a later request
+      }
+      return inner.append(...given)
+    }
+    const harness = createHarness({ replies: [stalled], store: { ...inner, append } })
+    const run = harness.agent.run(conversationId, 'Do it.')
+    for await (const event of run) if (event.type === 'lane.delta') break
+    const sent = harness.agent.send(conversationId, 'And that.', { eventId: 'second' })
+    await storing.promise
+    await harness.agent.close()
+    expect(await sent).toMatchObject({ how: 'followup' })
+    expect(JSON.stringify(await harness.journal())).toContain('And that.')
   })
 
   it('keeps an accepted followup for the turn when it is resumed', async () => {

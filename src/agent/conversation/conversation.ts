@@ -263,10 +263,12 @@ async function runOneTurn(
 
 /** Closes the inbox and releases the claim. After that, callers that still wait get the result of the last turn. */
 async function closeConversation(
-  { agent, claim, conversationId, inbox, results, workspaces, putBlobs, signal }: Conversation,
+  { agent, claim, conversationId, ledger, inbox, results, workspaces, putBlobs, signal }: Conversation,
   last: RunningTurn | undefined,
 ): Promise<void> {
   inbox.close()
+  // An event may be on its way to the journal. If the claim ended first, the store would reject it. Its sender gets the error of its commit.
+  await ledger.commit([]).catch(() => {})
   agent.hub.close(conversationId)
   workspaces.close()
   await putBlobs.close()
