@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
@@ -69,7 +69,7 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
     for (let waited = 0; ; waited += 50) {
       try {
-        execFileSync(join(folder, 'pg_isready'), ['-h', '127.0.0.1', '-p', `${port}`], { stdio: 'ignore' })
+        await promisify(execFile)(join(folder, 'pg_isready'), ['-h', '127.0.0.1', '-p', `${port}`])
         return { server, ended }
       } catch (error) {
         if (waited > 30_000) throw error

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DATABASE_VARIABLE, testDatabase } from '../stores.ts'
 import { type ConversationRecord, createConversationRecord, type MessageReads } from './conversation-record.ts'
 import { createLoadClient, type LoadClient } from './load-client.ts'
 import { messageText } from './load-model.ts'
@@ -16,6 +17,8 @@ export interface FaultRun {
   readonly killEveryMs?: number
   /** The number of server processes on the same folder. Each conversation has a follower at every server. */
   readonly servers: 1 | 2
+  /** If it is set, the servers use this PostgreSQL database, which is restarted in turn with them. */
+  readonly database?: { readonly url: string; restart(): Promise<void> }
 }
 
 /** What the clients have seen. Every number but the first four must be 0. */
@@ -44,10 +47,10 @@ const script = join(import.meta.dirname, 'load-server.ts')
  * Runs conversations against servers that are killed again and again. Each conversation sends a message, waits until it is answered and
  * sends the next one. Everything is checked from the side of the clients, and by the file into which the tool writes.
  */
-export async function runWithFaults({ conversations, seconds, killEveryMs, servers: count }: FaultRun): Promise<FaultReport> {
+export async function runWithFaults({ conversations, seconds, killEveryMs, servers: count, database }: FaultRun): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-fault-run-'))
   const errors: string[] = []
-  const servers = await Promise.all(Array.from({ length: count }, () => startKillable(folder)))
+  const servers = await Promise.all(Array.from({ length: count }, () => startKillable(folder, 0, database?.url)))
   const clients = servers.map(({ url }) => createLoadClient({ url: () => url, onError: (what) => errors.push(what), survivesLoss: true }))
   const ids = Array.from({ length: conversations }, (_, index) => `c${index}`)
   const end = performance.now() + seconds * 1000
@@ -68,7 +71,10 @@ export async function runWithFaults({ conversations, seconds, killEveryMs, serve
         await followers[index % followers.length]?.untilAnswered(messageId)
       }
     }
-    const killing = killEveryMs === undefined ? Promise.resolve() : killUntil(end, killEveryMs, servers, () => kills++)
+    const killing =
+      killEveryMs === undefined
+        ? Promise.resolve()
+        : killUntil(end, killEveryMs, [...servers, ...(database ? [database] : [])], () => kills++)
     const talking = Promise.all(ids.map(talk)).then(() => true)
     const late = sleep(seconds * 1000 + SETTLE_MS, false, { ref: false })
     if (!(await Promise.race([talking, late]))) errors.push(`after ${SETTLE_MS / 1000} more seconds, some messages are not answered`)
@@ -93,7 +99,7 @@ function follow(client: LoadClient, conversationId: string): ConversationRecord 
   return record
 }
 
-async function killUntil(end: number, everyMs: number, servers: readonly Killable[], onKill: () => void): Promise<void> {
+async function killUntil(end: number, everyMs: number, servers: readonly Pick<Killable, 'restart'>[], onKill: () => void): Promise<void> {
   let at = performance.now() + everyMs
   for (let number = 0; at < end; number++, at += everyMs) {
     await sleep(Math.max(0, at - performance.now()))
@@ -161,8 +167,9 @@ export interface Killable {
   stop(): Promise<void>
 }
 
-export async function startKillable(folder: string, delayMs = 0): Promise<Killable> {
-  let { child, url } = await start(folder, '0', delayMs)
+/** Starts a server on a folder. With `database`, it uses this PostgreSQL database. */
+export async function startKillable(folder: string, delayMs = 0, database = testDatabase()): Promise<Killable> {
+  let { child, url } = await start(folder, '0', delayMs, database)
   const { port } = new URL(url)
   const kill = async () => {
     const exited = once(child, 'exit')
@@ -173,14 +180,20 @@ export async function startKillable(folder: string, delayMs = 0): Promise<Killab
     url,
     async restart() {
       await kill()
-      ;({ child, url } = await start(folder, port, delayMs))
+      ;({ child, url } = await start(folder, port, delayMs, database))
     },
     stop: kill,
   }
 }
 
-async function start(folder: string, port: string, delayMs: number): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const child = fork(script, [folder, port, String(delayMs)])
+async function start(
+  folder: string,
+  port: string,
+  delayMs: number,
+  database: string | undefined,
+): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  const env = { ...process.env, ...(database !== undefined && { [DATABASE_VARIABLE]: database }) }
+  const child = fork(script, [folder, port, String(delayMs)], { env })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return { child, url }
 }

@@ -12,6 +12,7 @@ import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/prepa
 import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validate.ts'
 import { type FrameContext, frameAfter, type PlacedFrame } from '../shared/visible.ts'
 import { lockBlobs } from './blob-lock.ts'
+import type { BlobsWithin } from './blobs.ts'
 import type { Conversations } from './conversations.ts'
 import { type Database, type Queries, whileLost } from './database.ts'
 import { INDEX_BATCH, indexAfter, type JournalRow, putFrame, writeEntries } from './journal.ts'
@@ -24,6 +25,7 @@ interface AppenderParts {
   readonly reader: Reader
   readonly offers: Pick<Offers, 'take'>
   readonly blobs: BlobStore
+  readonly blobsWithin: BlobsWithin
   readonly clock: Clock
   onAppended(conversationId: string, lastSeq: number): void
 }
@@ -32,7 +34,7 @@ const MAX_CACHED_ROWS = 1_024
 
 /** Appends changes and imports bundles. Most appends are one statement: it checks the claim and writes all rows, or none. */
 export function createAppender(parts: AppenderParts) {
-  const { database, conversations, reader, offers, blobs, clock, onAppended } = parts
+  const { database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended } = parts
   /** Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. */
   const cachedRows = new Map<string, ConversationRow>()
 
@@ -88,7 +90,7 @@ export function createAppender(parts: AppenderParts) {
         : database.write(async (queries) => {
             if (prepared.needed.size > 0) {
               await lockBlobs(queries, 'shared')
-              await ensureBlobs(prepared.needed, blobs)
+              await ensureBlobs(prepared.needed, blobsWithin(queries))
             }
             if (!(await writeRows(queries, row, next, rows, numbers))) return false
             if (frame) await putFrame(queries, row.key, row.last_seq + 1 + frame.index, frame.value)
@@ -119,13 +121,14 @@ export function createAppender(parts: AppenderParts) {
     return writeEntries(queries, row, next, rows)
   }
 
-  async function isWritten({ key, epoch }: ConversationRow, rows: readonly JournalRow[]): Promise<boolean> {
+  /** Whether the journal has these rows. Another owner may have claimed the conversation since they were written. */
+  async function isWritten({ key }: ConversationRow, rows: readonly JournalRow[]): Promise<boolean> {
     const [first, last] = [rows[0]?.seq ?? 0, rows.at(-1)?.seq ?? 0]
-    const found = await database.all<{ body: string; epoch: number }>(
-      `SELECT body, epoch FROM journal JOIN conversations ON key = conversation WHERE conversation = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq`,
+    const found = await database.all<{ body: string }>(
+      'SELECT body FROM journal WHERE conversation = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq',
       [key, first, last],
     )
-    return found.length === rows.length && found.every((stored, index) => stored.epoch === epoch && stored.body === rows[index]?.body)
+    return found.length === rows.length && found.every(({ body }, index) => body === rows[index]?.body)
   }
 
   async function readFrameContext(conversationId: string, changes: readonly Change[]): Promise<FrameContext> {
@@ -149,10 +152,11 @@ export function createAppender(parts: AppenderParts) {
     const changes = prepared.flatMap((slice) => slice.changes)
     const { next } = asBundleFailure(() => newBlockNumbersFast(changes, () => undefined))
     const frame = frameAfter(emptyTimeline(), changes)
-    const lastSeq = await database.write(async (queries) => {
+    let created: ConversationRow | undefined
+    const attempt = async (queries: Queries) => {
       await lockBlobs(queries, 'shared')
-      await ensureBlobs(new Map([...prepared.flatMap(({ needed }) => [...needed]), ...bytes]), blobs)
-      const created = await conversations.create(queries, conversationId, clock.now())
+      await ensureBlobs(new Map([...prepared.flatMap(({ needed }) => [...needed]), ...bytes]), blobsWithin(queries))
+      created = await conversations.create(queries, conversationId, clock.now())
       if (!created) throw conversationExists(conversationId)
       let row = created
       for (const slice of prepared) {
@@ -166,7 +170,13 @@ export function createAppender(parts: AppenderParts) {
       await putFrame(queries, row.key, 1 + frame.index, frame.value)
       await indexAfter(queries, conversationId, row.key, 0)
       return row.last_seq
-    })
+    }
+    // No other conversation has the same epoch. If the answer to the commit was lost, it shows that this import has created the conversation.
+    const onLost = async () => {
+      const found = created && (await conversations.findCommitted(conversationId))
+      return found && found.epoch === created?.epoch ? found.last_seq : undefined
+    }
+    const lastSeq = await whileLost(() => database.write(attempt), onLost)
     onAppended(conversationId, lastSeq)
     return { conversationId }
   }

@@ -1,13 +1,48 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../../core/failure.ts'
-import type { ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
-import type { Database } from './database.ts'
+import type { BlobStore, ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
+import type { Database, Queries } from './database.ts'
 
 /** A blob is stored in parts of this size, so that a large blob is never in memory as a whole while it is streamed. */
 const PART_BYTES = 256 * 1024
 
 const missing = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
 const damaged = (sha256: string, why: string) => new Failure('blob.damaged', `blob ${sha256} ${why}`, { details: { sha256 } })
+
+/**
+ * The blobs as a transaction uses them. Blobs in the database are read and written by the connection of the transaction. With a second
+ * connection, transactions would wait for each other as soon as each of them has one and none is left.
+ */
+export type BlobsWithin = (queries: Queries) => Pick<BlobStore, 'has' | 'put' | 'remove'>
+
+const hasBlob = async ({ all }: Pick<Queries, 'all'>, sha256: string) =>
+  (await all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0
+
+async function putBlob(queries: Queries, bytes: Uint8Array) {
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const content = Buffer.from(bytes)
+  const touched = `UPDATE blobs SET put_at = now() WHERE sha256 = $1 AND part = 0 AND put_at < now() - interval '1 hour'`
+  await queries.run(touched, [sha256]) // rarely, because it writes the whole row
+  for (let part = 0; part === 0 || part * PART_BYTES < content.length; part++) {
+    if (part === 0 && (await hasBlob(queries, sha256))) break
+    const piece = content.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)
+    await queries.run('INSERT INTO blobs (sha256, part, size, bytes) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [
+      sha256,
+      part,
+      content.length,
+      piece,
+    ])
+  }
+  return { sha256, size: bytes.length }
+}
+
+export const postgresBlobsWithin: BlobsWithin = (queries) => ({
+  has: (sha256) => hasBlob(queries, sha256),
+  put: (bytes) => putBlob(queries, bytes),
+  async remove(sha256) {
+    await queries.run('DELETE FROM blobs WHERE sha256 = $1', [sha256])
+  },
+})
 
 /** Blobs in the database, for installations without a service for files. */
 export function createPostgresBlobs(database: Database): ListedBlobs {
@@ -17,25 +52,7 @@ export function createPostgresBlobs(database: Database): ListedBlobs {
       [sha256, from, to],
     )
   return {
-    async put(bytes) {
-      const sha256 = createHash('sha256').update(bytes).digest('hex')
-      const content = Buffer.from(bytes)
-      await database.write(async ({ all, run }) => {
-        const touched = `UPDATE blobs SET put_at = now() WHERE sha256 = $1 AND part = 0 AND put_at < now() - interval '1 hour'`
-        await run(touched, [sha256]) // rarely, because it writes the whole row
-        if ((await all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0) return
-        for (let part = 0; part === 0 || part * PART_BYTES < content.length; part++) {
-          const piece = content.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)
-          await run('INSERT INTO blobs (sha256, part, size, bytes) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [
-            sha256,
-            part,
-            content.length,
-            piece,
-          ])
-        }
-      })
-      return { sha256, size: bytes.length }
-    },
+    put: (bytes) => database.repeat((queries) => putBlob(queries, bytes)), // a blob that is put twice is stored once
     async get(sha256) {
       const parts = await partsOf(sha256, 0, 2 ** 31 - 1)
       if (parts.length === 0) throw missing(sha256)
@@ -62,12 +79,8 @@ export function createPostgresBlobs(database: Database): ListedBlobs {
         yield piece
       }
     },
-    async has(sha256) {
-      return (await database.all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0
-    },
-    async remove(sha256) {
-      await database.statements.run('DELETE FROM blobs WHERE sha256 = $1', [sha256])
-    },
+    has: (sha256) => hasBlob(database, sha256),
+    remove: (sha256) => database.repeat((queries) => postgresBlobsWithin(queries).remove(sha256)),
     list: () =>
       database.all<StoredBlob>(`SELECT sha256, size, (extract(epoch FROM put_at) * 1000)::bigint AS "putAt" FROM blobs WHERE part = 0`),
     async removeIfPutBefore(sha256, before) {

@@ -184,7 +184,7 @@ const RETRY_MS = 30_000
 /** Runs `work` again while it fails because the connection was lost. `onLost` may find out that the work was done. */
 export async function whileLost<T>(work: () => Promise<T>, onLost: () => Promise<T | undefined> = async () => undefined): Promise<T> {
   const deadline = performance.now() + RETRY_MS
-  for (let wait = 20; ; wait = Math.min(wait * 2, 1_000)) {
+  for (let wait = 20; ; wait = Math.min(wait * 2, 250)) {
     try {
       return await work()
     } catch (error) {

@@ -1,4 +1,3 @@
-import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { DeleteOptions } from '../../../ports/retention.ts'
 import type { Owner } from '../../../ports/store.ts'
@@ -7,6 +6,7 @@ import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'
 import { checkLeaseFree, isFree, leaseExpiry } from '../shared/lease.ts'
 import { lockBlobs } from './blob-lock.ts'
+import type { BlobsWithin } from './blobs.ts'
 import { type Conversations, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 
@@ -30,7 +30,7 @@ const ENTRIES_PER_STEP = 5_000
 export function createDeleter(
   database: Database,
   conversations: Conversations,
-  blobs: BlobStore,
+  blobsWithin: BlobsWithin,
   clock: Clock,
   onDeleted: (conversationId: string) => void,
 ) {
@@ -43,6 +43,24 @@ export function createDeleter(
       [clock.now(), key],
     )
     return { key, conversationId: id, epoch }
+  }
+
+  /**
+   * Begins the deletion of a conversation for which `condition` is true. Undefined when there is none. If the connection is lost, the
+   * deletion may have begun at the first attempt. Then its row has the epoch of this attempt.
+   */
+  function beginIf(
+    conversationId: string,
+    owner: Owner | undefined,
+    condition: (row: ConversationRow) => boolean,
+  ): Promise<Deletion | undefined> {
+    let begun: Deletion | undefined
+    return database.repeat(async (queries) => {
+      const row = await conversations.findAny(queries, conversationId, LOCK)
+      if (row && row.epoch === begun?.epoch) return begun
+      begun = row && condition(row) ? await begin(queries, row, owner) : undefined
+      return begun
+    })
   }
 
   /** Runs one step. Returns undefined when another process has taken over the deletion. */
@@ -61,7 +79,7 @@ export function createDeleter(
       [key],
     )
     const unshared = found.filter(({ shared }) => !shared)
-    for (const { sha256 } of unshared) await blobs.remove(sha256)
+    for (const { sha256 } of unshared) await blobsWithin(queries).remove(sha256)
     await queries.run('DELETE FROM blob_refs WHERE conversation = $1 AND sha256 = ANY ($2::text[])', [
       key,
       found.map(({ sha256 }) => sha256),
@@ -103,28 +121,23 @@ export function createDeleter(
 
   /** Takes over an unfinished deletion. Undefined when the deletion is finished, or when a living process works on the deletion. */
   const takeOver = (conversationId: string, owner: Owner | undefined): Promise<Deletion | undefined> =>
-    database.repeat(async (queries) => {
-      const row = await conversations.findAny(queries, conversationId, LOCK)
-      return row && row.deleted_at !== null && isFree(leaseOf(row), owner, clock.now()) ? begin(queries, row, owner) : undefined
-    })
+    beginIf(conversationId, owner, (row) => row.deleted_at !== null && isFree(leaseOf(row), owner, clock.now()))
 
   return {
     async delete(conversationId: string, { owner, removeFiles }: DeleteOptions = {}): Promise<boolean> {
-      const deletion = await database.repeat(async (queries) => {
-        const row = await conversations.findAny(queries, conversationId, LOCK)
-        if (!row) return undefined
+      const deletion = await beginIf(conversationId, owner, (row) => {
         if (row.deleted_at !== null && !isFree(leaseOf(row), owner, clock.now()))
           throw beingDeleted(conversationId, row.lease_expires_at ?? clock.now())
         if (owner) checkLeaseFree(conversationId, leaseOf(row), owner, clock.now())
-        return begin(queries, row, owner)
+        return true
       })
       if (!deletion) return false
       await finish(deletion, removeFiles)
       return true
     },
 
-    /** Marks a conversation as deleted. When the transaction has ended, call `finish` with the result. */
-    begin,
+    /** Marks a conversation as deleted. Then call `finish` with the result. */
+    beginIf,
     finish,
 
     /** Finishes unfinished deletions. */

@@ -73,8 +73,13 @@ async function runMigrations(queries: Queries, schema: string): Promise<Migratio
 
 /** The version of the tables in a schema. Undefined when there are none. */
 async function findVersion({ all }: Pick<Queries, 'all'>, schema: string): Promise<TableVersion | undefined> {
-  const tables = await all<{ found: string | null }>('SELECT to_regclass($1)::text AS found', [`${schema}.version`])
-  if ((tables[0]?.found ?? null) === null) return undefined
+  // `to_regclass` would not see a table that another process has created since this transaction began
+  const tables = await all(
+    `SELECT 1 FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = $1 AND relname = 'version'`,
+    [schema],
+  )
+  if (tables.length === 0) return undefined
   return (await all<TableVersion>(`SELECT version, compatible_from FROM ${schema}.version`))[0]
 }
 

@@ -5,6 +5,7 @@ import { offeredChange, offeredEvent } from '../shared/offers.ts'
 import { ensureBlobs, prepareAppend } from '../shared/prepare.ts'
 import type { RowReader } from '../shared/rows.ts'
 import { lockBlobs } from './blob-lock.ts'
+import type { BlobsWithin } from './blobs.ts'
 import { type Conversations, isStorableId, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 import { hashOf } from './journal.ts'
@@ -14,6 +15,7 @@ interface OfferParts {
   readonly conversations: Conversations
   readonly rows: RowReader
   readonly blobs: BlobStore
+  readonly blobsWithin: BlobsWithin
   onOffered(conversationId: string): void
 }
 
@@ -21,10 +23,14 @@ interface OfferParts {
  * The table of offers. An offer is stored like a row of the journal, as the change `event.accepted`. Its references to blobs are in
  * `blob_refs`, with the negative number of the offer as `seq`.
  */
-export function createOffers({ database, conversations, rows, blobs, onOffered }: OfferParts) {
+export function createOffers({ database, conversations, rows, blobs, blobsWithin, onOffered }: OfferParts) {
   /** The offers are not counted again, because then each of many offers would take longer than the one before. */
   const changeCount = (queries: Queries, key: number, difference: number) =>
     queries.run('UPDATE conversations SET offers = nullif(greatest(coalesce(offers, 0) + $2, 0), 0) WHERE key = $1', [key, difference])
+
+  const isStored = async (queries: Queries, key: number, eventId: string, body: string) =>
+    (await queries.all('SELECT 1 FROM offers WHERE conversation = $1 AND event_hash = $2 AND body = $3', [key, hashOf(eventId), body]))
+      .length > 0
 
   const offer: ConversationStore['offer'] = async (conversationId, given) => {
     const change = offeredChange(given)
@@ -34,18 +40,22 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
     await checkExists()
     const prepared = await prepareAppend([change], blobs, checkExists)
     const [row] = prepared.rows
+    const body = row?.body ?? ''
+    let attempts = 0
     const result = await database.repeat(async (queries): Promise<'offered' | 'known'> => {
+      attempts++
       if (prepared.needed.size > 0) {
         await lockBlobs(queries, 'shared')
-        await ensureBlobs(prepared.needed, blobs)
+        await ensureBlobs(prepared.needed, blobsWithin(queries))
       }
       const conversation = await conversations.find(queries, conversationId, LOCK)
       if (!conversation) throw conversationMissing(conversationId)
       const [inserted] = await queries.all<{ number: number }>(
         `INSERT INTO offers (conversation, event_hash, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING number`,
-        [conversation.key, hashOf(change.event.event_id), row?.body ?? ''],
+        [conversation.key, hashOf(change.event.event_id), body],
       )
-      if (!inserted) return 'known'
+      // after a lost connection, the stored offer may be the one of the first attempt
+      if (!inserted) return attempts > 1 && (await isStored(queries, conversation.key, change.event.event_id, body)) ? 'offered' : 'known'
       await queries.run('INSERT INTO blob_refs (conversation, seq, sha256) SELECT $1, $2, unnest($3::text[])', [
         conversation.key,
         -inserted.number,

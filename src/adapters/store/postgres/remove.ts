@@ -1,6 +1,5 @@
 import type { BlobRef } from '../../../core/block/index.ts'
 import type { Change } from '../../../core/timeline/change.ts'
-import type { BlobStore } from '../../../ports/blobs.ts'
 import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/retention.ts'
 import { isUnfinished } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
@@ -9,6 +8,7 @@ import { isHeld } from '../shared/lease.ts'
 import { outlineOf, removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { parseRow, type StoredRow } from '../shared/rows.ts'
 import { lockBlobs } from './blob-lock.ts'
+import type { BlobsWithin } from './blobs.ts'
 import { type Conversations, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 import type { Deleter } from './delete.ts'
@@ -19,7 +19,13 @@ import type { Offers } from './offers.ts'
  * The second removes the recorded blobs to which no entry refers. If the process dies between the two, the next removal deletes these
  * blobs.
  */
-export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore, deleter: Deleter, offers: Offers) {
+export function createRemover(
+  database: Database,
+  conversations: Conversations,
+  blobsWithin: BlobsWithin,
+  deleter: Deleter,
+  offers: Offers,
+) {
   const recordCandidates = (queries: Queries, hashes: readonly string[]) =>
     queries.run('INSERT INTO unreferenced_blobs SELECT DISTINCT unnest($1::text[]) ON CONFLICT DO NOTHING', [hashes])
 
@@ -61,7 +67,7 @@ export function createRemover(database: Database, conversations: Conversations, 
       'SELECT sha256, EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.sha256 = unreferenced_blobs.sha256) AS needed FROM unreferenced_blobs FOR UPDATE',
     )
     const unneeded = found.filter(({ needed }) => !needed)
-    for (const { sha256 } of unneeded) await blobs.remove(sha256)
+    for (const { sha256 } of unneeded) await blobsWithin(queries).remove(sha256)
     await queries.run('DELETE FROM unreferenced_blobs WHERE sha256 = ANY ($1::text[])', [found.map(({ sha256 }) => sha256)])
     return unneeded.length
   }
@@ -89,6 +95,7 @@ export function createRemover(database: Database, conversations: Conversations, 
     ): Promise<RetentionReport> {
       const isIdle = (row: ConversationRow) =>
         conversationsIdleSince !== undefined &&
+        row.deleted_at === null &&
         row.last_activity_at < conversationsIdleSince &&
         !isUnfinished(infoOf(row)) &&
         !isHeld(leaseOf(row), now)
@@ -102,10 +109,7 @@ export function createRemover(database: Database, conversations: Conversations, 
       const deleted = await finishAll(
         idle.map(({ id }) => id),
         async (id) => {
-          const deletion = await database.repeat(async (queries) => {
-            const row = await conversations.find(queries, id, LOCK)
-            return row && isIdle(row) ? deleter.begin(queries, row, options.owner) : undefined // another process may have used it since
-          })
+          const deletion = await deleter.beginIf(id, options.owner, isIdle) // another process may have used it since
           if (deletion) removedBlobs += await deleter.finish(deletion, options.removeFiles)
           return deletion !== undefined
         },

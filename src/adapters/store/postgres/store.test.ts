@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
-import { blocksOfChange } from '../../../core/timeline/change.ts'
 import { prompt } from '../../../testing/blocks.ts'
 import { describeBlobs } from '../../../testing/conformance/blobs.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
@@ -86,6 +84,14 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await client.end()
   })
 
+  it('can be opened by several processes at once while there are no tables yet', async () => {
+    for (let round = 0; round < 5; round++) {
+      const schema = `test_${++schemas}`
+      const stores = await Promise.all(Array.from({ length: 5 }, () => open(schema)))
+      expect(await Promise.all(stores.map(({ store }) => store.head('c1')))).toEqual(stores.map(() => undefined))
+    }
+  })
+
   it('uses older tables only after `migratePostgres`, which can run twice and in several processes at once', async () => {
     const { schema, store } = await open()
     await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')])])
@@ -122,45 +128,18 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     expect(passed).toEqual([newer])
   })
 
+  it('carries out many appends with blobs at once with few connections', async () => {
+    const schema = `test_${++schemas}`
+    const store = await createPostgresStore({ url: server?.url ?? '', schema, clock: createFixedClock(), maxConnections: 2 })
+    opened.push(store)
+    const names = Array.from({ length: 12 }, (_, index) => `c${index}`)
+    const write = async (name: string) => store.append(await store.claim(name, owner('a')), [appended([prompt(`${name} `.repeat(5_000))])])
+    expect((await Promise.all(names.map(write))).map((entries) => entries.length)).toEqual(names.map(() => 1))
+    expect(await Promise.all(names.map((name) => store.delete(name)))).toEqual(names.map(() => true))
+  })
+
   it('says what is wrong when the server can not be reached', async () => {
     const opening = createPostgresStore({ url: 'postgres://daybook@127.0.0.1:1/postgres', clock: createFixedClock() })
     await expect(opening).rejects.toMatchObject({ code: 'store.failed', message: expect.stringMatching(/^PostgreSQL: .*ECONNREFUSED/) })
-  })
-})
-
-describe.skipIf(!hasPostgres)('while the server is restarted at once, again and again', () => {
-  it('appends every entry exactly once, in order, also if the answer to a commit was lost', async () => {
-    const server = await startPostgres({ durable: true })
-    const store = await createPostgresStore({ url: server.url, clock: createFixedClock() })
-    const restarts = (async () => {
-      for (let count = 0; count < 3; count++) {
-        await sleep(150)
-        await server.restart()
-      }
-      return 'over' as const
-    })()
-    let isOver = false
-    void restarts.then(() => {
-      isOver = true
-    })
-    const write = async (name: string) => {
-      const claim = await store.claim(name, owner('a'))
-      const texts: string[] = []
-      for (let number = 1; !isOver; number++) {
-        const [entry] = await store.append(claim, [appended([prompt(`${name} ${number}`)], number)])
-        expect(entry?.seq).toBe(number)
-        texts.push(`${name} ${number}`)
-      }
-      return { name, texts }
-    }
-    const written = await Promise.all(['c1', 'c2', 'c3', 'c4'].map(write))
-    await restarts
-    for (const { name, texts } of written) {
-      const stored = (await journalOf(store, name)).flatMap(({ change }) => blocksOfChange(change).map(({ text }) => text))
-      expect(stored).toEqual(texts)
-      expect(texts.length).toBeGreaterThan(0)
-    }
-    await store.close()
-    await server.stop()
   })
 })

@@ -5,7 +5,7 @@ import { exportBundle } from '../shared/bundles.ts'
 import { conversationMissing } from '../shared/conversation-info.ts'
 import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
 import { createAppender } from './append.ts'
-import { createPostgresBlobs } from './blobs.ts'
+import { createPostgresBlobs, postgresBlobsWithin } from './blobs.ts'
 import { createConversations } from './conversations.ts'
 import { connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
@@ -56,14 +56,15 @@ export async function migratePostgres(options: DatabaseOptions, { dryRun = false
 
 function createStore(database: Database, clock: Clock, given: BlobStore | undefined): ConversationStore {
   const blobs = given ?? createPostgresBlobs(database)
+  const blobsWithin = given ? () => given : postgresBlobsWithin
   const rows = createRowReader(blobs)
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
   const { watch, watchOffers, noteAppend, noteOffer, noteDeletion, close: closeWatch } = createWatch(database)
-  const deleter = createDeleter(database, conversations, blobs, clock, noteDeletion)
-  const offers = createOffers({ database, conversations, rows, blobs, onOffered: noteOffer })
-  const remover = createRemover(database, conversations, blobs, deleter, offers)
-  const appender = createAppender({ database, conversations, reader, offers, blobs, clock, onAppended: noteAppend })
+  const deleter = createDeleter(database, conversations, blobsWithin, clock, noteDeletion)
+  const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, onOffered: noteOffer })
+  const remover = createRemover(database, conversations, blobsWithin, deleter, offers)
+  const appender = createAppender({ database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended: noteAppend })
 
   return {
     blobs,

@@ -44,7 +44,7 @@ export async function prepareAppend(given: readonly Change[], blobs: BlobStore, 
  * Checks that the blobs of the rows exist. Puts a blob again that was removed since it was put. Call it in the transaction that writes the
  * rows. Blobs are only removed under the same lock, so they can not disappear before the rows are written.
  */
-export async function ensureBlobs(needed: PreparedAppend['needed'], blobs: BlobStore): Promise<void> {
+export async function ensureBlobs(needed: PreparedAppend['needed'], blobs: Pick<BlobStore, 'has' | 'put'>): Promise<void> {
   for (const [sha256, bytes] of needed) {
     if (await blobs.has(sha256)) continue
     if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)

@@ -1,0 +1,85 @@
+import { createServer, connect as open, type Server, type Socket } from 'node:net'
+
+/** A proxy in front of a PostgreSQL server that can lose a request or its answer. */
+export interface PostgresProxy {
+  /** The address of the database through the proxy. */
+  readonly url: string
+  /**
+   * Ends the connection at the request with this number, counted from now: before the server gets the request, or after the server has
+   * answered and before the client gets the answer. New connections wait until the promise of `whileCut` has resolved.
+   */
+  cutAt(request: number, side: 'before' | 'after', whileCut?: () => Promise<void>): void
+  /** How many requests were sent since the last `cutAt`, and whether the connection was cut since. */
+  readonly state: { readonly requests: number; readonly wasCut: boolean }
+  close(): Promise<void>
+}
+
+/** The last message of an answer: ready for the next query. */
+const isEndOfAnswer = (data: Buffer) =>
+  data.length >= 6 && data.readUInt8(data.length - 6) === 0x5a && data.readUInt32BE(data.length - 5) === 5
+
+/** Starts a proxy for the database with this address. */
+export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  let requests = 0
+  let cut: { readonly request: number; readonly side: 'before' | 'after'; readonly whileCut: () => Promise<void> } | undefined
+  let wasCut = false
+  let reopened: Promise<void> = Promise.resolve()
+
+  async function forward(client: Socket): Promise<void> {
+    client.on('error', () => {}) // `close` follows
+    await reopened
+    const server = open(Number(target.port), target.hostname)
+    server.on('error', () => {})
+    for (const socket of [client, server]) {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    }
+    let isLosingAnswer = false
+    let isReady = false // the messages before the first answer belong to the start of the connection
+    const end = () => {
+      client.destroy()
+      server.destroy()
+    }
+    const loseConnection = () => {
+      wasCut = true
+      reopened = cut?.whileCut() ?? reopened
+      cut = undefined
+      end()
+    }
+    client.on('data', (data) => {
+      if (isReady) requests++
+      const isCutHere = isReady && cut?.request === requests
+      if (isCutHere && cut?.side === 'before') return loseConnection()
+      isLosingAnswer ||= isCutHere
+      server.write(data)
+    })
+    server.on('data', (data) => {
+      isReady ||= isEndOfAnswer(data)
+      if (!isLosingAnswer) client.write(data)
+      else if (isEndOfAnswer(data)) loseConnection()
+    })
+    client.once('close', end)
+    server.once('close', end)
+  }
+
+  const proxy: Server = createServer((client) => void forward(client))
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const { port } = proxy.address() as { port: number }
+  return {
+    url: Object.assign(new URL(url), { port: String(port) }).href,
+    cutAt(request, side, whileCut = async () => {}) {
+      requests = 0
+      wasCut = false
+      cut = { request, side, whileCut }
+    },
+    get state() {
+      return { requests, wasCut }
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => proxy.close(resolve))
+    },
+  }
+}
