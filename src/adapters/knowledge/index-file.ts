@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { termsOf } from '../../core/recall/terms.ts'
+import { hasRemains, purgeRemoved } from './purge.ts'
 import type { KnowledgeDocument } from './read-document.ts'
 import type { Section } from './sections.ts'
 
@@ -12,6 +13,7 @@ import type { Section } from './sections.ts'
  *   documents   one row for each file: its size, time and hash, what it is about, or why it can not be read
  *   sections    the parts of each document, with their texts
  *   terms       the words of each section, in a full-text index of SQLite. Row ids are those of `sections`
+ *   removals    one row: how many documents were removed, and of how many nothing is left in the file
  */
 export interface KnowledgeIndex {
   find(path: string): StoredDocument | undefined
@@ -25,6 +27,8 @@ export interface KnowledgeIndex {
   /** The sections with the best scores among those that have one of these terms and whose path begins with `prefix`. */
   search(terms: readonly string[], prefix: string, limit: number): readonly Match[]
   list(prefix: string): readonly ListedDocument[]
+  /** Overwrites what removed texts have left in the file, in small steps. Does nothing if there is nothing left of any. */
+  purge(signal: AbortSignal): Promise<void>
   close(): void
 }
 
@@ -83,7 +87,7 @@ export interface Match {
 }
 
 /** Changes with the tables. */
-const layout = 1
+const layout = 2
 const sample = 'The indexed HTTPServer parses user_names of 12 cafés in München: 日本語の文書, документы.'
 /** Changes with the tables and with how terms are made. An index with another version is built again. */
 const version =
@@ -102,6 +106,8 @@ const schema = `
     text TEXT NOT NULL, below INTEGER NOT NULL) STRICT;
   CREATE INDEX sections_of ON sections (document);
   CREATE VIRTUAL TABLE terms USING fts5 (about, heading, body, content='', contentless_delete=1, tokenize='ascii');
+  CREATE TABLE removals (made INTEGER NOT NULL, overwritten INTEGER NOT NULL) STRICT;
+  INSERT INTO removals VALUES (0, 0);
   INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(4.0, 3.0, 1.0)');
   PRAGMA user_version = ${version};
 `
@@ -125,13 +131,17 @@ const isDamaged = (error: unknown): boolean =>
 
 function prepare(database: DatabaseSync): DatabaseSync {
   try {
-    database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-    inTransaction(database, () => {
+    database.exec(
+      'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON', // deleted text is overwritten
+    )
+    const replaced = inTransaction(database, () => {
       const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number }
-      if (found === version) return
-      database.exec('DROP TABLE IF EXISTS terms; DROP TABLE IF EXISTS sections; DROP TABLE IF EXISTS documents')
+      if (found === version) return false
+      for (const table of ['terms', 'sections', 'documents', 'removals']) database.exec(`DROP TABLE IF EXISTS ${table}`)
       database.exec(schema)
+      return found !== 0
     })
+    if (replaced) database.exec('VACUUM') // earlier versions did not overwrite deleted text
     return database
   } catch (error) {
     database.close()
@@ -189,6 +199,7 @@ function createIndex(database: DatabaseSync): KnowledgeIndex {
   )
   const addSection = database.prepare('INSERT INTO sections (document, anchor, headings, text, below) VALUES (?, ?, ?, ?, ?)')
   const addTerms = database.prepare('INSERT INTO terms (rowid, about, heading, body) VALUES (?, ?, ?, ?)')
+  const countRemoval = database.prepare('UPDATE removals SET made = made + 1')
   const touch = database.prepare('UPDATE documents SET size = ?, mtime = ? WHERE path = ?')
   const matches = database.prepare(`
     SELECT path, title, mime, summary, url, tags, anchor, headings, text, score,
@@ -206,6 +217,7 @@ function createIndex(database: DatabaseSync): KnowledgeIndex {
     removeTerms.run(row.id)
     removeSections.run(row.id)
     removeDocument.run(row.id)
+    countRemoval.run()
   }
 
   return {
@@ -248,6 +260,9 @@ function createIndex(database: DatabaseSync): KnowledgeIndex {
       }))
     },
     list: (prefix) => listRows.all(prefix, endOf(prefix)).map((row) => listed(row as unknown as DocumentRow)),
+    async purge(signal) {
+      if (hasRemains(database)) await purgeRemoved(database, signal)
+    },
     close: () => database.close(),
   }
 }

@@ -13,7 +13,10 @@ import { type FolderWatcher, watchFolders } from './watch.ts'
 
 /** A knowledge base of folders with documents. */
 export interface FolderKnowledge extends Knowledge, KnowledgeSearch {
-  /** Reads new and changed files into the index, and removes those that are gone. Calls at the same time share one update. */
+  /**
+   * Reads new and changed files into the index, and removes those that are gone, with all that is left of them in the index file. Calls at the
+   * same time share one update.
+   */
   update(): Promise<IndexReport>
   /** All documents, and the files that can not be read. */
   documents(): Promise<readonly ListedDocument[]>
@@ -40,6 +43,9 @@ export interface KnowledgeOptions {
 /** Without watching, a search updates the index if the last update is older. */
 const freshMs = 5_000
 const maxListed = 500
+/** After a longer purge, the next one waits for this many times as long. */
+const shortPurgeMs = 1_000
+const purgePauses = 20
 
 /** Opens a knowledge base. Nothing is read before the first call. */
 export function openKnowledge({
@@ -56,6 +62,8 @@ export function openKnowledge({
   const reported = new Set<string>()
   let progress: IndexProgress | undefined
   let running: Promise<IndexReport> | undefined
+  let purging: Promise<void> | undefined
+  let purgeAt = Number.NEGATIVE_INFINITY
   let updatedAt = Number.NEGATIVE_INFINITY
   let watcher: FolderWatcher | undefined
 
@@ -75,7 +83,22 @@ export function openKnowledge({
     updatedAt = performance.now()
     for (const problem of report.problems) reportOnce(problem)
     if (report.indexed + report.removed > 0) onUpdate?.(report)
+    purge()
     return report
+  }
+
+  /** Overwrites what removed documents have left in the index, in the background. In a large index this takes seconds, so it pauses then. */
+  function purge(): void {
+    const begun = performance.now()
+    if (purging || begun < purgeAt) return
+    purging = opened()
+      .then((index) => index.purge(ending.signal))
+      .catch(reportFailure)
+      .finally(() => {
+        const took = performance.now() - begun
+        purgeAt = took < shortPurgeMs ? Number.NEGATIVE_INFINITY : performance.now() + took * purgePauses
+        purging = undefined
+      })
   }
 
   function update(): Promise<IndexReport> {
@@ -118,12 +141,17 @@ export function openKnowledge({
   async function readFile(folder: KnowledgeFolder, path: string): Promise<StoredDocument | undefined> {
     const index = await opened()
     const problem = await refreshFile(folder, path, parts(index))
+    purge()
     if (problem !== undefined) reportOnce({ path: prefixOf(folder) + path, problem })
     return index.find(prefixOf(folder) + path)
   }
 
   return {
-    update,
+    async update() {
+      const report = await update()
+      await purging
+      return report
+    },
     documents: async () => {
       const index = await opened()
       return folders.flatMap((folder) => index.list(prefixOf(folder)))
@@ -171,6 +199,7 @@ export function openKnowledge({
       ending.abort(new DOMException('The knowledge base is closed.', 'AbortError'))
       watcher?.close()
       await running?.catch(() => undefined) // it ends because of `ending`, and its failures were reported
+      await purging
       const index = await opened.made()
       index?.close()
     },

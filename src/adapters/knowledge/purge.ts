@@ -1,0 +1,38 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
+
+/** How many pages of the full-text index one step writes. Between two steps, other work of the process runs. */
+const PAGES_PER_STEP = 16
+
+/**
+ * Overwrites what removed documents have left in the file. The rows of their texts are overwritten by SQLite (`secure_delete`), but their words
+ * stay in the full-text index: it only notes that they do not count any more. So all parts of that index are merged into a new one without
+ * these words. Then the write-ahead log is emptied, because it has the old pages.
+ *
+ * `removals` counts what was removed and what of it was overwritten. So the next process goes on if this one ends in the middle.
+ */
+export async function purgeRemoved(database: DatabaseSync, signal: AbortSignal): Promise<void> {
+  const { made } = database.prepare('SELECT made FROM removals').get() as { readonly made: number }
+  const merge = database.prepare("INSERT INTO terms (terms, rank) VALUES ('merge', ?)")
+  const changes = database.prepare('SELECT total_changes() AS count')
+  const count = () => (changes.get() as { readonly count: number }).count
+  // a negative number includes all parts of the index, and less than two changes mean that nothing is left to merge
+  for (let pages = -PAGES_PER_STEP, before = 0; ; pages = PAGES_PER_STEP) {
+    if (signal.aborted) return
+    before = count()
+    merge.run(pages)
+    if (count() - before < 2) break
+    await setImmediate()
+  }
+  if (signal.aborted || !emptiesLog(database)) return // another process reads the old pages, so the next update tries again
+  database.prepare('UPDATE removals SET overwritten = max(overwritten, ?)').run(made)
+}
+
+/** Whether documents were removed whose words are still in the file. */
+export const hasRemains = (database: DatabaseSync): boolean =>
+  database.prepare('SELECT 1 FROM removals WHERE made > overwritten').get() !== undefined
+
+function emptiesLog(database: DatabaseSync): boolean {
+  const { busy } = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { readonly busy: number }
+  return busy === 0
+}
