@@ -1,81 +1,13 @@
 import { mkdtempSync, readdirSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createMcpServers, tokenPathIn } from '../../src/adapters/mcp/index.ts'
 import { signIn } from '../../src/adapters/mcp/oauth/sign-in.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
+import { protectedServer } from './protected-server.ts'
 import { promptOf } from './servers.ts'
-
-/** An MCP server and its authorization server. A refresh token can be used once. */
-async function protectedServer() {
-  const state = { access: new Set<string>(), refresh: '', issued: 0, refreshes: 0, codes: new Set<string>() }
-  const issue = () => {
-    state.issued++
-    state.refresh = `refresh-${state.issued}`
-    state.access = new Set([`access-${state.issued}`])
-    return { access_token: `access-${state.issued}`, refresh_token: state.refresh, token_type: 'Bearer', expires_in: 3600 }
-  }
-  const http = createServer(async (request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', origin)
-    const send = (status: number, body: object, headers = {}) =>
-      void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-    const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece as Buffer)
-    const body = Buffer.concat(pieces).toString()
-    if (pathname.startsWith('/.well-known/oauth-protected-resource'))
-      return send(200, { resource: `${origin}/mcp`, authorization_servers: [origin] })
-    if (pathname.startsWith('/.well-known/')) {
-      return send(200, {
-        issuer: origin,
-        authorization_endpoint: `${origin}/authorize`,
-        token_endpoint: `${origin}/token`,
-        registration_endpoint: `${origin}/register`,
-        response_types_supported: ['code'],
-        code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none'],
-      })
-    }
-    if (pathname === '/register') return send(201, { ...JSON.parse(body), client_id: 'client-1' })
-    if (pathname === '/authorize') {
-      state.codes.add('code-1')
-      const target = new URL(searchParams.get('redirect_uri') ?? '')
-      target.search = new URLSearchParams({ code: 'code-1', state: searchParams.get('state') ?? '' }).toString()
-      return void response.writeHead(302, { location: target.href }).end()
-    }
-    if (pathname === '/token') {
-      const form = new URLSearchParams(body)
-      if (form.get('grant_type') === 'authorization_code' && state.codes.delete(form.get('code') ?? '')) return send(200, issue())
-      if (form.get('grant_type') !== 'refresh_token') return send(400, { error: 'invalid_grant' })
-      state.refreshes++
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      return form.get('refresh_token') === state.refresh ? send(200, issue()) : send(400, { error: 'invalid_grant' })
-    }
-    const token = request.headers.authorization?.slice('Bearer '.length) ?? ''
-    if (!state.access.has(token)) {
-      const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource"`
-      return send(401, { error: 'invalid_token' }, { 'www-authenticate': challenge })
-    }
-    const server = new McpServer({ name: 'demo', version: '1' })
-    server.registerTool('hello', { description: 'Greets.' }, () => ({ content: [{ type: 'text', text: 'Hello, signed in.' }] }))
-    const transport = new StreamableHTTPServerTransport({})
-    await server.connect(transport as Transport)
-    await transport.handleRequest(request, response, body === '' ? undefined : JSON.parse(body))
-  })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    http.close()
-    http.closeAllConnections()
-  })
-  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
-  return { state, configuration: { url: `${origin}/mcp`, oauth: true as const } }
-}
 
 const tokenFolder = () => mkdtempSync(join(tmpdir(), 'daybook-mcp-'))
 

@@ -4,6 +4,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { cutEnd } from '../../core/cut.ts'
 import type { McpProgram } from '../../ports/mcp-configuration.ts'
 import { createMessageReader } from './messages.ts'
+import { watchGroup } from './watchdog.ts'
 
 /** A transport of the MCP SDK, and what is known about its end. */
 export interface ServerTransport extends Transport {
@@ -42,6 +43,7 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
   let ending: string | undefined
   let lastWords = ''
   let closing: Promise<void> | undefined
+  let endWatch = () => {}
   const exited = Promise.withResolvers<void>()
 
   /** Ends the server because of what it has sent. */
@@ -83,6 +85,7 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
       const spawned = Promise.withResolvers<void>()
       started.once('spawn', () => {
         running.add(started)
+        if (started.pid !== undefined) endWatch = watchGroup(started.pid)
         spawned.resolve()
       })
       started.once('error', (error) => {
@@ -93,6 +96,7 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
         ending ??= code === null ? `it was ended by ${signal}` : `it ended with the exit code ${code}`
         killGroup(started, 'SIGKILL') // processes that the server has left behind
         running.delete(started)
+        endWatch()
         exited.resolve()
         // a process in another group may keep the output open
         setTimeout(() => started.stdout.destroy(), END_MS).unref()

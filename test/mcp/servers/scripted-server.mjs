@@ -1,5 +1,6 @@
 // An MCP server over standard input and output, written without the SDK, so that it can also break the protocol. Its first argument is JSON:
 // `mode` says how it misbehaves, and `log` names a file to which it appends a line for each event.
+import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
@@ -172,6 +173,12 @@ const calls = {
 }
 
 note(`start ${process.pid}`)
+if (mode === 'ignoresend') {
+  setInterval(() => {}, 1e6)
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => {})
+}
+// another process of the server, which does not read the input
+if (mode === 'child') note(`start ${spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }).pid}`)
 if (mode === 'startcrash') process.exit(1)
 if (mode === 'starthang') setInterval(() => {}, 1e6)
 else
@@ -195,5 +202,5 @@ else
   })
 process.stdin.on('end', () => {
   note('end')
-  process.exit(0)
+  if (mode !== 'ignoresend') process.exit(0)
 })

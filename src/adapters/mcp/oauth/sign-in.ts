@@ -26,7 +26,9 @@ export async function signIn(
     const provider = createOAuthProvider(file, options, { redirectUrl: visit.redirectUrl, state, open })
     const scope = options.scope === undefined ? {} : { scope: options.scope }
     if ((await auth(provider, { serverUrl: url, ...scope })) === 'AUTHORIZED') return
-    await auth(provider, { serverUrl: url, ...scope, authorizationCode: await visit.code })
+    const authorizationCode = await visit.code
+    // not while another process refreshes the tokens of the sign-in before: it would replace the new ones
+    await file.exclusively(() => auth(provider, { serverUrl: url, ...scope, authorizationCode }))
   } finally {
     visit.close()
   }

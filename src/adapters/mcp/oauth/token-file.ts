@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isObject, type JsonObject, parseJson } from '../../../core/json.ts'
 
@@ -15,8 +15,6 @@ export interface TokenFile {
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** A lock of a process that has died is removed after this time. No request for tokens takes as long. */
-const STALE_MS = 60_000
 const RETRY_MS = 50
 
 export function createTokenFile(path: string): TokenFile {
@@ -39,28 +37,38 @@ export function createTokenFile(path: string): TokenFile {
     },
     async exclusively(work) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      while (!(await take(lock))) await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      let giveBack = await take(lock)
+      while (!giveBack) {
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        giveBack = await take(lock)
+      }
       try {
         return await work()
       } finally {
-        await rm(lock, { force: true })
+        giveBack()
       }
     },
   }
 }
 
-/** Creates the lock. Returns false when another process has it. */
-async function take(lock: string): Promise<boolean> {
+/**
+ * Takes the lock. Returns the function that gives it back, or undefined when another process or another agent of this process has it. It is a lock of
+ * an SQLite file without content: the operating system gives it back when a process dies.
+ */
+async function take(file: string): Promise<(() => void) | undefined> {
+  const { DatabaseSync } = await import('node:sqlite') // on demand, because few servers need a sign-in
+  const database = new DatabaseSync(file)
   try {
-    await (await open(lock, 'wx', 0o600)).close()
-    return true
+    database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+    return () => database.close()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    database.close()
+    if (((error as { readonly errcode?: number }).errcode ?? 0) !== SQLITE_BUSY) throw error
+    return undefined
   }
-  const age = Date.now() - ((await stat(lock).catch(unlessMissing))?.mtimeMs ?? Date.now())
-  if (age > STALE_MS) await rm(lock, { force: true })
-  return false
 }
+
+const SQLITE_BUSY = 5
 
 function unlessMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
