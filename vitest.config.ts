@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { attackTable } from './test/support/attacks/table.ts'
 import { hasPostgres } from './test/support/postgres.ts'
@@ -28,6 +29,8 @@ const postgres = {
 }
 
 export default defineConfig({
+  // the page imports the client by its name in the package
+  resolve: { alias: { 'daybook/client': fileURLToPath(new URL('./src/client/index.ts', import.meta.url)) } },
   test: {
     globalSetup: ['test/support/page/build.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**'],

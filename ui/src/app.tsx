@@ -1,6 +1,6 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { Menu } from 'lucide-react'
-import { lazy, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
 import { ChatPage } from './chat/chat-page.tsx'
 import { NewChat } from './chat/new-chat.tsx'
@@ -12,13 +12,14 @@ import { KeyList } from './palette/key-list.tsx'
 import { Palette, type PaletteEntry } from './palette/palette.tsx'
 import { IconButton } from './primitives/button.tsx'
 import { Sheet } from './primitives/sheet.tsx'
-import { basePath, conversationPath } from './routes.ts'
+import { basePath, conversationPath, inspectPath, inspectScreens, isInspectScreen } from './routes.ts'
 import { SettingsPage } from './settings/settings-page.tsx'
 import { SignIn } from './sign-in/sign-in.tsx'
 import { TourButton, TourLine } from './tour/tour.tsx'
 import { WaitingPage } from './waiting/waiting-page.tsx'
 
 const FilePreview = lazy(() => import('./files/preview/file-preview.tsx'))
+const Inspect = lazy(() => import('./inspect.tsx'))
 
 /** The page, or the form for the token if the server asks for one. */
 export function App() {
@@ -51,7 +52,18 @@ function Screens() {
         <TourLine />
         <div className="min-h-0 flex-1">
           <Switch>
-            <Route path="/c/:id/*?">{({ id }) => <ChatPage id={id} renderFile={(file) => <FilePreview {...file} />} />}</Route>
+            <Route path="/c/:id/*?">
+              {({ id, '*': rest = '' }) => {
+                const [screen = ''] = rest.split('/')
+                return isInspectScreen(screen) ? (
+                  <Suspense fallback={<div className="h-full" aria-busy="true" />}>
+                    <Inspect id={id} screen={screen} key={id} />
+                  </Suspense>
+                ) : (
+                  <ChatPage id={id} renderFile={(file) => <FilePreview {...file} />} />
+                )
+              }}
+            </Route>
             <Route path="/waiting">
               <WaitingPage />
             </Route>
@@ -73,7 +85,8 @@ function Screens() {
 
 /** The keys that work everywhere, and what they open. */
 function Keys() {
-  const [, go] = useLocation()
+  const [location, go] = useLocation()
+  const [, place, open] = location.split('/')
   const [shown, setShown] = useState<'palette' | 'keys'>()
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -89,13 +102,20 @@ function Keys() {
   const commands = useMemo(
     (): readonly PaletteEntry[] => [
       { id: 'command-new', label: 'New conversation', keys: 'Ctrl Shift O', run: () => go('/') },
+      ...(place === 'c' && open !== undefined
+        ? inspectScreens.map((screen) => ({
+            id: `command-${screen}`,
+            label: `${screen.charAt(0).toUpperCase()}${screen.slice(1)} of this conversation`,
+            run: () => go(inspectPath(decodeURIComponent(open), screen)),
+          }))
+        : []),
       { id: 'command-waiting', label: 'What waits', run: () => go('/waiting') },
       { id: 'command-settings', label: 'Settings', run: () => go('/settings') },
       { id: 'command-keys', label: 'Keys', keys: '?', run: () => setShown('keys') },
       { id: 'command-light', label: 'Light colours', run: () => chooseTheme('light') },
       { id: 'command-dark', label: 'Dark colours', run: () => chooseTheme('dark') },
     ],
-    [go],
+    [go, place, open],
   )
   const openConversation = useCallback((id: string) => go(conversationPath(id)), [go])
   const close = () => setShown(undefined)

@@ -19,9 +19,11 @@ const addresses = [
   '/waiting',
   '/c/:id',
   '/c/:id/timeline',
+  '/c/:id/prompt',
   '/c/:id/prompt/:turn/:round',
   '/c/:id/cost',
   '/c/:id/sources',
+  '/c/:id/effects',
   '/c/:id/replay',
 ]
 

@@ -7,7 +7,7 @@ import { client } from '../data/session.ts'
 import { Button } from '../primitives/button.tsx'
 import { Dialog } from '../primitives/dialog.tsx'
 import { Menu, MenuItem } from '../primitives/menu.tsx'
-import { conversationPath } from '../routes.ts'
+import { conversationPath, inspectPath } from '../routes.ts'
 
 interface ConversationRowProps {
   readonly conversation: ConversationSummary
@@ -69,6 +69,7 @@ export function ConversationRow({ conversation, current, onChoose }: Conversatio
         icon={<Ellipsis size={15} />}
         className="size-7 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 data-popup-open:opacity-100 pointer-coarse:opacity-100"
       >
+        <MenuItem onSelect={() => go(inspectPath(id, 'timeline'))}>Inspect</MenuItem>
         <MenuItem onSelect={() => setMode('rename')}>Rename</MenuItem>
         <MenuItem onSelect={() => void fork()}>Make a copy</MenuItem>
         <MenuItem danger onSelect={() => setMode('delete')}>

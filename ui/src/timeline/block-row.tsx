@@ -1,0 +1,79 @@
+import { groupColors } from '../model/block-groups.ts'
+import { formatShort, formatSize, formatTime } from '../model/figures.ts'
+import type { BlockState, TimelineRow } from '../model/timeline-rows.ts'
+
+interface BlockRowProps {
+  readonly row: TimelineRow
+  readonly state: BlockState
+  readonly selected: boolean
+  /** Whether a fork that is being prepared would leave the block out. */
+  readonly leftOut: boolean
+  onSelect(): void
+  onPath(path: string): void
+}
+
+const stateWords: { readonly [S in BlockState]: string } = {
+  shown: '',
+  hidden: 'hidden',
+  pruned: 'pruned',
+  compacted: 'compacted',
+  later: 'later',
+}
+
+/** One block of the timeline. */
+export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: BlockRowProps) {
+  const { block, group, tokens, size } = row
+  const faded = state === 'later' || leftOut ? 'opacity-45' : ''
+  return (
+    <div
+      className={`group/row @container relative flex h-14 items-stretch border-b border-line text-sm md:h-9 ${selected ? 'bg-tint' : 'hover:bg-hover'} ${faded}`}
+      data-block={block.id}
+      data-state={state}
+    >
+      <span className="w-1 shrink-0" style={{ background: groupColors[group] }} />
+      <button
+        type="button"
+        onClick={onSelect}
+        aria-pressed={selected}
+        aria-label={`${block.type} ${block.id}`}
+        className="absolute inset-0 left-1 outline-offset-[-2px]"
+      />
+      <div className="pointer-events-none flex min-w-0 flex-1 flex-col justify-center px-3 md:flex-row md:items-center md:justify-start md:gap-3">
+        <span className="flex shrink-0 items-baseline gap-2 md:w-52">
+          <span className={`truncate font-mono text-xs ${state === 'shown' ? '' : 'text-soft'}`}>{block.type}</span>
+          {stateWords[state] !== '' && <State words={stateWords[state]} />}
+        </span>
+        {block.path !== undefined && (
+          <button
+            type="button"
+            onClick={() => onPath(block.path ?? '')}
+            title={block.path}
+            className="pointer-events-auto relative hidden w-44 shrink-0 truncate rounded px-1 text-left font-mono text-xs text-accent hover:underline @3xl:block"
+          >
+            {shortPath(block.path, block.turn_id)}
+          </button>
+        )}
+        <span className={`min-w-0 truncate text-soft md:flex-1 ${state === 'compacted' ? 'line-through decoration-faint' : ''}`}>
+          {previewOf(block.text)}
+        </span>
+      </div>
+      <div className="pointer-events-none flex shrink-0 items-center gap-3 pr-3 text-right text-xs tabular-nums text-soft">
+        <span className="hidden w-20 truncate text-left @4xl:block">{block.author}</span>
+        <span className="hidden w-16 @2xl:block">{formatSize(size)}</span>
+        <span className="w-10" title="tokens, estimated">
+          {formatShort(tokens)}
+        </span>
+        <span className="w-14">{formatTime(block.ts)}</span>
+      </div>
+    </div>
+  )
+}
+
+const State = ({ words }: { readonly words: string }) => (
+  <span className="rounded-sm border border-line bg-page px-1 text-[11px] leading-4 text-soft">{words}</span>
+)
+
+/** A path without the id of the turn to which the block belongs anyway. */
+const shortPath = (path: string, turnId: string): string => path.replace(`${turnId}.`, '')
+
+const previewOf = (text = ''): string => text.slice(0, 300).replaceAll('\n', ' ')

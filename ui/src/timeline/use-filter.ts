@@ -1,0 +1,10 @@
+import { useState } from 'react'
+import type { RowFilter } from '../model/timeline-rows.ts'
+
+const everything: RowFilter = { text: '', group: undefined, state: undefined, path: undefined }
+
+/** What the timeline shows. */
+export function useFilter() {
+  const [filter, setFilter] = useState(everything)
+  return { filter, change: (next: Partial<RowFilter>) => setFilter((before) => ({ ...before, ...next })) }
+}
