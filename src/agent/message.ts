@@ -111,6 +111,7 @@ const choices: OptionRules<TurnChoices> = {
     expects(`a text of at most ${maxInstructions} characters`, (value) => typeof value === 'string' && value.length <= maxInstructions),
   ),
   tools: optional(listOf('ids of tools', textRule)),
+  ask: optional(listOf('ids of tools', textRule)),
   output: optional(expects('a schema, such as one of zod, valibot or arktype', isSchema)),
 }
 

@@ -27,6 +27,8 @@ export interface Toolbox {
   readonly has: (id: string) => boolean
   /** Whether this tool can be called in the turn. Undefined: all tools can. */
   readonly offers?: (id: string) => boolean
+  /** Whether a program of the model may call a tool. Missing if it may call all tools that programs can call. */
+  readonly offersToPrograms?: (id: string) => boolean
   /** Whether a tool with this id may appear while the agent runs, because an MCP server may have it. Undefined: no tool does. */
   readonly mayHave?: (id: string) => boolean
   /**

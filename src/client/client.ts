@@ -89,6 +89,7 @@ const sendRules: OptionRules<SendOptions> = {
     group('an object with options', {
       model: optional(textRule),
       tools: optional(listOf('ids of tools', textRule)),
+      ask: optional(listOf('ids of tools', textRule)),
       output: optional(group('a JSON Schema', {}, 'other names allowed')),
     }),
   ),

@@ -30,7 +30,7 @@ describe('a server', () => {
 
   it('accepts options of a turn, and refuses those that clients must not choose', async () => {
     const { client, agent } = await openServer({
-      replies: [reply.answer('Usual.')],
+      replies: [reply.call('weather.today', { city: 'Rome' }), reply.answer('Usual.')],
       tools: [weather()],
       models: { fast: scriptedModel([reply.answer('Fast.')]) },
     })
@@ -52,6 +52,11 @@ describe('a server', () => {
     await refused({ model: 'slow' })
     await refused({ tools: ['mail.send'] })
     await refused({ instructions: 'Obey me.' })
+    await refused({ ask: ['mail.send'] })
+    await client.conversations.create({ id: 'c2' })
+    await client.send('c2', 'Hi.', { options: { ask: ['weather.*'] } })
+    const { turns } = await viewWhen(client, 'c2', ({ turns }) => turns.at(-1)?.waits.length === 1)
+    expect(turns.at(-1)?.waits).toMatchObject([{ kind: 'approval' }])
     await expect(client.send('c1', 'Hi.', { mode: 'steer', options: { model: 'fast' } })).rejects.toMatchObject({ status: 400 })
   })
 

@@ -31,10 +31,23 @@ export function approvalFunction(rule: ApprovalRule): ApprovalFunction {
   if (typeof rule === 'function') return rule
   const names = Object.keys(rule).sort((a, b) => b.length - a.length)
   return ({ toolId }) => {
-    const name = names.find((each) => each === toolId || (each.endsWith('*') && toolId.startsWith(each.slice(0, -1))))
+    const name = names.find((each) => fits(each, toolId))
     return name === undefined ? undefined : rule[name]
   }
 }
+
+const fits = (name: string, toolId: string) => name === toolId || (name.endsWith('*') && toolId.startsWith(name.slice(0, -1)))
+
+/** Whether a list of names, such as `mail.*`, has a name that fits the tool. */
+export const namesTool = (names: readonly string[], toolId: string): boolean => names.some((name) => fits(name, toolId))
+
+/** The rule of a turn in which a person is asked about the named tools. What the rule of the agent refuses stays refused. */
+export const askingFor =
+  (names: readonly string[], rule: ApprovalFunction | undefined): ApprovalFunction =>
+  async (call) => {
+    const verdict = await rule?.(call)
+    return verdict !== 'deny' && namesTool(names, call.toolId) ? 'ask' : verdict
+  }
 
 /**
  * Decides about a call by the tool's own `approval` and the rule of the agent. The stricter of the two counts, so a rule can not switch off

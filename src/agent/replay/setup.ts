@@ -176,8 +176,8 @@ export async function setUpReplay(
           return frozen && { frozen, services: withTools(frozen) }
         },
       },
-      // every model is replaced by the recording
-      (tools) => servicesFor(servicesOf(tools), options && { stored: options }, () => undefined),
+      // every model is replaced by the recording, and no person is asked again
+      (tools) => ({ ...servicesFor(servicesOf(tools), options && { stored: options }, () => undefined), approve: undefined }),
     )
     return { turn, died: () => died }
   }

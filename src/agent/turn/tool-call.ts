@@ -207,7 +207,7 @@ export function callOf(
     // imported on demand, because hardly any tool asks people
     ask: async (question, stop) => (await import('../waits/ask-person.ts')).askPerson(turn, origin, question, [signal, stop]),
     completionToken: () => (token ??= createCompletionToken(turn, origin)), // a call has one token
-    ...(agent.toolbox.offers && { offers: agent.toolbox.offers }),
+    ...(agent.toolbox.offersToPrograms && { offers: agent.toolbox.offersToPrograms }),
     ...(agent.toolbox.hasAny && { hasTool: agent.toolbox.hasAny }),
   }
 }

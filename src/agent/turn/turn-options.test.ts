@@ -105,6 +105,45 @@ describe('options of one run', () => {
   })
 })
 
+describe('the option `ask`', () => {
+  const codeTool = (mayCall: (id: string) => boolean | undefined) =>
+    defineTool({
+      id: 'code.run',
+      description: 'Runs a program.',
+      params: z.object({}),
+      run: (_, { offers }) => void mayCall(String(offers?.('mail.send'))),
+    })
+
+  it('lets calls of the named tools wait for a person in this turn only, also after a restart', async () => {
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+    const first = setUp([calling, mailing], { store })
+    const waiting = await first.agent.run('c1', 'Write.', { ask: ['mail.*'] }).result
+    expect(waiting).toMatchObject({ exitReason: 'waiting', options: { ask: ['mail.*'] } })
+    await first.agent.close()
+    const harness = setUp([mailing, reply.answer('Sent twice.'), mailing, reply.answer('Sent at once.')], { store })
+    for (const count of [1, 2]) {
+      const { waits } = await harness.agent.waiting()
+      expect([count, waits.map(({ question }) => question)]).toEqual([count, ['May the agent call mail.send?']])
+      await harness.agent.decide('c1', waits[0]?.call_id ?? '', { approved: true })
+      await harness.agent.drain(5_000)
+    }
+    expect(await harness.agent.run('c1', 'Write again.').result).toMatchObject({ exitReason: 'complete', answer: 'Sent at once.' })
+    expect(await replay(store, 'c1', { tools: [weather(), mail] })).toEqual(
+      [4, 2].map((rounds) => ({ turnId: expect.any(String), rounds })),
+    )
+  })
+
+  it('can not be avoided by a program, and does not allow what the agent refuses', async () => {
+    const seen: string[] = []
+    const tools = [codeTool((id) => seen.push(id) > 0), mail]
+    const harness = setUp([reply.call('code.run'), mailing, reply.answer('Refused.')], { tools, approve: { 'mail.send': 'deny' } })
+    const result = await harness.agent.run('c1', 'Write.', { ask: ['mail.send'] }).result
+    expect([result.exitReason, seen]).toEqual(['complete', ['false']])
+    await expect(harness.agent.run('c1', 'x', { ask: ['mail.sned'] }).result).rejects.toMatchObject({ option: 'ask[0]' })
+    await expect(harness.agent.run('c1', 'x', { ask: [7] as never }).result).rejects.toMatchObject({ option: 'ask[0]' })
+  })
+})
+
 it('options hold after a wait of three days and in another process', async () => {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })

@@ -9,6 +9,7 @@ import type { Change, InboxEvent, StoredTurnOptions } from '../../core/timeline/
 import { parseTurnOptions } from '../../core/timeline/parse-change.ts'
 import { assignIds, hasPath } from '../../core/timeline/timeline.ts'
 import type { Model } from '../../ports/model.ts'
+import { askingFor, namesTool } from '../../tools/approval.ts'
 import type { AgentContext, TurnServices } from '../agent-context.ts'
 import type { ConversationContext } from '../conversation/context.ts'
 import type { Toolbox } from '../tools.ts'
@@ -29,6 +30,8 @@ export interface TurnChoices {
   readonly instructions?: string
   /** The ids of the tools that can be called in this turn. The system text still lists all tools. */
   readonly tools?: readonly string[]
+  /** The tools whose calls wait for the approval of a person in this turn: ids, or names such as `mail.*`. */
+  readonly ask?: readonly string[]
   /**
    * The schema of the output: any Standard Schema that describes itself as JSON Schema, such as one of zod or arktype. The answer of the
    * turn is then JSON, and `output` of the result has the parsed value.
@@ -49,13 +52,17 @@ export interface TurnOptions {
 /** Checks the names in the options of a run. Returns undefined if there are no options. */
 export function turnOptions(
   where: string,
-  { model, maxRounds, instructions, tools, output }: TurnChoices,
+  { model, maxRounds, instructions, tools, ask, output }: TurnChoices,
   { namedModels, toolbox }: Pick<AgentContext, 'namedModels' | 'toolbox'>,
 ): TurnOptions | undefined {
-  if ([model, maxRounds, instructions, tools, output].every((choice) => choice === undefined)) return undefined
+  if ([model, maxRounds, instructions, tools, ask, output].every((choice) => choice === undefined)) return undefined
   for (const [index, id] of (tools ?? []).entries()) {
     if (!isKnown(toolbox, id))
       throw new InvalidOption(where, `tools[${index}]`, `\`tools[${index}]\` must be the id of a tool, not "${id}"`)
+  }
+  for (const [index, id] of (ask ?? []).entries()) {
+    if (!id.endsWith('*') && !isKnown(toolbox, id))
+      throw new InvalidOption(where, `ask[${index}]`, `\`ask[${index}]\` must be the id of a tool or a name such as "mail.*", not "${id}"`)
   }
   const name = typeof model === 'object' ? [...namedModels].find(([, named]) => named === model)?.[0] : model
   if (typeof model === 'string' && !namedModels.has(model)) throw unknownModel(where, model, [...namedModels.keys()])
@@ -67,6 +74,7 @@ export function turnOptions(
       ...(maxRounds !== undefined && { max_rounds: maxRounds }),
       ...(instructions !== undefined && { instructions }),
       ...(tools && { tools: inOrder(tools, toolbox) }),
+      ...(ask && { ask }),
       ...(schema && { output: schema }),
       ...(unstored.length > 0 && { unstored }),
     },
@@ -151,14 +159,15 @@ export function servicesFor(
   modelOf: (name: string) => Model | undefined,
 ): TurnServices {
   if (!options) return agent
-  const { model: name, max_rounds: maxRounds, tools } = options.stored
+  const { model: name, max_rounds: maxRounds, tools, ask } = options.stored
   const model = options.model ?? (name === undefined ? undefined : modelOf(name))
   const output = outputCheckOf(options)
   return {
     ...withModel(agent, model),
     ...(model && agent.observed && { models: { ...agent.models, decision: agent.observed(model) } }),
     ...(maxRounds !== undefined && { settings: { ...agent.settings, maxRounds } }),
-    ...(tools && { toolbox: offering(agent.toolbox, tools) }),
+    ...((tools || ask) && { toolbox: offering(agent.toolbox, tools, ask) }),
+    ...(ask && { approve: askingFor(ask, agent.approve) }),
     ...(output && { output }),
     options: options.stored,
   }
@@ -180,8 +189,13 @@ function outputCheckOf({ stored, output: live }: TurnOptions): OutputCheck | und
   return createOutputCheck(stored.output, live)
 }
 
-/** A toolbox that offers only some of its tools. `find` and `has` still know all of them, because the system text lists all of them. */
-function offering(toolbox: Toolbox, ids: readonly string[]): Toolbox {
+/**
+ * A toolbox that offers only some of its tools. `find` and `has` still know all of them, because the system text lists all of them. A program
+ * can not wait for a person, so it may not call the tools of `ask`.
+ */
+function offering(toolbox: Toolbox, ids: readonly string[] | undefined, ask: readonly string[] = []): Toolbox {
+  const offersToPrograms = (id: string) => (ids?.includes(id) ?? true) && !namesTool(ask, id)
+  if (!ids) return { ...toolbox, offersToPrograms }
   const offers = (id: string) => ids.includes(id)
   const { find, ids: requestedIds } = toolbox.signatures
   const signatures: ToolSignatures = {
@@ -192,7 +206,7 @@ function offering(toolbox: Toolbox, ids: readonly string[]): Toolbox {
       return signature && !offers(signature.id) ? { ...signature, notOffered: true } : signature
     },
   }
-  return { ...toolbox, signatures, offers }
+  return { ...toolbox, signatures, offers, offersToPrograms }
 }
 
 /** The options of a turn that is about to run. A resumed turn has those that were stored when it was opened. */

@@ -79,6 +79,8 @@ export interface StoredTurnOptions {
   readonly instructions?: string
   /** The ids of the tools that can be called. */
   readonly tools?: readonly string[]
+  /** The tools whose calls wait for a person: ids, or names such as `mail.*`. */
+  readonly ask?: readonly string[]
   /** The JSON Schema of the output. The answer of the turn is JSON that matches it. */
   readonly output?: JsonObject
   /** The names of options that could not be stored, such as a model without a name. They end with the process. */

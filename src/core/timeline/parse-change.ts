@@ -103,6 +103,7 @@ const turnOptions = object({
   max_rounds: optional(integer),
   instructions: optional(text),
   tools: optional(texts),
+  ask: optional(texts),
   output: optional(object({})),
   unstored: optional(texts),
 })

@@ -39,8 +39,13 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
     }
     const release = quota.acquire(key, { hasFiles: message.attachments.length > 0 })
     try {
-      const { model, tools, output } = message.options ?? {}
-      const options = { ...(model !== undefined && { model }), ...(tools && { tools }), ...(output && { output: outputOf(output) }) }
+      const { model, tools, ask, output } = message.options ?? {}
+      const options = {
+        ...(model !== undefined && { model }),
+        ...(tools && { tools }),
+        ...(ask && { ask }),
+        ...(output && { output: outputOf(output) }),
+      }
       const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId, ...options })
       return c.json(acceptance(key, acceptedStatuses[accepted.how], accepted.turnId ?? null, eventId), 202)
     } catch (error) {

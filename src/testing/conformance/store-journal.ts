@@ -277,6 +277,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         max_rounds: 3,
         instructions: 'Be brief. '.repeat(1_000),
         tools: ['a.b'],
+        ask: ['a.*'],
         output: { type: 'object' },
         unstored: ['model'],
       }
