@@ -280,6 +280,22 @@ describe('the offline model with optional tools', () => {
     expect((await blocks()).find(({ type }) => type === 'react.tool.code')?.text).toContain('Answers one question about a table')
   })
 
+  it.each([machine.sandbox, undefined].filter((each, index) => index === 1 || each))(
+    'draws a chart of groups, and says whether a program has reckoned (%#)',
+    async (sandbox) => {
+      const { ask: send } = setUp(sandbox ? { sandbox } : {})
+      const { answer, files } = await send('Draw a chart of the total price by city.', orders)
+      expect(answer).toContain('The total **price** by city')
+      expect(answer).toContain('The chart is in `chart.svg`.')
+      expect(answer.includes('Programs can not run here')).toBe(sandbox === undefined)
+      expect(answer.includes('by a program over the whole file')).toBe(sandbox !== undefined)
+      expect(files.map(({ filename }) => filename)).toContain('chart.svg')
+      expect((await send('Draw a chart of the order with the highest price.', orders)).answer).toContain(
+        'A chart needs one value for each name.',
+      )
+    },
+  )
+
   it('searches the knowledge space when the documents have no answer, and quotes from it', async () => {
     const pages: Record<string, string> = {
       'ks:guide/tides.md': '# Tides\n\nHigh water comes at noon in April.',

@@ -111,7 +111,27 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
     ? `Only the first ${table?.rows.length} rows could be looked at (line ${partial.seen} of ${partial.total}); the rest is not in this figure.`
     : ''
 
+/** The groups that a question asks for, as the bars of a chart. Undefined if it does not ask one table for groups. */
+export function groupsFor(
+  question: string,
+  documents: readonly OpenDocument[],
+  programResult: ProgramResult | undefined,
+): { readonly title: string; readonly bars: ProgramResult['groups'] } | undefined {
+  const [found, ...others] = documents.flatMap((document) => {
+    const query = queryFor(question, document, documents)
+    return document.table && query?.groupBy && query.unknownWords.names.length === 0 ? [{ table: document.table, query }] : []
+  })
+  if (!found || others.length > 0) return undefined
+  const { table, query } = found
+  const { groups } = programResult ?? toProgramResult(table, runQuery(table, query))
+  const heading = groupHeading(query, query.column?.name ?? '', query.groupBy?.name ?? '').slice('The '.length)
+  const title = heading.charAt(0).toUpperCase() + heading.slice(1)
+  return groups.length === 0 ? undefined : { title, bars: groups }
+}
+
 const execTool = 'exec_tools.execute_code_javascript'
+
+export const canRunPrograms = ({ tools }: Situation): boolean => tools.has(execTool)
 
 /**
  * The decision to run a program that computes the answer from all rows, even if the file is too long to read. Undefined in these cases:

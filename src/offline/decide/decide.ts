@@ -3,6 +3,7 @@ import type { Situation } from '../prompt/situation.ts'
 import { answerFromPassages } from './answer-from-passages.ts'
 import { answerFromTable, readProgramResult, runProgram } from './answer-from-table.ts'
 import { cannedReply, cannotAnswer, howToSetModel, suggestFollowups } from './canned-replies.ts'
+import { chartNote, drawChart } from './chart.ts'
 import { answer, type Decision, escapeMarkup, mention } from './decision.ts'
 import { type Intent, readIntent } from './intent.ts'
 import { findRemembered, recall, remember } from './memory.ts'
@@ -62,8 +63,11 @@ function answerFromDocuments(situation: Situation, intent: Intent, documents: re
   const more = readProgramResult(situation) ? undefined : readMore(situation, documents, text !== undefined)
   if (more) return more
   if (text === undefined) return undefined
+  const chart = drawChart(situation, documents)
+  if (chart) return chart
+  const shown = [text, chartNote(situation, documents)].filter((part) => part !== '').join('\n\n')
   return (
-    closePlan(situation) ?? answer('The documents say it; I quote them.', text, suggestFollowups(citedDocuments(text, documents), request))
+    closePlan(situation) ?? answer('The documents say it; I quote them.', shown, suggestFollowups(citedDocuments(text, documents), request))
   )
 }
 

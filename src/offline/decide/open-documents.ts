@@ -49,7 +49,21 @@ export function unreadDocuments(documents: readonly Document[], { calls }: Situa
  * File names that are also common words in requests. If a request contains such a word without the file extension, it does not mean the
  * file.
  */
-const genericNames = new Set(['report', 'summary', 'data', 'file', 'document', 'note', 'notes', 'text', 'table', 'list', 'readme', 'book'])
+const genericNames = new Set([
+  'report',
+  'summary',
+  'data',
+  'file',
+  'document',
+  'note',
+  'notes',
+  'text',
+  'table',
+  'list',
+  'readme',
+  'book',
+  'chart',
+])
 
 /** Whether the request contains the name of the file, with or without its extension. */
 function isNamed({ name }: Document, request: string): boolean {

@@ -1,4 +1,4 @@
-import { type Client, emptyView, foldEvent } from 'daybook/client'
+import { type Client, emptyView, foldEvent, RequestRefused } from 'daybook/client'
 import { type TourStep, tourSteps } from './tour-steps.ts'
 
 /** Where the tour is. Undefined when no tour runs. */
@@ -14,6 +14,11 @@ export type TourState =
 
 /** How long a person has to read an answer before the next message is sent. */
 const readingMs = 3_000
+/** How long a person has to decide about a call before the tour approves it. */
+const decidingMs = 8_000
+
+const steps = tourSteps()
+export const tourLength = steps.length
 
 let state: TourState
 let running = new AbortController()
@@ -50,38 +55,60 @@ export async function startTour(client: Client): Promise<string> {
 
 async function playRest(client: Client, id: string, signal: AbortSignal): Promise<void> {
   try {
-    for (const [index, { when }] of tourSteps.entries()) {
-      if (index === 0) continue
-      if (when === 'after') {
-        await untilAnswered(client, id, signal)
+    for (const index of steps.keys()) {
+      if (index > 0) {
         await new Promise((resolve) => setTimeout(resolve, readingMs))
+        if (signal.aborted) return
+        await play(client, id, index)
       }
+      await untilAnswered(client, id, signal)
       if (signal.aborted) return
-      await play(client, id, index)
     }
-    await untilAnswered(client, id, signal)
-    if (!signal.aborted && state) change({ ...state, ended: true })
+    if (state) change({ ...state, ended: true })
   } catch (error) {
     if (!signal.aborted && state) change({ ...state, ended: true, problem: error instanceof Error ? error.message : String(error) })
   }
 }
 
 async function play(client: Client, conversationId: string, index: number): Promise<void> {
-  const step = tourSteps[index]
+  const step = steps[index]
   if (!step) return
-  const files = step.files?.map(({ name, content }) => ({ name, content: new Blob([content]) })) ?? []
+  const { message, files = [], ask, steer } = step
   change({ conversationId, step, number: index + 1, ended: false })
-  await client.send(conversationId, step.message, { files, idempotencyKey: `tour-${conversationId}-${index}` })
+  await client.send(conversationId, message, {
+    files: files.map(({ name, content }) => ({ name, content: new Blob([content]) })),
+    idempotencyKey: `tour-${conversationId}-${index}`,
+    ...(ask && { options: { ask: [...ask] } }),
+  })
+  if (steer !== undefined)
+    await client.send(conversationId, steer, { mode: 'steer', idempotencyKey: `tour-${conversationId}-${index}-steer` })
 }
 
-/** Resolves when no turn runs and no message waits. */
+/** Resolves when no turn runs and no message waits. Approves a call that waits for too long. */
 async function untilAnswered(client: Client, id: string, signal: AbortSignal): Promise<void> {
   const { last_seq: stored } = await client.conversations.get(id)
   const done = new AbortController()
+  const either = AbortSignal.any([signal, done.signal])
+  const seen = new Set<string>()
   let view = emptyView
-  for await (const event of client.follow(id, { signal: AbortSignal.any([signal, done.signal]) })) {
+  for await (const event of client.follow(id, { signal: either })) {
     view = foldEvent(view, event)
     const last = view.turns.at(-1)
+    for (const { call_id: callId } of last?.waits ?? []) {
+      if (callId === undefined || seen.has(callId)) continue
+      seen.add(callId)
+      void approveLater(client, id, callId, either)
+    }
     if (view.lastSeq >= stored && view.waiting.length === 0 && last?.endedAt !== undefined) done.abort()
+  }
+}
+
+async function approveLater(client: Client, id: string, callId: string, signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, decidingMs))
+  if (signal.aborted) return
+  try {
+    await client.decide(id, callId, { approved: true })
+  } catch (error) {
+    if (!(error instanceof RequestRefused)) throw error // a refusal means that the person has decided
   }
 }

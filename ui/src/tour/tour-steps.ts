@@ -1,30 +1,18 @@
+import { handbook, notes, orders } from './tour-files.ts'
+
 /** One message of the tour, and what a person can see meanwhile. */
 export interface TourStep {
   readonly explanation: string
   readonly message: string
   readonly files?: readonly { readonly name: string; readonly content: string }[]
-  /** `beside`: the message is sent while the turn of the step before still runs. */
-  readonly when: 'after' | 'beside'
+  /** Tools whose calls wait for the person. If the person does not decide, the tour approves the call. */
+  readonly ask?: readonly string[]
+  /** A message that redirects the agent while it still works on the first one. */
+  readonly steer?: string
 }
 
-const orders = `order,city,item,price
-1,Bergen,Grinder,189.90
-2,Oslo,Kettle,49.50
-3,Oslo,Grinder,179.00
-4,Bergen,Scale,39.00
-5,Tromsø,Kettle,54.00
-6,Oslo,Scale,42.50
-`
-
-const notes = `# The shop in autumn
-
-Sales of grinders rose in September, after the price was lowered in Oslo.
-Bergen had the largest single order of the season.
-Customers in Tromsø asked for faster delivery. The warehouse answers that the ferry is the limit.
-`
-
 /** The conversation of the tour. The offline model answers it, so it needs no key and no network. */
-export const tourSteps: readonly TourStep[] = [
+export const tourSteps = (): readonly TourStep[] => [
   {
     explanation: 'Two files are attached. The agent makes a plan, reads them, writes a report and cites its sources.',
     message: 'Write a report about all files.',
@@ -32,22 +20,22 @@ export const tourSteps: readonly TourStep[] = [
       { name: 'orders.csv', content: orders },
       { name: 'notes.md', content: notes },
     ],
-    when: 'after',
+  },
+  {
+    explanation: 'A handbook that is too long to read at once. The agent searches it, and quotes the line that answers the question.',
+    message: 'May a customer return an opened grinder?',
+    files: [{ name: 'handbook.md', content: handbook() }],
   },
   {
     explanation:
-      'A question about the table. The answer names the rows that it used. Where programs can run, the agent computes it with one.',
-    message: 'What is the total price in Oslo?',
-    when: 'after',
+      'Where programs can run, the agent reckons with one. This time it has to ask before it writes a file: read what it would write, and press Approve. The tour does it for you in a moment.',
+    message: 'Draw a chart of the total price by city.',
+    files: [{ name: 'autumn.csv', content: orders }],
+    ask: ['react.write'],
   },
   {
-    explanation: 'A message that is sent while the agent works is read as soon as possible, without losing anything.',
-    message: 'Which item is the cheapest?',
-    when: 'beside',
-  },
-  {
-    explanation: 'The agent can quote a document, with the line. Point at a number to see the source.',
-    message: 'What did the warehouse answer about the ferry?',
-    when: 'after',
+    explanation: 'You can redirect the agent while it works. It stops what it does and reads the new message at once.',
+    message: 'Write a summary of all files.',
+    steer: 'What did the warehouse answer about the ferry?',
   },
 ]

@@ -5,8 +5,7 @@ import { loadConversations } from '../data/conversations.ts'
 import { client } from '../data/session.ts'
 import { Button, IconButton } from '../primitives/button.tsx'
 import { conversationPath } from '../routes.ts'
-import { endTour, startTour, tour } from './run-tour.ts'
-import { tourSteps } from './tour-steps.ts'
+import { endTour, startTour, tour, tourLength } from './run-tour.ts'
 
 /** Starts the tour. It is offered only with the offline model, because other models cost money. */
 export function TourButton() {
@@ -56,7 +55,7 @@ export function TourLine() {
     <div role="status" className="flex items-start gap-3 border-b border-line bg-tint px-4 py-2 text-sm">
       <p className="min-w-0 flex-1">
         <span className="font-medium">
-          Tour, {number} of {tourSteps.length}.
+          Tour, {number} of {tourLength}.
         </span>{' '}
         {problem ?? step.explanation} {ended && problem === undefined && 'That was the tour: ask something of your own now.'}
       </p>

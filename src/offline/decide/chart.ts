@@ -1,0 +1,40 @@
+import type { Situation } from '../prompt/situation.ts'
+import { barChart } from '../table/bar-chart.ts'
+import { canRunPrograms, groupsFor, readProgramResult } from './answer-from-table.ts'
+import type { Decision } from './decision.ts'
+import type { OpenDocument } from './open-documents.ts'
+import { canCall, planProgress } from './plan.ts'
+
+const chartPath = 'files/chart.svg'
+const chartWords = /\b(?:chart|plot|graph|bars?|diagramm?|balken\w*)\b/i
+
+const wantsChart = ({ request }: Situation) => chartWords.test(request)
+const writtenChart = ({ calls }: Situation) => calls.find(({ toolId, params }) => toolId === 'react.write' && params?.path === chartPath)
+
+/** The decision to write the chart that the request asks for. Undefined if it asks for none, or if the chart was written or refused. */
+export function drawChart(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
+  if (!wantsChart(situation) || writtenChart(situation) || !canCall(situation, 'react.write')) return undefined
+  const found = groupsFor(situation.request, documents, readProgramResult(situation))
+  if (!found) return undefined
+  return {
+    kind: 'call',
+    thinking: `I have ${found.bars.length} values, so I draw a bar for each.`,
+    notes: planProgress(situation.announce.plan, 'Draw', 'I draw the chart.'),
+    toolId: 'react.write',
+    params: { path: chartPath, channel: 'canvas', content: barChart(found.title, found.bars), kind: 'file' },
+  }
+}
+
+/** What the answer says about the chart. Empty if the request asks for none. */
+export function chartNote(situation: Situation, documents: readonly OpenDocument[]): string {
+  if (!wantsChart(situation)) return ''
+  const found = groupsFor(situation.request, documents, readProgramResult(situation))
+  if (!found) return 'A chart needs one value for each name. Ask for example for the total of a column by another column.'
+  const written = writtenChart(situation)
+  const state = !written
+    ? 'I could not write a file for the chart.'
+    : written.failed
+      ? 'The chart was not written.'
+      : 'The chart is in `chart.svg`.'
+  return canRunPrograms(situation) ? state : `${state} Programs can not run here, so I reckoned the values from the rows myself.`
+}
