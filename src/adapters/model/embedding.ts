@@ -26,7 +26,7 @@ const MAX_TEXTS = 96
  * of the provider is missing, or when the provider has no embedding models. The package is loaded at the first call.
  */
 export function embedderFrom(choice: EmbeddingChoice, options: Pick<NamedModelOptions, 'environment' | 'key' | 'address'> = {}): Embedder {
-  if (typeof choice !== 'string') return 'doEmbed' in choice ? wrapSdkModel(choice) : choice
+  if (typeof choice !== 'string') return 'doEmbed' in choice ? wrapSdkModel(choice) : wrapEmbedder(choice)
   const { name, provider, entry, opening } = resolveModel(choice, options, 'or use no embedding model')
   const { openEmbedding } = entry
   if (!openEmbedding) throw new Failure('model.unavailable', `${provider} has no embedding models: use one of another provider`)
@@ -45,21 +45,42 @@ function wrapSdkModel(model: SdkEmbeddingModel): Embedder {
   return sdkEmbedder(`${model.provider.split('.')[0]}/${model.modelId}`, async () => model, [])
 }
 
+/** An embedder of the application. Its vectors are checked like those of a provider. */
+function wrapEmbedder(embedder: Embedder): Embedder {
+  const { name } = embedder
+  if (typeof name !== 'string' || name === '' || typeof embedder.embed !== 'function')
+    throw new Failure('model.unavailable', 'the setting embedding must be an object with a `name` and a function `embed`')
+  return checkedEmbedder(name, (texts, signal) => embedder.embed(texts, signal), [])
+}
+
 function sdkEmbedder(name: string, open: () => Promise<SdkEmbeddingModel>, secrets: readonly string[]): Embedder {
-  async function embedSome(texts: readonly string[], signal: AbortSignal | undefined): Promise<readonly Float32Array[]> {
+  async function embedSome(texts: readonly string[], signal: AbortSignal | undefined): Promise<readonly (readonly number[])[]> {
     const { doEmbed } = (await open()) as { doEmbed(options: object): ReturnType<SdkEmbeddingModel['doEmbed']> }
     const model = await open()
     const { embeddings } = await doEmbed.call(model, { values: [...texts], ...(signal && { abortSignal: signal }) })
-    if (embeddings.length !== texts.length) throw new Error(`it sent ${embeddings.length} vectors for ${texts.length} texts`)
-    return embeddings.map(unitVector)
+    return checkCount(embeddings, texts)
   }
+  return checkedEmbedder(
+    name,
+    async (texts, signal) => {
+      const limit = Math.min(MAX_TEXTS, (await (await open()).maxEmbeddingsPerCall) ?? MAX_TEXTS)
+      const vectors: (readonly number[])[] = []
+      for (let from = 0; from < texts.length; from += limit) vectors.push(...(await embedSome(texts.slice(from, from + limit), signal)))
+      return vectors
+    },
+    secrets,
+  )
+}
+
+type Embed = (texts: readonly string[], signal: AbortSignal | undefined) => Promise<readonly ArrayLike<number>[]>
+
+/** An embedder whose vectors have the length 1 and the same number of numbers. Any error says which model made it. */
+function checkedEmbedder(name: string, embed: Embed, secrets: readonly string[]): Embedder {
   return {
     name,
     async embed(texts, signal) {
       try {
-        const limit = Math.min(MAX_TEXTS, (await (await open()).maxEmbeddingsPerCall) ?? MAX_TEXTS)
-        const vectors: Float32Array[] = []
-        for (let from = 0; from < texts.length; from += limit) vectors.push(...(await embedSome(texts.slice(from, from + limit), signal)))
+        const vectors = checkCount(await embed(texts, signal), texts).map(unitVector)
         if (vectors.some(({ length }) => length !== vectors[0]?.length)) throw new Error('its vectors have different lengths')
         return vectors
       } catch (error) {
@@ -70,8 +91,14 @@ function sdkEmbedder(name: string, open: () => Promise<SdkEmbeddingModel>, secre
   }
 }
 
+function checkCount<T>(vectors: readonly T[], texts: readonly string[]): readonly T[] {
+  if (!Array.isArray(vectors) || vectors.length !== texts.length)
+    throw new Error(`it sent ${Array.isArray(vectors) ? vectors.length : 'no'} vectors for ${texts.length} texts`)
+  return vectors
+}
+
 /** The vector with the length 1, so that a product of two vectors is the cosine of their angle. */
-function unitVector(values: readonly number[]): Float32Array {
+function unitVector(values: ArrayLike<number>): Float32Array {
   const vector = Float32Array.from(values)
   const length = Math.hypot(...vector)
   if (!(length > 0 && Number.isFinite(length))) throw new Error('it sent a vector that is empty or not made of numbers')

@@ -111,4 +111,67 @@ describe('the vectors of the memory index', () => {
     await new Promise((resolve) => setTimeout(resolve, 60))
     await done(memory, 2, 'compatible/two')
   })
+
+  /** Starts an embedder of the application. Its vectors have two numbers: the second is 1 for texts about boats. */
+  function startOwn(vectors: Parameters<typeof startVectors>[0], embed: (texts: readonly string[]) => unknown, problems: unknown[] = []) {
+    const own = embedderFrom({ name: 'own', embed: async (texts) => embed(texts) as readonly Float32Array[] })
+    const maker = startVectors(vectors, own, (error) => problems.push(error), fast)
+    closers.push(maker.close)
+    return maker
+  }
+  const boats = (texts: readonly string[]) => texts.map((text) => (text.includes('boat') ? [0, 9] : [300, 0]))
+
+  it('are made of the other texts if the model refuses one', async () => {
+    const memory = await storeTexts('a boat', 'poison', 'a bridge')
+    const problems: unknown[] = []
+    const refuse = (texts: readonly string[]) => {
+      if (texts.some((text) => text === 'poison')) throw new Error('this text is refused')
+      return boats(texts)
+    }
+    const maker = startOwn(memory.vectors, refuse, problems)
+    await done(memory, 3, 'own')
+    const vector = await maker.ofQuestion('boat trip', AbortSignal.timeout(5_000))
+    const found = await memory.search('unknown', inConversation('c1', { ...(vector && { vector }) }))
+    expect(found.map(({ text }) => text)).toEqual(['a boat'])
+    expect(problems).toEqual([expect.objectContaining({ message: expect.stringContaining('this text is refused') })])
+  })
+
+  it('are not marked as refused while the model answers nothing', async () => {
+    const memory = await storeTexts('a boat', 'a bridge')
+    let calls = 0
+    const problems: unknown[] = []
+    startOwn(
+      memory.vectors,
+      (texts) => {
+        calls++
+        if (calls > 1 && calls < 20) throw new Error('down')
+        return boats(texts)
+      },
+      problems,
+    )
+    await done(memory, 2, 'own')
+    expect(problems.length).toBe(1)
+    const maker = startOwn(memory.vectors, boats)
+    const vector = await vi.waitFor(async () => {
+      const made = await maker.ofQuestion('boat', AbortSignal.timeout(5_000))
+      expect(made).toBeDefined()
+      return made
+    })
+    expect((await memory.search('unknown', inConversation('c1', { ...(vector && { vector }) }))).map(({ text }) => text)).toEqual([
+      'a boat',
+    ])
+  })
+
+  it.each([
+    ['too few vectors', () => [[1, 0]].slice(1)],
+    ['no list', () => 'nonsense'],
+    ['vectors without numbers', (texts: readonly string[]) => texts.map(() => [Number.NaN, 1])],
+  ])('of an embedder of the application are checked: %s', async (_, embed) => {
+    const memory = await storeTexts('a boat', 'a bridge', 'a tower')
+    const problems: unknown[] = []
+    startOwn(memory.vectors, embed, problems)
+    await vi.waitFor(() => expect(problems.length).toBe(1))
+    expect(problems).toEqual([expect.objectContaining({ code: 'model.unavailable', message: expect.stringContaining('own') })])
+    expect(await memory.vectors.progress()).toBeUndefined()
+  })
 })

@@ -27,6 +27,7 @@ export function startVectors(
 ): VectorMaker {
   const ending = new AbortController()
   const { signal } = ending
+  let hasReportedRefusal = false
   let chosen: { readonly model: number; readonly dimensions: number } | undefined
 
   const pause = (ms: number) => sleep(ms, undefined, { signal, ref: false }) // this work does not keep the process running
@@ -39,16 +40,43 @@ export function startVectors(
     return chosen.model
   }
 
+  /**
+   * The vectors of texts. If the request fails although the model answers, each text is sent alone, so that a text which the model refuses
+   * does not keep the others from getting vectors. The vector of such a text is empty.
+   */
+  async function embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
+    try {
+      return await embedder.embed(texts, signal)
+    } catch {
+      await checkModel()
+    }
+    const made: Float32Array[] = []
+    for (const text of texts) made.push(await embedAlone(text))
+    return made
+  }
+
+  async function embedAlone(text: string): Promise<Float32Array> {
+    try {
+      const [vector] = await embedder.embed([text], signal)
+      return vector ?? new Float32Array()
+    } catch (error) {
+      await checkModel()
+      if (!hasReportedRefusal) onProblem(error)
+      hasReportedRefusal = true
+      return new Float32Array()
+    }
+  }
+
+  /** Throws if the model makes no vector of a plain word. */
+  const checkModel = async (): Promise<number> => dimensionsOf(await embedder.embed(['daybook'], signal))
+
   /** Makes some vectors. Returns false when there is nothing to do. */
   async function makeSome(): Promise<boolean> {
-    const model = chosen?.model ?? (await choose(dimensionsOf(await embedder.embed(['daybook'], signal))))
+    const model = chosen?.model ?? (await choose(await checkModel()))
     const texts = await vectors.missing(model, BATCH)
     if (!texts || texts.length === 0) return false // none is missing, or another process has chosen another model
-    const made = await embedder.embed(
-      texts.map(({ text }) => text),
-      signal,
-    )
-    const current = await choose(dimensionsOf(made))
+    const made = await embed(texts.map(({ text }) => text))
+    const current = await choose(dimensionsOf(made) || (chosen?.dimensions ?? 0))
     await vectors.save(
       current,
       made.map((vector, n) => ({ owner: texts[n]?.owner ?? 0, number: texts[n]?.number ?? 0, vector })),
@@ -83,4 +111,5 @@ export function startVectors(
   }
 }
 
-const dimensionsOf = (vectors: readonly Float32Array[]): number => vectors[0]?.length ?? 0
+/** The length of the vectors. Those of refused texts are empty. */
+const dimensionsOf = (vectors: readonly Float32Array[]): number => vectors.find(({ length }) => length > 0)?.length ?? 0
