@@ -15,7 +15,7 @@ import { createPostgresObjects } from '../adapters/store/postgres/objects.ts'
 import { effectiveSettings, environmentLayer, fileLayer } from '../config/config.ts'
 import { prompt } from '../testing/blocks.ts'
 import { describeHosting } from '../testing/conformance/hosting.ts'
-import { appended, owner } from '../testing/conformance/store-fixture.ts'
+import { appended, closed, compacted, opened, owner } from '../testing/conformance/store-fixture.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
 import { openAgent } from './open-agent.ts'
@@ -33,14 +33,16 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
   })
 
   /** Opens an agent as a server on another machine would: with a data folder of its own. */
-  async function open(options: Parameters<typeof openAgent>[1] & { readonly model?: object; readonly s3?: object } = {}) {
+  async function open(
+    options: Parameters<typeof openAgent>[1] & { readonly model?: object; readonly s3?: object; readonly databaseUrl?: string } = {},
+  ) {
     const data = mkdtempSync(join(root, 'd-'))
-    const { model, s3, ...rest } = options
-    const environment = { DAYBOOK_DATA: data, DAYBOOK_DATABASE_URL: server?.url ?? '', DAYBOOK_SANDBOX: 'off' }
+    const { model, s3, databaseUrl = server?.url ?? '', ...rest } = options
+    const environment = { DAYBOOK_DATA: data, DAYBOOK_DATABASE_URL: databaseUrl, DAYBOOK_SANDBOX: 'off' }
     const settings = effectiveSettings([environmentLayer(environment), fileLayer('f', { ...(s3 && { s3 }) })]).settings
-    const opened = await openAgent({ ...settings, ...(model && { model }) }, rest)
-    closers.push(opened.close)
-    return { ...opened, data }
+    const running = await openAgent({ ...settings, ...(model && { model }) }, rest)
+    closers.push(running.close)
+    return { ...running, data }
   }
 
   it('see the conversations and files of each other, and store nothing in their data folders', async () => {
@@ -101,6 +103,52 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     expect(await agent.archive.head('c5')).toMatchObject({ lastSeq: last })
   })
 
+  it('resume the other turns when one belongs to a newer version, which they do not claim', async () => {
+    const databaseUrl = (await server?.createDatabase()) ?? ''
+    const store = await openStore({ data: root, databaseUrl })
+    closers.push(store.close)
+    for (const id of ['c1', 'c2']) {
+      const claim = await store.claim(id, owner('a'))
+      await store.append(claim, [opened('t1'), appended([prompt('Hello?')])])
+      await store.release(claim)
+    }
+    await plantNewerChange(databaseUrl, 'c1')
+    const epochs = () => query(databaseUrl, 'SELECT id, epoch FROM daybook.conversations ORDER BY id')
+    const [before] = await epochs()
+    const { agent } = await open({ databaseUrl, model: scriptedModel([reply.answer('Hello.')]) })
+    const { results, skipped } = await agent.recover()
+    expect(results).toMatchObject([{ answer: 'Hello.' }])
+    expect(skipped).toMatchObject([{ conversationId: 'c1' }])
+    expect((await epochs())[0]).toEqual(before)
+    await agent.archive.delete('c1')
+    expect(await store.head('c1')).toBe(undefined)
+  })
+
+  it('remove no history of a conversation of a newer version', async () => {
+    const databaseUrl = (await server?.createDatabase()) ?? ''
+    const store = await openStore({ data: root, databaseUrl })
+    closers.push(store.close)
+    for (const id of ['c1', 'c2']) {
+      const claim = await store.claim(id, owner('a'))
+      await store.append(claim, [
+        opened('t1'),
+        appended([prompt('a')]),
+        closed('t1'),
+        compacted('b_1', 2),
+        opened('t2', 1),
+        closed('t2', 1),
+      ])
+    }
+    await plantNewerChange(databaseUrl, 'c1')
+    const { entries } = await store.retain({ historyBefore: '2100-01-01T00:00:00.000Z' })
+    expect(entries).toBeGreaterThan(0)
+    const counts = 'SELECT id, count(*)::int FROM daybook.journal JOIN daybook.conversations ON key = conversation GROUP BY id ORDER BY id'
+    expect(await query(databaseUrl, counts)).toEqual([
+      { id: 'c1', count: 7 },
+      { id: 'c2', count: 6 - entries },
+    ])
+  })
+
   it('answer a message to a turn that another agent runs, and follow it', async () => {
     const started = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
@@ -138,6 +186,14 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     return createHosting({ objects, blobs: createPostgresBlobs(database) })
   })
 })
+
+async function query(url: string, sql: string): Promise<readonly object[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(sql)
+  await client.end()
+  return rows
+}
 
 /** Adds an entry to a journal as a newer version of Daybook would. Returns its `seq`. */
 async function plantNewerChange(url: string, conversationId: string): Promise<{ readonly last: number }> {

@@ -31,5 +31,8 @@ export const isSuperseded = (error: unknown): boolean => error instanceof Failur
 /** Whether an error means that another process holds the claim, so that this process can not get it. */
 export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'
 
+/** Whether an error means that only a newer version of Daybook can run the conversation. */
+export const isNewer = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.newer'
+
 /** Whether an error means that another process runs the conversation. False if the conversation is being deleted. */
 export const runsElsewhere = (error: unknown): boolean => isBusy(error) && (error as Failure).details.owner !== undefined

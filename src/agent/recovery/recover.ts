@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts'
 import { isChildKey } from '../../core/scope.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type ConversationStore, LEASE_MS, type Owner } from '../../ports/store.ts'
-import { isBusy, isSuperseded } from '../conversation/claim.ts'
+import { isBusy, isNewer, isSuperseded } from '../conversation/claim.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/result.ts'
 import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
@@ -12,11 +12,14 @@ import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
 export interface Recovery {
   /** The results of the turns that were resumed or started. */
   readonly results: readonly TurnResult[]
-  /** Conversations with unfinished work that were skipped, because another agent holds their claim. */
+  /** Conversations with unfinished work that were skipped, because another agent holds their claim or has to resume them. */
   readonly skipped: readonly SkippedConversation[]
 }
 
-/** A conversation that `recover` skipped, because another agent holds its claim. */
+/**
+ * A conversation that `recover` skipped, because another agent holds its claim, or because a newer version of Daybook has written to it and
+ * has to resume it.
+ */
 export interface SkippedConversation {
   readonly conversationId: string
   /**
@@ -24,7 +27,10 @@ export interface SkippedConversation {
    * agent is alive, it renews its lease, and the conversation is skipped again.
    */
   readonly until: string
-  /** The process of the other agent. Undefined when that agent took the claim while this process was resuming the conversation. */
+  /**
+   * The process of the other agent. Undefined when that agent took the claim while this process was resuming the conversation, and for a
+   * conversation of a newer version.
+   */
   readonly owner?: Pick<Owner, 'host' | 'pid'>
 }
 
@@ -59,7 +65,7 @@ export async function recoverAll(
         const result = await running?.firstResult
         if (result) results.push(result)
       } catch (error) {
-        if (!isBusy(error) && !isSuperseded(error)) failures.push(error)
+        if (!isBusy(error) && !isSuperseded(error) && !isNewer(error)) failures.push(error)
         else {
           const left = skippedConversation(conversationId, error, clock)
           skipped.push(left)

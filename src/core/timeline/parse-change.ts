@@ -162,6 +162,9 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
 export const parseTurnOptions = (value: unknown): StoredTurnOptions | undefined =>
   value !== undefined && turnOptions(value) === undefined ? (value as StoredTurnOptions) : undefined
 
+/** The types of all changes that this version of Daybook knows. */
+export const knownChangeTypes = (): readonly string[] => Object.keys(changeChecks)
+
 /** The type of a change that only a newer version of Daybook knows. Undefined for any other value. */
 export function newerType(value: unknown): string | undefined {
   const type = isObject(value) ? value.type : undefined

@@ -12,7 +12,7 @@ import {
 import { failed, resultDrafts } from '../../tools/outcome.ts'
 import { blockId, completionBlock, type Draft } from '../block/index.ts'
 import type { TurnEvent } from '../event.ts'
-import { blocksOfChange } from '../timeline/change.ts'
+import { blocksOfChange, type Change } from '../timeline/change.ts'
 import { blocksForUser } from './user-blocks.ts'
 import { createUserFilter } from './user-events.ts'
 
@@ -49,6 +49,15 @@ describe('the events that a user may see', () => {
       const entries = part(originOf(1)).map((drafts) => drafts.filter(({ type }) => type !== 'react.notice')) // notices are for the model
       for (const drafts of entries) expect(count(filter(event(drafts)))).toBe(count(event(drafts)))
     }
+  })
+
+  it('hold only the type and the time of a change that a newer version of Daybook has written', () => {
+    const change = { type: 'turn.painted', ts: '2026-01-01T00:00:00.000Z', note: internal } as unknown as Change
+    expect(createUserFilter({ thinking: 'shown' })({ type: 'entry', seq: 1, change })).toEqual({
+      type: 'entry',
+      seq: 1,
+      change: { type: 'turn.painted', ts: '2026-01-01T00:00:00.000Z' },
+    })
   })
 
   it('are the same objects when there is nothing to withhold', () => {

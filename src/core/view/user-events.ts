@@ -72,8 +72,13 @@ export function changeForUser(change: Change, view: UserView): Change {
     case 'call.repeated':
       return change
     default:
-      return change satisfies never
+      return newerForUser(change satisfies never)
   }
+}
+
+/** A change that a newer version of Daybook has written. It may hold internal text, so a user gets only its type and time. */
+function newerForUser({ type, ts }: { readonly type: string; readonly ts?: unknown }): Change {
+  return { type, ...(typeof ts === 'string' && { ts }) } as unknown as Change // readers pass it on as it is
 }
 
 /** A wait without the hash of its token. */

@@ -1,8 +1,10 @@
 import { Failure } from '../../../core/failure.ts'
+import { knownChangeTypes } from '../../../core/timeline/parse-change.ts'
 import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import { newerEntry } from '../shared/rows.ts'
 import type { Database, Queries } from './database.ts'
 
 /** Whether a text can be the id of a conversation in PostgreSQL, which stores UTF-8 without the character U+0000. */
@@ -111,6 +113,8 @@ export function createConversations(database: Database) {
         const row = await findOrCreate(queries, conversationId)
         checkNotDeleting(conversationId, row, now)
         if (takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(row), owner, now)
+        const newer = await findNewerEntry(queries, row.key)
+        if (newer) throw newerEntry(conversationId, newer.seq, newer.type)
         const expiresAt = leaseExpiry(now)
         const epoch = await newEpoch(queries)
         await writeLease(queries, row.key, { epoch, owner, expiresAt })
@@ -142,6 +146,20 @@ export function createConversations(database: Database) {
       return row && infoOf(row)
     },
   }
+}
+
+/**
+ * Finds an entry that only a newer version of Daybook knows, among those that loading the conversation would read. Such a conversation is not
+ * claimed, because a process of the newer version has to run it.
+ */
+export async function findNewerEntry(
+  queries: Queries,
+  key: number,
+  after = 'coalesce((SELECT seq FROM frames WHERE conversation = $1), 0)',
+): Promise<{ readonly seq: number; readonly type: string } | undefined> {
+  const sql = `SELECT seq, type FROM journal WHERE conversation = $1 AND seq > ${after} AND type <> ALL ($2::text[]) ORDER BY seq LIMIT 1`
+  const [found] = await queries.all<{ seq: number; type: string }>(sql, [key, knownChangeTypes()])
+  return found
 }
 
 /** Locks the selected rows until the transaction ends. */

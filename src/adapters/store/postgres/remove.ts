@@ -9,7 +9,7 @@ import { outlineOf, removableEntries, type TimedEntry } from '../shared/retentio
 import { parseRow, type StoredRow } from '../shared/rows.ts'
 import { lockBlobs } from './blob-lock.ts'
 import type { BlobsWithin } from './blobs.ts'
-import { type Conversations, LOCK } from './conversations.ts'
+import { type Conversations, findNewerEntry, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 import type { Deleter } from './delete.ts'
 import type { Offers } from './offers.ts'
@@ -31,7 +31,7 @@ export function createRemover(
 
   async function removeHistory(queries: Queries, { key, id, open_turn }: ConversationRow, before: string): Promise<number> {
     const [frame] = await queries.all<StoredRow>('SELECT seq, body FROM frames WHERE conversation = $1', [key])
-    if (!frame) return 0
+    if (!frame || (await findNewerEntry(queries, key, '0'))) return 0 // which entries a newer change needs is not known
     const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // every frame has the field `order`
     const entries: TimedEntry[] = []
     for (let after = 0; ; ) {

@@ -95,12 +95,16 @@ function readChange(value: unknown, { conversationId, seq, passNewer }: ChangePl
   const type = newerType(value)
   if (type !== undefined && passNewer) return value as Change // only for readers that pass it on
   if (type === undefined) return parseChange(value)
-  throw new Failure(
+  throw newerEntry(conversationId, seq, type)
+}
+
+/** The error for an entry that only a newer version of Daybook knows. */
+export const newerEntry = (conversationId: string, seq: number, type: string): Failure =>
+  new Failure(
     'conversation.newer',
     `a newer version of Daybook has written entry ${seq} of conversation ${conversationId} (${JSON.stringify(type)}): update this installation`,
     { details: { conversationId, seq, type } },
   )
-}
 
 export type RowReader = ReturnType<typeof createRowReader>
 
