@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { identityOf } from '../../src/adapters/sandbox/identity.ts'
 import { createBubblewrapSandbox, findSandbox } from '../../src/adapters/sandbox/index.ts'
-import { openSandboxFixture } from '../../src/testing/conformance/sandbox-fixture.ts'
+import { openSandboxFixture } from '../../src/testing/conformance/sandbox-programs.ts'
 import { mountsBelow, processesOf, waitFor } from './host-state.ts'
 
 const forkBomb = `

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { describeSandbox } from '../../testing/conformance/sandbox.ts'
-import { openSandboxFixture, type SandboxFixture } from '../../testing/conformance/sandbox-fixture.ts'
+import { openSandboxFixture, type SandboxFixture } from '../../testing/conformance/sandbox-programs.ts'
 import { type BubblewrapOptions, createBubblewrapSandbox, findSandbox } from './index.ts'
 
 const found = await findSandbox()

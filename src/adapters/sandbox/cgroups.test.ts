@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openSandboxFixture } from '../../testing/conformance/sandbox-fixture.ts'
+import { openSandboxFixture } from '../../testing/conformance/sandbox-programs.ts'
 import { defaultLimits } from './bubblewrap.ts'
 import { findCgroups, openCgroup } from './cgroups.ts'
 import { createBubblewrapSandbox, findSandbox } from './index.ts'

@@ -1,5 +1,3 @@
-import type { Block } from '../../core/block/index.ts'
-import { isObject, parseJson } from '../../core/json.ts'
 import type { Dialect } from '../../core/model-event.ts'
 import { type Change, changeTime, type FrozenTexts, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
@@ -7,6 +5,17 @@ import type { Entry } from '../../ports/store.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
 import { compareChange } from './compare.ts'
 import { type Divergence, describeChange } from './divergence.ts'
+import {
+  callsIn,
+  endsOrDecides,
+  foldAt,
+  isDecision,
+  neverStarted,
+  outcomeIn,
+  resultEntry,
+  seenUpTo,
+  withdrawnBeforeCall,
+} from './recorded-entries.ts'
 import { isSkipped, type Recording } from './recording.ts'
 
 /**
@@ -228,85 +237,4 @@ export function createPlayer(
         divergence ??= { kind: 'decision', seq: left.seq, recorded: describeChange(left.change), present: describeChange(undefined) }
     },
   }
-}
-
-/** Whether these changes are no events: neither an accepted event, nor a withdrawal, nor the commit with which a turn reads its inbox. */
-const endsOrDecides = (changes: readonly Change[]): boolean =>
-  changes.some(({ type }) => type !== 'event.folded') &&
-  !changes.some((change) => change.type === 'event.accepted' || (change.type === 'event.folded' && change.turn_id !== null))
-
-const isDecision = ({ change }: Entry): boolean => change.type === 'response.received' && change.role === undefined
-
-/**
- * The index after the last event or withdrawal that the turn saw when it read its inbox. The events from this index on arrived later, while
- * the turn committed the blocks of the events that it had read.
- */
-function seenUpTo(entries: readonly Entry[], from: number, until: number, withdrawals: ReadonlySet<number>): number {
-  const folded = foldAt(entries, until, withdrawals)
-  if (!folded) return until
-  const seen = entries
-    .slice(from, until)
-    .findLastIndex(({ seq, change }) => (change.type === 'event.accepted' ? folded.includes(change.event.event_id) : withdrawals.has(seq)))
-  return from + seen + 1
-}
-
-/** The ids of the events that the turn reads in its commit at this index. Undefined when this commit does not read the inbox. */
-function foldAt(entries: readonly Entry[], index: number, withdrawals: ReadonlySet<number>): readonly string[] | undefined {
-  const coming = entries
-    .slice(index, index + MAX_FOLD_ENTRIES)
-    .filter(({ seq }) => !withdrawals.has(seq))
-    .map(({ change }) => change)
-  const end = coming.findIndex(({ type }) => type !== 'blocks.appended' && type !== 'sources.merged')
-  const fold = coming[end]
-  if (fold?.type !== 'event.folded') return undefined
-  const expired = coming[end + 1]
-  if (fold.turn_id === null && expired?.type === 'turn.closed') return undefined // a turn that ends removes late steers
-  return [...fold.event_ids, ...(expired?.type === 'event.folded' ? expired.event_ids : [])]
-}
-
-/**
- * How many of `arrivals` happened before the model was called. `arrivals` are the events and withdrawals that the recording has before a
- * response. A turn reads all waiting messages before it calls the model. So a message that had been waiting and was then withdrawn was
- * withdrawn before the call. A message that one of the `arrivals` accepts arrived during the call.
- */
-function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySet<number>): number {
-  const accepted = new Set(arrivals.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : [])))
-  const last = arrivals.findLastIndex(
-    ({ seq, change }) =>
-      (withdrawals.has(seq) && change.type === 'event.folded' && change.event_ids.some((id) => !accepted.has(id))) ||
-      isAboutLostOptions(change),
-  )
-  return last + 1
-}
-
-/**
- * The largest number of entries in the commit with which a turn reads its inbox: the blocks of the events, their sources, the ids of the
- * read events, and the ids of steers for other turns, which are removed.
- */
-const MAX_FOLD_ENTRIES = 4
-
-const blocksOf = ({ change }: Entry): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])
-
-/** The ids of the calls in these entries, in order. */
-const callsIn = (recorded: readonly Entry[]): readonly string[] =>
-  recorded.flatMap(blocksOf).flatMap(({ type, call_id }) => (type === 'react.tool.call' && call_id !== undefined ? [call_id] : []))
-
-/** The entry with the result of a call. It is the last entry of its commit. */
-function resultEntry(entries: readonly Entry[], from: number, call: string): Entry | undefined {
-  const belongs = (entry: Entry) => blocksOf(entry).some(({ call_id, meta }) => call_id === call || meta?.tool_call_id === call)
-  return entries.slice(from).find(belongs)
-}
-
-const resultIn = (entry: Entry, call: string | undefined) =>
-  blocksOf(entry).findLast(({ type, call_id }) => type === 'react.tool.result' && (call === undefined || call_id === call))
-
-function outcomeIn(entry: Entry, call: string | undefined): { readonly ok: boolean; readonly code?: string } {
-  const payload = parseJson(resultIn(entry, call)?.text)
-  if (!isObject(payload) || payload.ok !== false) return { ok: true }
-  const code = isObject(payload.error) && typeof payload.error.code === 'string' ? payload.error.code : 'tool_error'
-  return { ok: false, code }
-}
-
-function neverStarted(entry: Entry | undefined): boolean {
-  return entry !== undefined && (resultIn(entry, undefined)?.text?.includes('before the tool was started') ?? false)
 }

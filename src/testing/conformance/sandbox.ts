@@ -1,6 +1,5 @@
 import type { Sandbox, SandboxLanguage, SandboxRequest } from '../../ports/sandbox.ts'
-import { openSandboxFixture, type SandboxFixture } from './sandbox-fixture.ts'
-import { type SandboxPrograms, sandboxPrograms } from './sandbox-programs.ts'
+import { openSandboxFixture, type SandboxFixture, type SandboxPrograms, sandboxPrograms } from './sandbox-programs.ts'
 import type { TestRunner } from './test-runner.ts'
 
 /** The tests that every `Sandbox` must pass. `create` makes a sandbox whose programs may end by themselves for at most a second. */

@@ -10,6 +10,7 @@ import { describeList } from './store-list.ts'
 import { describeMemory } from './store-memory.ts'
 import { describeOffers } from './store-offers.ts'
 import { describeRetention } from './store-retention.ts'
+import { describeVisible } from './store-visible.ts'
 import { describeWaits } from './store-waits.ts'
 import { describeWatch } from './store-watch.ts'
 import type { TestRunner } from './test-runner.ts'
@@ -22,6 +23,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
   runner.describe(name, () => {
     describeLeases(runner, create)
     describeJournal(runner, create)
+    describeVisible(runner, create)
     describeHistory(runner, create)
     describeList(runner, create)
     describeWaits(runner, create)

@@ -6,7 +6,7 @@ import { zip } from '../../../test/support/sample-files/zip.ts'
 import { createBubblewrapSandbox, defaultLimits, findSandbox } from '../../adapters/sandbox/index.ts'
 import type { Sandbox } from '../../ports/sandbox.ts'
 import { describeSandbox } from '../conformance/sandbox.ts'
-import { openSandboxFixture } from '../conformance/sandbox-fixture.ts'
+import { openSandboxFixture } from '../conformance/sandbox-programs.ts'
 import { writeZip } from './write-zip.ts'
 import { mergeChanges, zippedSandbox } from './zipped-sandbox.ts'
 

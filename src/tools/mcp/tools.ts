@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { McpAnswer, McpQuestion, McpReply, McpServers } from '../../ports/mcp.ts'
-import { parametersOfJsonSchema, takesText } from '../define.ts'
 import { failed } from '../outcome.ts'
+import { parametersOfJsonSchema, takesText } from '../parameters.ts'
 import type { Call, Outcome, Tool } from '../tool.ts'
 import type { McpToolDefinition } from './definitions.ts'
 import { plainLine } from './plain-text.ts'

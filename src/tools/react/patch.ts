@@ -11,8 +11,9 @@ import { normalizeTarget, splitPhysical, type Target } from '../../core/path/phy
 import { artifactFromBlocks, findArtifact } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/timeline.ts'
 import { syntaxProblem } from '../artifacts/syntax.ts'
-import { defineTool, parametersOf } from '../define.ts'
+import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
+import { parametersOf } from '../parameters.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 import { type Audience, channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
+import { requestTools } from './catalog.ts'
 import { defineTool } from './define.ts'
-import { requestTools } from './request-tools.ts'
 
 const search = defineTool({
   id: 'shop.search',
