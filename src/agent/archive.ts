@@ -5,14 +5,13 @@ import { roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { canonicalPath } from '../core/path/logical.ts'
-import { toLogical } from '../core/path/physical.ts'
-import { conversationKey, parseConversationKey, type Scope } from '../core/scope.ts'
+import { parseConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import { type Bundle, forkBundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { checkImportedBundle, nameInBundle } from '../core/timeline/import-rules.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
-import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { titleProblem } from '../core/title.ts'
 import type { ByteRange } from '../ports/blobs.ts'
@@ -24,6 +23,7 @@ import type { Workspaces } from '../ports/workspace.ts'
 import { withOwnFiles, withVersions } from './bundle-files.ts'
 import type { Bookkeeping } from './conversation/spending.ts'
 import type { Deletion } from './deletion.ts'
+import { blocksOfFile } from './file-blocks.ts'
 import type { Replayed } from './replay/replay.ts'
 import type { ReplayParts } from './replay/setup.ts'
 import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
@@ -163,16 +163,6 @@ export function createArchive(parts: ArchiveParts): Archive {
     return workspaces ? withVersions(bundle, key, store, workspaces) : bundle
   }
 
-  /** The conversation as it was after the entry `seq`. */
-  async function bundleAt(key: string, seq: number): Promise<Bundle> {
-    await head(key)
-    const journal = await readAll(store.readJournal(key, { after: 0 }))
-    const today = { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
-    const { forkBundleAt } = await import('../core/timeline/fork-at.ts') // imported on demand, because turns do not need this module
-    const bundle = forkBundleAt(today, journal, seq)
-    return workspaces ? withVersions(bundle, key, store, workspaces) : bundle
-  }
-
   /** Imports a bundle as a new conversation with its own hosted files. If the import fails, these hosted files are removed. */
   async function importAs(bundle: Bundle, key: string): Promise<ConversationInfo> {
     await deletion.finish(key)
@@ -186,20 +176,6 @@ export function createArchive(parts: ArchiveParts): Archive {
       throw error
     }
     return head(key)
-  }
-
-  /**
-   * Most files have a block with their own path. A file that a tool has hosted may have a block with another path. This block may be in a
-   * later turn.
-   */
-  async function blocksOfFile({ rn, owner, conversationId, turnId, physicalPath }: HostedFile): Promise<readonly Block[]> {
-    const key = conversationKey(owner, conversationId)
-    const named = async (blocks: Promise<readonly Block[]>) => (await blocks).filter(({ meta }) => meta?.rn === rn)
-    const path = toLogical(physicalPath)
-    const atPath = path === undefined ? [] : await named(store.findByPath(key, path))
-    if (atPath.length > 0) return atPath
-    const ofTurn = await named(store.findByTurn(key, turnId))
-    return ofTurn.length > 0 ? ofTurn : named(store.loadVisible(key).then((saved) => (saved ? blocksOf(saved.timeline) : [])))
   }
 
   async function usage(key: string): Promise<UsageReport> {
@@ -237,7 +213,10 @@ export function createArchive(parts: ArchiveParts): Archive {
     retain: deletion.retain,
     check: () => store.check(),
     async fork(key, as, at) {
-      return importAs(typeof at === 'number' ? await bundleAt(key, at) : forkBundle(await exportBundle(key), at), as)
+      if (typeof at !== 'number') return importAs(forkBundle(await exportBundle(key), at), as)
+      await head(key)
+      const { bundleAt } = await import('./fork-bundle.ts') // imported on demand, because turns do not need this module
+      return importAs(await bundleAt({ store, workspaces }, key, at), as)
     },
     exportBundle,
     async importBundle(value, as) {
@@ -296,7 +275,12 @@ export function createArchive(parts: ArchiveParts): Archive {
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)
       if (!file || !hosting) return undefined
-      return { ...file, read: () => hosting.read(file), stream: (range) => hosting.stream(file, range), blocks: () => blocksOfFile(file) }
+      return {
+        ...file,
+        read: () => hosting.read(file),
+        stream: (range) => hosting.stream(file, range),
+        blocks: () => blocksOfFile(store, file),
+      }
     },
   }
 }

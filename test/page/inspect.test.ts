@@ -263,7 +263,7 @@ describe('the replay', () => {
   })
 })
 
-it('a person without the role of an operator is told so, and a conversation that does not exist too', async () => {
+it('says that a conversation does not exist', async () => {
   page.expectProblems(/404/)
   const tab = await page.open('/c/none/timeline')
   await tab.getByText('This conversation does not exist.').waitFor()

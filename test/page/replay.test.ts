@@ -48,7 +48,7 @@ it('a replay shows both sides, folds what is equal, and opens the first differen
   const tab = await browser.open(`${server.url}/c/c/replay`)
   await tab.getByText('1 of 1 turns would not be the same.').waitFor()
   const card = tab.locator('[data-testid="divergence"]')
-  await card.getByText('byte 1').waitFor()
+  await card.getByText(', byte 1').waitFor()
   expect(await card.locator('mark').allInnerTexts()).toEqual(['c', ' '])
   await card
     .getByText(turn?.divergence?.block?.id ?? '')

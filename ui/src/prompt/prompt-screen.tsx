@@ -1,4 +1,4 @@
-import type { CostView } from 'daybook/client'
+import { type CostView, RequestRefused } from 'daybook/client'
 import { useEffect, useMemo, useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { client } from '../data/session.ts'
@@ -7,7 +7,7 @@ import { type RoundBar, roundBars } from '../model/cost-series.ts'
 import { promptDifference } from '../model/prompt-difference.ts'
 import { promptSegments, type Segment } from '../model/prompt-segments.ts'
 import { Notice } from '../primitives/notice.tsx'
-import { promptPath } from '../routes.ts'
+import { promptPath, timelinePath } from '../routes.ts'
 import { DifferenceList } from './difference-list.tsx'
 import { MissCard } from './miss-card.tsx'
 import { PromptHeader } from './prompt-header.tsx'
@@ -96,6 +96,7 @@ function OpenPrompt({ id, cost, bars, bar, against }: OpenPromptProps) {
               onBlock={(key) => {
                 const segment = segments.findIndex((each) => each.key === key)
                 if (segment >= 0) setWanted({ segment })
+                else go(timelinePath(id, key))
               }}
             />
           )}
@@ -104,7 +105,11 @@ function OpenPrompt({ id, cost, bars, bar, against }: OpenPromptProps) {
               This is not exactly what was sent, because the code or the texts have changed since: {loaded.value.differs}
             </p>
           )}
-          {changes ? (
+          {loaded.value.missing !== undefined ? (
+            <Notice title="This prompt can not be shown.">
+              <p>The server runs the recorded turn again to show its prompt, and its agent has changed since. {loaded.value.missing}</p>
+            </Notice>
+          ) : changes ? (
             <DifferenceList changes={changes} />
           ) : (
             <div className="flex min-h-0 flex-1" aria-busy={loaded.loading}>
@@ -119,11 +124,19 @@ function OpenPrompt({ id, cost, bars, bar, against }: OpenPromptProps) {
   )
 }
 
+/** The prompt of a round and its costs. The costs are known even if the prompt can not be rebuilt, because the agent has changed. */
 function useRound(id: string, bar: RoundBar | undefined) {
   return useLoaded(bar && `${id} ${addressOf(bar)}`, async () => {
     const { turnId = '', iteration = 0 } = bar ?? {}
-    const [prompt, round] = await Promise.all([client.prompt(id, turnId, iteration), client.round(id, turnId, iteration)])
+    const [prompt, round] = await Promise.all([
+      client.prompt(id, turnId, iteration).catch((error: unknown) => {
+        if (error instanceof RequestRefused && error.status === 404) return error
+        throw error
+      }),
+      client.round(id, turnId, iteration),
+    ])
+    if (prompt instanceof RequestRefused) return { segments: [], round, differs: undefined, missing: prompt.message }
     const segments: readonly Segment[] = promptSegments(prompt, round)
-    return { segments, round, differs: prompt.differs }
+    return { segments, round, differs: prompt.differs, missing: undefined }
   })
 }

@@ -23,7 +23,8 @@ const stateWords: { readonly [S in BlockState]: string } = {
 /** One block of the timeline. */
 export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: BlockRowProps) {
   const { block, group, tokens, size } = row
-  const faded = state === 'later' || leftOut ? 'opacity-45' : ''
+  // faded colours, and not a lower opacity, because the text must stay readable
+  const faded = state === 'later' || leftOut ? 'bg-raised italic [&_*]:text-faint [&>span]:opacity-40' : ''
   return (
     <div
       className={`group/row @container relative flex h-14 items-stretch border-b border-line text-sm md:h-9 ${selected ? 'bg-tint' : 'hover:bg-hover'} ${faded}`}
