@@ -5,10 +5,12 @@ import { conversationOfToken } from '../../agent/waits/completion-token.ts'
 import { CompletionBody, DecisionBody, RecordedView, WaitList, WaitQuery, type WaitView } from '../../core/api/waiting.ts'
 import { readToolCall } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
+import { InvalidOption } from '../../core/options.ts'
 import { conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
 import { completionTokenHeader } from '../auth/completion-token.ts'
 import { blocksFor, requireOperator } from '../auth/viewer.ts'
 import { type App, conversationOrChildKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
+import { invalidRequest } from '../problem.ts'
 import { json, problems, withBody } from './openapi.ts'
 
 const params = z.object({ id: z.string() })
@@ -85,7 +87,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
         const { call } = c.req.valid('param')
         await checkApprover(c, key, call)
         const decision = { ...c.req.valid('json'), by: c.get('caller').scope.user } as Decision // the schema has the same fields
-        return c.json({ status: await agent.decide(key, call, decision) }, 202)
+        return c.json({ status: await checked(agent.decide(key, call, decision)) }, 202)
       },
     )
     .openapi(
@@ -102,11 +104,21 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
         const token = c.req.header(completionTokenHeader)
         if (token === undefined) {
           requireOperator(c)
-          return c.json({ status: await agent.complete(conversationOrChildKeyOf(c), call, completion) }, 202)
+          return c.json({ status: await checked(agent.complete(conversationOrChildKeyOf(c), call, completion)) }, 202)
         }
         const key = conversationOfToken(token)
         if (key === undefined || parseConversationKey(key).name !== id) throw new Failure('call.refused', 'the token is for another call')
-        return c.json({ status: await agent.complete(key, call, completion, { token }) }, 202)
+        return c.json({ status: await checked(agent.complete(key, call, completion, { token })) }, 202)
       },
     ) as App
+}
+
+/** A value that does not fit, such as an answer that lacks a field of the question, is a mistake of the request. */
+async function checked<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof InvalidOption) throw invalidRequest([{ path: error.option.split('.'), message: error.message }])
+    throw error
+  }
 }
