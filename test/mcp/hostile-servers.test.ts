@@ -27,6 +27,8 @@ describe('a server that misbehaves in a call never breaks the turn, and the noti
     ['noresult', /refused the call: .*it answered with something that is no result/],
     ['deepresult', /something that is no result of a tool/],
     ['floodlists', /survived floodlists/],
+    ['deepstructured', /deeper than|can ?not be entered|"a":/],
+    ['questions', /survived questions/],
     ['emptyresult', /something that is no result of a tool/],
     ['oddresult', /rest/],
     ['declares', /secret\.txt/],
@@ -38,6 +40,7 @@ describe('a server that misbehaves in a call never breaks the turn, and the noti
     expect(result).toMatchObject({ answer: 'Done.', exitReason: 'complete' })
     expect(prompt).toMatch(words)
     expect(result.files ?? []).toEqual([])
+    expect((await harness.agent.waiting()).waits).toEqual([])
     await harness.servers.close()
     expect(pids().filter(isRunning)).toEqual([])
   })
@@ -59,9 +62,11 @@ describe('a server that misbehaves in a call never breaks the turn, and the noti
 describe('a server that can not be started', () => {
   it.each<[mode: string, words: RegExp]>([
     ['startcrash', /demo: it ended with the exit code 1/],
+    ['oldprotocol', /demo: .*protocol version/i],
+    ['nonsense', /demo: it answered with something that is not MCP/],
     ['starthang', /demo: .*(?:timed out|did not answer)/i],
   ])('does not break a turn: %s', async (mode, words) => {
-    const { program } = scriptedServer(mode, { startSeconds: 1 })
+    const { program } = scriptedServer(mode, mode === 'starthang' ? { startSeconds: 1 } : {})
     const harness = mcpHarness({ demo: program }, { replies: [done] })
     expect(await harness.say('Hello')).toMatchObject({ answer: 'Done.' })
     expect(promptOf(harness)).toMatch(/\[TOOLS OF SERVERS\]/)
@@ -126,6 +131,27 @@ describe('a list of tools that is nonsense', () => {
     expect(usages).toEqual(['Usage: mcp.demo.cyclic(', 'Usage: mcp.demo.deep(', 'Usage: mcp.demo.echo('])
     expect(prompt).toContain('the tool "none" is left out: its schema is no object')
     expect(prompt).toContain('`type` in its schema is no type of JSON')
+  })
+
+  it('with names that become the same id has all of these tools, whatever their order is', async () => {
+    const { usages } = await systemWith('alike')
+    expect(usages).toHaveLength(4)
+    expect(new Set(usages).size).toBe(4)
+  })
+
+  it('with references that multiply is read quickly', async () => {
+    const { usages, prompt } = await systemWith('bombs')
+    expect(usages).toEqual(['echo', 'itself', 'odd', 'recursive'].map((name) => `Usage: mcp.demo.${name}(`))
+    expect(prompt).toContain('the tool "doubling" is left out: its schema has too many parts')
+  })
+
+  it('that changes whenever it is read does not keep the process busy, and the turn does not wait', async () => {
+    const { program, events } = scriptedServer('listloop')
+    const harness = mcpHarness({ demo: program }, { replies: [echo('a'), done] })
+    await harness.say('Hello')
+    expect(promptOf(harness)).toContain('You said: a')
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    expect(events().filter((event) => event === 'list').length).toBeLessThan(20)
   })
 
   it('that is no list is reported', async () => {

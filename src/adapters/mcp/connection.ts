@@ -1,13 +1,14 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { z } from 'zod'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import type { McpAnswer, McpCall, McpQuestion, McpReply, McpServerState } from '../../ports/mcp.ts'
+import type { McpAnswer, McpCall, McpServerState } from '../../ports/mcp.ts'
 import { isAddressed, type McpAddress, type McpServerConfiguration } from '../../ports/mcp-configuration.ts'
-import { createCallTimer } from './call-timer.ts'
+import { errorText, refusalIn } from './errors.ts'
 import { createHttpTransport } from './http.ts'
 import { createSignedFetch } from './oauth/signed-fetch.ts'
 import { createTokenFile } from './oauth/token-file.ts'
 import { createProgramTransport, type ServerTransport } from './program.ts'
+import { createRunningCalls } from './running-calls.ts'
 
 /** The connection to one server. It is opened when it is needed, and again after it was lost. */
 export interface Connection {
@@ -35,6 +36,8 @@ const STABLE_MS = 30_000
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100
 const PING_MS = 5_000
+/** The list of tools is read at most this often, unless a turn needs it. */
+const REREAD_MS = 250
 /** The SDK has a time-out of its own, which can not pause. This is the longest time that a timer can wait. */
 const NO_TIMEOUT = 2 ** 31 - 1
 
@@ -50,14 +53,15 @@ export function createConnection(
   { version, tokenPath, onProblem }: ConnectionOptions,
 ): Connection {
   const { timeoutSeconds, startSeconds, maxMessageBytes } = { ...DEFAULTS, ...configuration }
-  const running = new Set<RunningCall>()
+  const running = createRunningCalls(onProblem)
   let opening: Promise<Open> | undefined
   let failures = 0
   let retryAt = 0
   let problem: string | undefined
   let tools: readonly unknown[] | undefined
   let listing: Promise<void> | undefined
-  let isStale = false
+  let rereading: NodeJS.Timeout | undefined
+  let readAt = Number.NEGATIVE_INFINITY
   let isClosed = false
 
   const state = (): McpServerState => ({
@@ -87,15 +91,16 @@ export function createConnection(
     const transport = isAddressed(configuration)
       ? await createHttpTransport(configuration, maxMessageBytes, signedFetch(configuration))
       : createProgramTransport(configuration, maxMessageBytes)
-    const client = createClient(version, { onListChanged: () => refresh(), onQuestion: answerQuestion })
+    const client = createClient(version, { onListChanged: () => refresh(), onQuestion: running.ask })
     const opened: Open = { client, transport, since: Date.now() }
     try {
       await client.connect(transport, { timeout: startSeconds * 1000 })
       if (isClosed) throw new Error('the agent is closed')
       if (transport.ending !== undefined) throw new Error(transport.ending)
     } catch (error) {
+      const reason = transport.ending ?? errorText(error) // closing it would give another reason
       await transport.close()
-      throw new Error(transport.ending ?? errorText(error), { cause: error })
+      throw new Error(reason, { cause: error })
     }
     client.onclose = () => onClosed(opened)
     problem = undefined
@@ -122,22 +127,27 @@ export function createConnection(
     failures++
   }
 
-  /** Reads the list of tools. If it is being read, it is read once more after that, however often this is called meanwhile. */
+  /**
+   * Reads the list of tools. If it is being read or was read a moment ago, it is read once more later, however often this is called meanwhile: some
+   * servers say that their list has changed whenever it is read.
+   */
   function refresh(): Promise<void> {
-    if (listing) isStale = true
-    listing ??= readUntilFresh().finally(() => {
+    if (rereading) return listing ?? Promise.resolve()
+    if (listing || Date.now() - readAt < REREAD_MS) {
+      rereading = setTimeout(() => {
+        rereading = undefined
+        void refresh()
+      }, REREAD_MS).unref()
+      return listing ?? Promise.resolve()
+    }
+    listing = read().finally(() => {
       listing = undefined
+      readAt = Date.now()
     })
     return listing
 
-    async function readUntilFresh(): Promise<void> {
-      do {
-        isStale = false
-        await read()
-      } while (isStale)
-    }
-
     async function read(): Promise<void> {
+      if (isClosed) return
       try {
         const { client } = await open()
         tools = await readTools(client, startSeconds * 1000)
@@ -150,23 +160,6 @@ export function createConnection(
     }
   }
 
-  /** Asks a person. Only if it is certain to which conversation the question belongs: all running calls are calls of this conversation. */
-  async function answerQuestion(question: McpQuestion, signal: AbortSignal): Promise<McpReply> {
-    const calls = [...running]
-    const call = calls.at(-1)
-    if (!call?.request.ask || calls.some(({ request }) => request.conversationId !== call.request.conversationId))
-      return { action: 'cancel' }
-    call.timer.pause()
-    try {
-      return await call.request.ask(question, AbortSignal.any([signal, call.timer.signal]))
-    } catch (error) {
-      onProblem(error instanceof Error ? error : new Error(String(error)))
-      return { action: 'cancel' }
-    } finally {
-      call.timer.go()
-    }
-  }
-
   async function call(request: McpCall): Promise<McpAnswer> {
     let opened: Open
     try {
@@ -174,17 +167,14 @@ export function createConnection(
     } catch (error) {
       return { kind: 'unavailable', message: errorText(error) }
     }
-    const timer = createCallTimer(request.signal, timeoutSeconds * 1000)
-    const entry: RunningCall = { request, timer }
-    running.add(entry)
+    const entry = running.add(request, timeoutSeconds)
     try {
-      const result = await sendCall(opened.client, request, timer.signal)
+      const result = await sendCall(opened.client, request, entry.signal)
       return { kind: 'result', result }
     } catch (error) {
-      return await explain(error, opened, timer.hasExpired, request)
+      return await explain(error, opened, entry.hasExpired, request)
     } finally {
-      timer.end()
-      running.delete(entry)
+      await entry.end()
     }
   }
 
@@ -223,15 +213,11 @@ export function createConnection(
     call,
     async close() {
       isClosed = true
+      clearTimeout(rereading)
       const opened = await opening?.catch(() => undefined)
       await opened?.client.close()
     },
   }
-}
-
-interface RunningCall {
-  readonly request: McpCall
-  readonly timer: ReturnType<typeof createCallTimer>
 }
 
 const SESSION_ENDED = 404
@@ -271,24 +257,6 @@ const answersPing = (client: Client): Promise<boolean> =>
     () => true,
     () => false,
   )
-
-/** The message of an error that the server has sent itself. Its code is a number of JSON-RPC. The SDK uses two of them for its own errors. */
-function refusalIn(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error.constructor.name !== 'McpError') return undefined
-  const { code } = error as Error & { readonly code: number }
-  return code === CONNECTION_CLOSED || code === REQUEST_TIMEOUT ? undefined : error.message
-}
-
-const CONNECTION_CLOSED = -32_000
-const REQUEST_TIMEOUT = -32_001
-
-function errorText(error: unknown): string {
-  const status = isObject(error) ? error.code : undefined
-  if (typeof status === 'number' && status >= 400 && status < 600) return `it answered with the status ${status}`
-  const message = error instanceof Error ? error.message : String(error)
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
-  return message === 'fetch failed' && cause !== '' ? `it can not be reached: ${cause}` : message
-}
 
 async function within(work: Promise<void>, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -52,7 +52,7 @@ function summary(server: string, problems: readonly string[]): readonly string[]
 }
 
 function readServer({ server, tools: sent = [], trusted = false, allowed }: McpServerState): McpTools {
-  const tools = new Map<string, McpToolDefinition>()
+  const tools: McpToolDefinition[] = []
   const names = new Set<string>()
   const problems: string[] = []
   for (const tool of sent) {
@@ -62,19 +62,24 @@ function readServer({ server, tools: sent = [], trusted = false, allowed }: McpS
       continue
     }
     if (allowed && !allowed.some((pattern) => fits(pattern, name))) continue
-    const problem = nameProblem(name, names) ?? (tools.size >= MAX_TOOLS_OF_SERVER ? tooMany : undefined)
+    const problem = nameProblem(name, names) ?? (tools.length >= MAX_TOOLS_OF_SERVER ? tooMany : undefined)
     names.add(name)
     try {
       if (problem !== undefined) throw new SchemaError(problem)
-      const definition = readTool(server, name, tool, trusted)
-      const { id } = definition
-      tools.set(id, tools.has(id) ? { ...definition, id: withHash(id, name) } : definition)
+      tools.push(readTool(server, name, tool, trusted))
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       problems.push(`the tool ${JSON.stringify(plainLine(name, 60))} is left out: ${error.message}`)
     }
   }
-  return { tools: [...tools.values()], problems }
+  return { tools: withUniqueIds(tools), problems }
+}
+
+/** Different names may become the same id. Each of these tools then gets an id with a hash, so that the ids do not depend on the order of the tools. */
+function withUniqueIds(tools: readonly McpToolDefinition[]): readonly McpToolDefinition[] {
+  const counts = new Map<string, number>()
+  for (const { id } of tools) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return tools.map((tool) => (counts.get(tool.id) === 1 ? tool : { ...tool, id: withHash(tool.id, tool.name) }))
 }
 
 const tooMany = `the agent takes at most ${MAX_TOOLS_OF_SERVER} tools of a server: choose some with the option \`tools\``

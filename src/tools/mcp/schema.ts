@@ -6,14 +6,24 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
-/** References in a schema are replaced by what they refer to, up to this depth. A schema that contains itself would have no end. */
+/** References in a schema are replaced by what they refer to, up to this depth. */
 const MAX_DEPTH = 8
 const MAX_DESCRIPTION = 1_000
 const MAX_PROPERTIES = 100
+/** So many parts a schema may have when its references are replaced. Few references to each other can make millions of parts. */
+const MAX_PARTS = 2_000
 
 const types: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
 
-type Reader = (value: unknown, root: JsonObject, depth: number) => Json | undefined
+/** Where a reader is: the whole schema, the references that are being replaced, and how many parts were read so far. */
+interface Place {
+  readonly root: JsonObject
+  readonly depth: number
+  readonly references: readonly string[]
+  readonly read: { parts: number }
+}
+
+type Reader = (value: unknown, place: Place) => Json | undefined
 
 /**
  * The keywords that are kept, and the rule for the value of each. Other keywords are left out: they are not needed to write a call, and a
@@ -32,12 +42,12 @@ const keywords: Readonly<Record<string, Reader>> = {
   maxLength: numberOf('maxLength'),
   minItems: numberOf('minItems'),
   maxItems: numberOf('maxItems'),
-  items: (value, root, depth) => (Array.isArray(value) ? {} : cleanSchema(value, root, depth + 1)),
+  items: (value, place) => (Array.isArray(value) ? {} : cleanSchema(value, below(place))),
   properties: readProperties,
   required: (value) => listOf('required', value).map((name) => textOf('required', name)),
-  additionalProperties: (value, root, depth) => (typeof value === 'boolean' ? value : cleanSchema(value, root, depth + 1)),
-  anyOf: (value, root, depth) => listOf('anyOf', value).map((option) => cleanSchema(option, root, depth + 1)),
-  oneOf: (value, root, depth) => listOf('oneOf', value).map((option) => cleanSchema(option, root, depth + 1)),
+  additionalProperties: (value, place) => (typeof value === 'boolean' ? value : cleanSchema(value, below(place))),
+  anyOf: (value, place) => listOf('anyOf', value).map((option) => cleanSchema(option, below(place))),
+  oneOf: (value, place) => listOf('oneOf', value).map((option) => cleanSchema(option, below(place))),
 }
 
 /**
@@ -47,21 +57,26 @@ const keywords: Readonly<Record<string, Reader>> = {
 export function readInputSchema(schema: unknown): JsonObject {
   if (!isObject(schema)) throw new SchemaError('its schema is no object')
   if (schema.type !== undefined && schema.type !== 'object') throw new SchemaError('its schema does not describe an object')
-  return { ...cleanSchema(schema, schema as JsonObject, 0), type: 'object' }
+  const place: Place = { root: schema as JsonObject, depth: 0, references: [], read: { parts: 0 } }
+  return { ...cleanSchema(schema, place), type: 'object' }
 }
 
-function cleanSchema(schema: unknown, root: JsonObject, depth: number): JsonObject {
+const below = (place: Place): Place => ({ ...place, depth: place.depth + 1 })
+
+function cleanSchema(schema: unknown, place: Place): JsonObject {
   if (schema === true) return {}
   if (!isObject(schema)) throw new SchemaError('a part of its schema is no object')
-  if (depth > MAX_DEPTH) return {}
+  if (place.depth > MAX_DEPTH) return {}
+  if (++place.read.parts > MAX_PARTS) throw new SchemaError('its schema has too many parts')
   if (typeof schema.$ref === 'string') {
-    const target = referenced(schema.$ref, root)
-    return target === undefined ? {} : cleanSchema(target, root, depth + 1)
+    const target = referenced(schema.$ref, place.root)
+    if (target === undefined || place.references.includes(schema.$ref)) return {} // a schema that contains itself has no end
+    return cleanSchema(target, { ...below(place), references: [...place.references, schema.$ref] })
   }
   const fields: [string, Json][] = []
   for (const [name, read] of Object.entries(keywords)) {
     if (!Object.hasOwn(schema, name) || schema[name] === undefined) continue
-    const value = read(schema[name], root, depth)
+    const value = read(schema[name], place)
     if (value !== undefined) fields.push([name, value])
   }
   return Object.fromEntries(fields)
@@ -81,13 +96,13 @@ function readType(value: unknown): Json {
   return value as Json
 }
 
-function readProperties(value: unknown, root: JsonObject, depth: number): JsonObject {
+function readProperties(value: unknown, place: Place): JsonObject {
   if (!isObject(value)) throw new SchemaError('`properties` in its schema is no object')
   const properties = Object.entries(value)
   if (properties.length > MAX_PROPERTIES) throw new SchemaError(`an object in its schema has more than ${MAX_PROPERTIES} properties`)
   const unfit = properties.find(([name]) => !/^[\w$.@-]{1,64}$/.test(name))
   if (unfit) throw new SchemaError(`${JSON.stringify(unfit[0].slice(0, 80))} is no name of a property that providers accept`)
-  return Object.fromEntries(properties.map(([name, property]) => [name, cleanSchema(property, root, depth + 1)]))
+  return Object.fromEntries(properties.map(([name, property]) => [name, cleanSchema(property, below(place))]))
 }
 
 function listOf(keyword: string, value: unknown): readonly unknown[] {

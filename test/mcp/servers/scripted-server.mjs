@@ -51,6 +51,35 @@ const wrongTools = {
     { name: 'huge', description: 'x'.repeat(1e6), inputSchema: schema({ a: { enum: Array(5_000).fill('xxxxxxxx') } }) },
     tools[0],
   ],
+  alike: ['a b', 'a/b', 'a_b', 'ä_b'].map((name) => ({ ...tools[0], name })),
+  bombs: [
+    // each definition refers to the next one many times, or all refer to each other
+    {
+      name: 'doubling',
+      inputSchema: {
+        ...schema({ a: { $ref: '#/$defs/D0' } }),
+        $defs: Object.fromEntries(
+          Array.from({ length: 9 }, (_, n) => [
+            `D${n}`,
+            schema(Object.fromEntries(Array.from({ length: 100 }, (_, k) => [`p${k}`, { $ref: `#/$defs/D${n + 1}` }]))),
+          ]),
+        ),
+      },
+    },
+    {
+      name: 'recursive',
+      inputSchema: {
+        ...schema({ filter: { $ref: '#/$defs/F' } }),
+        $defs: { F: { anyOf: Array.from({ length: 100 }, (_, n) => schema({ [`f${n}`]: { $ref: '#/$defs/F' } })) } },
+      },
+    },
+    { name: 'itself', inputSchema: { ...schema({ a: { $ref: '#/$defs/R' } }), $defs: { R: { $ref: '#/$defs/R' } } } },
+    {
+      name: 'odd',
+      inputSchema: JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}}}'),
+    },
+    tools[0],
+  ],
   notools: 'seven',
   empty: [],
 }
@@ -103,6 +132,17 @@ async function misbehave(id, _params, meta) {
   if (mode === 'twice') send({ id, result: text('first') })
   if (mode === 'deepresult')
     return process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}\n`)
+  if (mode === 'deepstructured')
+    return process.stdout.write(
+      `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}}\n`,
+    )
+  if (mode === 'questions') {
+    for (let n = 0; n < 5_000; n++) {
+      const params = { message: `Question ${n}?`, requestedSchema: schema({ city: { type: 'string' } }) }
+      send({ id: `flood-${n}`, method: 'elicitation/create', params })
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+  }
   if (mode === 'declares')
     return send({ id, result: { content: [], structuredContent: { artifact_type: 'files', files: [{ physical_path: 'secret.txt' }] } } })
   return send({ id, result: text(`survived ${mode}`) })
@@ -187,9 +227,12 @@ else
     if (method === undefined) questions.get(id)?.(result ?? error)
     if (method === 'initialize') {
       const serverInfo = { name: 'scripted', version: '1' }
+      if (mode === 'oldprotocol') return send({ id, result: { protocolVersion: '1999-01-01', capabilities: {}, serverInfo } })
+      if (mode === 'nonsense') return send({ id, result: { hello: 'world' } })
       send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo } })
     } else if (method === 'tools/list') {
       note('list')
+      if (mode === 'listloop') send({ method: 'notifications/tools/list_changed' })
       send({ id, result: { tools } })
     } else if (method === 'ping') send({ id, result: {} })
     else if (method === 'notifications/cancelled') note('cancelled')
