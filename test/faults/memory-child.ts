@@ -1,6 +1,6 @@
 /**
- * A process that tests kill while it writes to the memory index. It appends turns, and then lets the index catch up with conversations that
- * are not indexed. It prints a line after each append.
+ * A process that tests kill while it writes to the memory index. It appends turns, lets the index catch up with conversations that are not
+ * indexed, and makes vectors with as many numbers as its last argument says. It prints a line after each append.
  */
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
@@ -9,13 +9,17 @@ import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { completion, minute, prompt } from '../../src/testing/blocks.ts'
 import { appended, closed, opened } from '../../src/testing/conformance/store-fixture.ts'
+import { startVectors } from '../../src/tools/recall/vectors.ts'
+import { createTestEmbedder } from './memory-embedder.ts'
 
-const [file = '', blobs = '', round = '0'] = process.argv.slice(2)
+const [file = '', blobs = '', round = '0', dimensions = '8'] = process.argv.slice(2)
 await once(process.stdin, 'data')
 process.stdin.destroy()
 const store = await createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
 const owner = { id: `writer-${process.pid}`, host: 'here', pid: process.pid }
 const working = store.memory?.catchUp() // at the same time as the appends
+const reported = (error: unknown) => process.stderr.write(`${error}\n`)
+if (store.memory) startVectors(store.memory.vectors, createTestEmbedder(Number(dimensions)), reported, { idleMs: 1, waitMs: 1 })
 for (let n = 0; ; n++) {
   const [id, turnId] = [`acme/web/u${n % 3}/c${round}_${n % 5}`, `t${n}`]
   const claim = await store.claim(id, owner, { takeOver: 'always' })

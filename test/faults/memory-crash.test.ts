@@ -4,15 +4,22 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { startVectors } from '../../src/tools/recall/vectors.ts'
 import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
+import { createTestEmbedder, testVector } from './memory-embedder.ts'
 
 const ROUNDS = 30
+
+/** The vectors get another length every third round, so that children are killed while they make all vectors again. */
+const dimensionsIn = (round: number): number => (Math.floor(round / 3) % 2 === 0 ? 8 : 16)
 
 /** Runs the child and kills it some time after its first append. */
 async function runAndKill({ file, blobs }: DatabaseFolder, round: number): Promise<void> {
   const script = join(import.meta.dirname, 'memory-child.ts')
-  const child = spawn(process.execPath, [script, file, blobs, String(round)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [script, file, blobs, String(round), String(dimensionsIn(round))], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'close')
   child.stdin.end('go')
   await Promise.race([once(child.stdout, 'data'), ended])
@@ -43,7 +50,7 @@ function contentOf(file: string): object {
   }
 }
 
-const tables = ['owners', 'snippets', 'documents', 'postings', 'turns']
+const tables = ['owners', 'snippets', 'documents', 'postings', 'turns', 'vectors']
 
 /** Empties the index, as if an older version of Daybook had written the conversations. */
 function emptyIndex(file: string): void {
@@ -54,7 +61,37 @@ function emptyIndex(file: string): void {
   database.close()
 }
 
-it('after a kill at any time, the memory index equals one that is built from the journal', { timeout: 300_000 }, async () => {
+/** Lets the vectors be finished, and compares each with the one that its text has. Returns how many there are. */
+async function checkVectors(store: Awaited<ReturnType<typeof openStoreIn>>, file: string): Promise<number> {
+  const { memory } = store
+  if (!memory) throw new TypeError('the store has no memory index')
+  const problems: unknown[] = []
+  const maker = startVectors(memory.vectors, createTestEmbedder(8), (error) => problems.push(error), { idleMs: 1, waitMs: 1 })
+  await vi.waitFor(
+    async () => {
+      const { done, all, dimensions } = (await memory.vectors.progress()) ?? { done: 0, all: -1, dimensions: 0 }
+      expect([done, dimensions]).toEqual([all, 8])
+    },
+    { timeout: 60_000 },
+  )
+  await maker.close()
+  expect(problems).toEqual([])
+  const database = new DatabaseSync(file, { readOnly: true })
+  const rows = database
+    .prepare('SELECT s.body AS text, v.body AS vector FROM memory_snippets AS s FULL JOIN memory_vectors AS v USING (snippet)')
+    .all()
+  database.close()
+  const wrong = rows.filter(({ text, vector }) => {
+    const expected = typeof text === 'string' ? new Uint8Array(testVector(text, 8).buffer) : undefined
+    return !(vector instanceof Uint8Array) || expected === undefined || Buffer.compare(vector, expected) !== 0
+  })
+  expect(wrong).toEqual([])
+  return rows.length
+}
+
+it('after a kill at any time, the memory index equals one that is built from the journal, and every text has its vector', {
+  timeout: 300_000,
+}, async () => {
   const folder = createDatabaseFolder()
   try {
     for (let round = 0; round < ROUNDS; round++) {
@@ -70,6 +107,7 @@ it('after a kill at any time, the memory index equals one that is built from the
       limit: 50,
     })
     expect(found?.length).toBeGreaterThan(ROUNDS / 2)
+    expect(await checkVectors(store, folder.file)).toBeGreaterThan(ROUNDS)
     await store.close()
     const content = contentOf(folder.file)
     emptyIndex(folder.file)
