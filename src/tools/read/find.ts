@@ -82,8 +82,8 @@ async function recordContent(path: string, { blocks }: Extract<Resolution, { sta
   return textContent(path, block, block.type === 'react.tool.call' ? await fullCallText(block, call) : block.text)
 }
 
-/** The blocks of an attached file that can be read from another conversation. They describe the file, and do not contain it. */
-const attachmentTypes: ReadonlySet<string> = new Set<Block['type']>(['user.attachment.meta'])
+/** The blocks with the path of a file that can be read from another conversation: the description of an attached file, and a note. */
+const typesReadElsewhere: ReadonlySet<string> = new Set<Block['type']>(['user.attachment.meta', 'react.note'])
 
 /**
  * Finds messages, answers, notes and summaries in another conversation of the same user, as a memory search names them. Of an attached file,
@@ -94,7 +94,7 @@ export async function findElsewhere(parsed: LogicalPath, path: string, { records
   if (!isRecord || parsed.conversationId === undefined || !records.inConversation) return missingContent(path, 'in_another_conversation')
   const { conversationId: name, ...own } = parsed
   const blocks = await records.inConversation(name).byPath(formatPath(own))
-  const isShown = ({ type, text }: Block) => text !== undefined && (parsed.kind === 'record' || attachmentTypes.has(type))
+  const isShown = ({ type, text }: Block) => text !== undefined && (parsed.kind === 'record' || typesReadElsewhere.has(type))
   const texts = blocks.filter((block) => isShown(block) && block.meta?.is_patch !== true)
   const block = texts.findLast((each) => !readDigest(each)) ?? texts.at(-1)
   if (block?.text !== undefined) return textContent(path, block, block.text)

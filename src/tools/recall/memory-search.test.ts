@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest'
+import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
-import { attachmentBlocks } from '../../core/block/index.ts'
-import { call, completion, minute, prompt } from '../../testing/blocks.ts'
+import { attachmentBlocks, internalNoteBlock, rangeSummaryBlock, userEventBlock } from '../../core/block/index.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import { emptyTimeline } from '../../core/timeline/timeline.ts'
+import { blockOrigin, call, completion, minute, prompt } from '../../testing/blocks.ts'
 import { appended, compacted, opened, writeConversation } from '../../testing/conformance/store-fixture.ts'
 import { createMemsearchTool, type MemoryHit } from '../react/memsearch.ts'
 import { createReadTool } from '../react/read.ts'
@@ -70,4 +73,33 @@ it('leaves out old texts and the turn that searches, and shows the matching part
   const { hits } = await search(fixture, { query: 'lantern' })
   expect(hits).toMatchObject([{ turn_id: 'old', text: expect.stringContaining('The lantern hangs in Porto.') }])
   expect((await search(fixture, { query: 'lantern', days: 3_650 })).hits.length).toBe(2)
+})
+
+it('the path of every hit can be read after its block was pruned and compacted, in this conversation and from another', async () => {
+  const texts = [
+    prompt('lantern of the user', 'old', 1),
+    userEventBlock('followup', 'old', minute(1), { messageId: 'm1', text: 'lantern of the followup' }),
+    internalNoteBlock({ ...blockOrigin('a1'), turnId: 'old' }, 'fi:old.files/notes.md', '[D] lantern of the note'),
+    completion('lantern of the answer', 'old', 1),
+    rangeSummaryBlock('old', minute(2), { text: 'lantern of the summary', coveredTurnIds: ['older'] }),
+  ]
+  const ids = texts.map((_, n) => `b_${n + 1}`)
+  const pruned: Change = { type: 'blocks.hidden', ids, replacement_text: 'gone', reason: 'cache_ttl' }
+  const fixture = await toolFixture([...texts, prompt('nothing here', 'now', 3)], { turnId: 'now' })
+  await fixture.store.append(fixture.claim, [pruned])
+  await fixture.store.append(fixture.claim, [compacted('b_5', 20, 'later', 4)])
+  await writeConversation(fixture.store, 'c2', [opened('old'), appended(texts)], [pruned], [compacted('b_5', 20, 'later', 4)])
+  const timeline = (await fixture.store.loadVisible('c1'))?.timeline ?? emptyTimeline()
+  const visiblePrompt = { ...fixture.call.visiblePrompt, slice: () => sliceOf(timeline, 'now') }
+  for (const scope of ['conversation', 'user'] as const)
+    for (const kind of ['user', 'followup', 'note', 'answer', 'summary']) {
+      const targets = ['user', 'assistant', 'summary', 'notes']
+      const { hits } = await search(fixture, { query: `lantern ${kind}`, scope, targets, top_k: 50, days: 3_650 })
+      const found = hits.filter(({ text }) => text.includes(kind))
+      expect(found.length, `${kind} in ${scope}`).toBeGreaterThan(0)
+      for (const { path, text } of found) {
+        const read = await createReadTool().run({ paths: [path] }, { ...fixture.call, timeline, visiblePrompt })
+        expect(JSON.stringify(read), path).toContain(text)
+      }
+    }
 })
