@@ -16,7 +16,7 @@ const postgresSuites = [
 
 const daybook = {
   extends: true as const,
-  test: { name: 'daybook', include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}'] },
+  test: { name: 'daybook', include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}', 'examples/*.test.ts'] },
 }
 const postgres = {
   extends: true as const,
@@ -31,6 +31,7 @@ const postgres = {
 export default defineConfig({
   // the page imports the client by its name in the package
   resolve: { alias: { 'daybook/client': fileURLToPath(new URL('./src/client/index.ts', import.meta.url)) } },
+  ssr: { resolve: { conditions: ['daybook-source', 'module', 'node'] } }, // examples import `daybook` by its name
   test: {
     globalSetup: ['test/support/page/build.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**'],

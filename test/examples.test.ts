@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { createCommandLine } from './support/command-line.ts'
@@ -24,18 +24,39 @@ it('the README shows examples/minimal.ts as it is', () => {
   expect(readme).toContain(`\`\`\`ts\n${readFileSync('examples/minimal.ts', 'utf8')}\`\`\``)
 })
 
-it.each(['README.md', 'docs/cli.md'])('%s names only existing commands and options', async (document) => {
-  const lines = [...readFileSync(document, 'utf8').matchAll(/^(?:npx )?daybook ([a-z].*)$/gm)].map(([, words]) => words as string)
-  expect(lines.length).toBeGreaterThan(4)
+const pages = ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)].filter(
+  (name) => name.endsWith('.md') && !name.startsWith('docs/reference/'),
+)
+
+/** The commands in the code blocks of a page, without comments. Lines that only explain an output are no commands. */
+const commandsIn = (page: string): readonly string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^(?:[A-Z_]+=\S+ )*(?:npx )?daybook ([a-z-].*)$/gm)].map(([, words]) => words as string)
+
+it('the pages name only existing commands and options', async () => {
+  const found = pages.flatMap((page) => commandsIn(page).map((words) => ({ page, words })))
+  expect(found.length).toBeGreaterThan(60)
   const line = createCommandLine()
+  const help = new Map<string, { readonly exitCode: number; readonly text: string }>()
   try {
-    for (const words of lines) {
-      const [command = '', ...rest] = words.split(/ {2,}|#/)[0]?.split(' ') ?? []
-      const { exitCode, text } = await line.run(command, '--help')
-      expect(exitCode, words).toBe(0)
-      for (const option of rest.filter((word) => word.startsWith('--'))) expect(text, words).toContain(option)
+    for (const { page, words } of found) {
+      const given =
+        words
+          .split(/ {2,}|#|(?<= )[;|>]/)[0]
+          ?.trim()
+          .split(' ') ?? []
+      const start = given.findIndex((word, n) => !word.startsWith('--') && !given[n - 1]?.startsWith('--')) // after options of all commands
+      const command = given[start] ?? ''
+      if (!help.has(command)) help.set(command, await line.run(command, '--help'))
+      const { exitCode, text } = help.get(command) ?? { exitCode: 1, text: '' }
+      expect(exitCode, `${page}: daybook ${words}`).toBe(0)
+      for (const option of given.filter((word) => /^--[a-z]/.test(word))) expect(text, `${page}: daybook ${words}`).toContain(option)
     }
   } finally {
     line.remove()
   }
+})
+
+it('the test of the starter passes', async () => {
+  const { stdout } = await run(process.execPath, ['--conditions=daybook-source', '--test', 'examples/starter/agent.test.ts'])
+  expect(stdout).toMatch(/pass 1\n.*fail 0/s)
 })

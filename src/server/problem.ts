@@ -32,7 +32,8 @@ export type RequestCode =
   | 'server.draining'
   | 'server.overloaded'
 
-const statuses: { readonly [C in FailureCode]: number } = {
+/** The status of the response for each failure. */
+export const problemStatuses: { readonly [C in FailureCode]: number } = {
   'attachment.rejected': 400,
   'block.invalid': 422,
   'blob.missing': 404,
@@ -99,7 +100,7 @@ export function problemOf(error: unknown): Problem {
   }
   if (!(error instanceof Failure))
     return { type: 'about:blank', status: 500, title: 'The server failed unexpectedly; its log has the details.', code: 'internal' }
-  const status = statuses[error.code]
+  const status = problemStatuses[error.code]
   const title = titleOf(error, status)
   const issues = error.code === 'attachment.rejected' ? attachmentIssues(error) : undefined
   return { type: 'about:blank', status, title, code: error.code, ...(issues && { issues }) }

@@ -1,0 +1,54 @@
+import { statusOf, timelineCodes } from './error-codes.ts'
+import { attachmentTexts, failureTexts, requestTexts, serviceTexts } from './failure-texts.ts'
+import { code, page, table, withTexts } from './markdown.ts'
+import { timelineTexts } from './timeline-texts.ts'
+
+/** The codes of all errors. The types of the tables make sure that those of a union are complete. */
+export function errorsPage(): string {
+  const timeline = withTexts('error code', timelineCodes(), timelineTexts)
+  const isNotice = ([name = '']: readonly string[]) => /^`(?:protocol_|tool_call_error\.|tool_call_warning\.)/.test(name)
+  return page(
+    'Error codes',
+    'Codes do not change between versions, so that programs can compare them. Messages may change. [Troubleshooting](../guides/troubleshooting.md) begins with symptoms.',
+    '## Failures',
+    'An operation that fails throws a `Failure` with one of these codes in `code`. The server answers with the status.',
+    table(
+      ['code', 'status', 'what happened', 'what to do'],
+      Object.entries(failureTexts).map(([name, [happened, todo]]) => [
+        code(name),
+        String(statusOf[name as keyof typeof statusOf]),
+        happened,
+        todo,
+      ]),
+    ),
+    '## HTTP',
+    'Problems of the request itself. The body of the response has the code in `code`.',
+    table(
+      ['code', 'status', 'what happened', 'what to do'],
+      Object.entries(requestTexts).map(([name, [status, happened, todo]]) => [code(name), status, happened, todo]),
+    ),
+    '## Options',
+    'A function of the SDK that gets a wrong option throws an `InvalidOption`, which is a `RangeError`. It has no code: `where` names the function, `option` names the option, and the message says what is expected.',
+    '## Attachments',
+    '`details.attachments` of `attachment.rejected` lists the rejected files. Each has a `reason` and, after a check, a `code`.',
+    table(
+      ['code', 'meaning'],
+      Object.entries(attachmentTexts).map(([name, text]) => [code(name), text]),
+    ),
+    '## Model providers',
+    'The `kind` of an error of a model provider. It is in the field `error` of `response.received` and of a turn result.',
+    table(
+      ['kind', 'meaning'],
+      Object.entries(serviceTexts).map(([name, text]) => [code(name), text]),
+    ),
+    '## Tool calls',
+    'A failed tool call has one of these codes in `error.code`, or a code of your own tool. The model reads it and the message. Some of the codes are of notices.',
+    table(
+      ['code', 'meaning'],
+      timeline.filter((row) => !isNotice(row)),
+    ),
+    '## Notices',
+    'A notice is a block `react.notice`. It tells the model that its response broke a rule, or that something was changed. [When it breaks a rule](../protocol.md#when-it-breaks-a-rule) describes what happens then. Users of a server see the code of a notice, and not its text.',
+    table(['code', 'meaning'], timeline.filter(isNotice)),
+  )
+}

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+
+// The folder is in the checkout, so that the blocks can import `daybook` by its name. Git ignores it.
+const folder = '.docs-code'
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const pages = ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)].filter(
+  (name) => name.endsWith('.md') && !name.startsWith('docs/reference/'),
+)
+
+interface CodeBlock {
+  /** The page and the line at which the block begins, such as `docs/sdk.md:17`. */
+  readonly where: string
+  readonly code: string
+}
+
+/** The TypeScript blocks of a page. Those that show code of other libraries have the language `js`, and are not checked. */
+function codeBlocks(page: string): readonly CodeBlock[] {
+  const text = readFileSync(page, 'utf8')
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(({ index, 1: code = '' }) => ({
+    where: `${page}:${text.slice(0, index).split('\n').length}`,
+    code,
+  }))
+}
+
+const blocks = pages.flatMap(codeBlocks)
+
+/** Names that blocks use and that their page explains in words, such as `weather`, a tool. */
+const prelude = `
+import type { Agent, Model, Tool } from 'daybook'
+declare global {
+  const createAgent: typeof import('daybook').createAgent
+  const agent: Agent
+  const model: Model
+  const weather: Tool
+  const sendMail: Tool
+  const documents: import('daybook').DocumentReader
+  const openOrders: (conversationId: string) => number
+  const apiKey: string
+  const myRow: (typeof import('daybook/models').prices)[number]
+}
+`
+
+it('every TypeScript block of the documents has right types', () => {
+  expect(blocks.length).toBeGreaterThan(40)
+  mkdirSync(folder, { recursive: true })
+  const files = new Map(blocks.map((block, n) => [`block-${n}.ts`, block]))
+  for (const [file, { code }] of files) writeFileSync(join(folder, file), `${code}\nexport {}\n`)
+  writeFileSync(join(folder, 'prelude.d.ts'), prelude)
+  // files that blocks import, and a package that is not installed here
+  writeFileSync(join(folder, 'weather.ts'), "import type { Tool } from 'daybook'\nexport declare const weather: Tool\n")
+  writeFileSync(join(folder, 'tracing.ts'), 'export {}\n')
+  writeFileSync(join(folder, 'own-store.ts'), readFileSync('examples/own-store.ts'))
+  writeFileSync(
+    join(folder, 'packages.d.ts'),
+    "declare module '@opentelemetry/exporter-trace-otlp-http' { export class OTLPTraceExporter { export(): void; shutdown(): Promise<void> } }\n",
+  )
+  const options = {
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+    allowImportingTsExtensions: true,
+    rewriteRelativeImportExtensions: false,
+  }
+  const config = { extends: '../tsconfig.json', compilerOptions: { ...options, lib: ['es2024', 'dom'] }, include: ['*.ts'], exclude: [] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  let output = ''
+  try {
+    execFileSync('node_modules/.bin/tsc', ['-p', folder, '--pretty', 'false'], { encoding: 'utf8' })
+  } catch (error) {
+    output = (error as { stdout: string }).stdout
+  }
+  const errors = output
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(' '))
+    .map((line) => line.replace(/^(?:\.docs-code\/)?(block-\d+\.ts)/, (_, file: string) => files.get(file)?.where ?? file))
+  expect(errors).toEqual([])
+})

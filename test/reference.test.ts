@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { withTexts } from '../scripts/reference/markdown.ts'
+import { referencePages } from '../scripts/reference/pages.ts'
+import { sdkPages } from '../scripts/reference/sdk.ts'
+import { examplesIn, pagesWithExamples, withExamples } from '../scripts/reference/shown-examples.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'daybook-reference-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const committed = (name: string): string => readFileSync(join('docs/reference', name), 'utf8')
+const howToFix = (name: string) => `docs/reference/${name} is not up to date: run \`npm run reference\``
+
+it('the pages about settings, commands, routes, events, blocks and errors are those that the sources give', async () => {
+  for (const [name, text] of Object.entries(await referencePages())) expect(committed(name), howToFix(name)).toBe(text)
+})
+
+it('the pages about the SDK are those that the declarations give, and there are no other pages', async () => {
+  execFileSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json', '--outDir', folder])
+  const pages = sdkPages(folder)
+  for (const [name, text] of Object.entries(pages)) expect(committed(name), howToFix(name)).toBe(text)
+  const files = readdirSync('docs/reference', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
+  expect(files.sort()).toEqual([...Object.keys(pages), ...Object.keys(await referencePages())].sort())
+})
+
+it('a name without a text, and a text without a name, are errors', () => {
+  expect(withTexts('code', ['b', 'a'], { a: 'first', b: 'second' })).toEqual([
+    ['`a`', 'first'],
+    ['`b`', 'second'],
+  ])
+  expect(() => withTexts('code', ['a', 'new.code'], { a: 'first' })).toThrow('the reference has no text for the code new.code')
+  expect(() => withTexts('code', ['a'], { a: 'first', old: 'gone' })).toThrow('old, which does not exist')
+})
+
+it('every example is shown on a page', () => {
+  const shown = new Set(pagesWithExamples().flatMap((page) => examplesIn(readFileSync(page, 'utf8'))))
+  const elsewhere = ['minimal', 'offline', 'mcp-server'] // test/examples.test.ts runs the first two, and examples/mcp.ts starts the third
+  const examples = readdirSync('examples').flatMap((name) => (name.endsWith('.ts') ? [name.replace(/\.ts$/, '')] : []))
+  expect(examples.filter((name) => !shown.has(name) && !elsewhere.includes(name))).toEqual([])
+})
+
+it.each(pagesWithExamples())('%s shows its examples as they are, and what they print', async (page) => {
+  const text = readFileSync(page, 'utf8')
+  expect(text, 'run `npm run reference`').toBe(await withExamples(text))
+})
