@@ -13,7 +13,7 @@ export const statusTexts: Readonly<Record<string, string>> = {
   retrying: 'A model call failed and is repeated.',
   compacting: 'The prompt is too long, and a summary is made.',
   'tool.started': 'A tool runs. `tool_id` and `call_id` name it.',
-  'tool.progress': 'A running tool says how far it is: `progress` has the text.',
+  'tool.progress': 'A running tool says how far it is. `text` is one line for users.',
   'tool.ended': 'A tool has returned.',
   wrapping_up: 'The turn has reached a limit, and the model may only answer.',
 }
