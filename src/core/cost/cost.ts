@@ -3,6 +3,7 @@ import { callsIn, type JournalEntry, type RecordedCall } from '../cache/recorded
 import { createEstimator, type Estimator } from '../estimate/estimate.ts'
 import { CHARACTERS_PER_TOKEN, type TokenCounter } from '../estimate/tokens.ts'
 import type { ModelUsage } from '../model-event.ts'
+import type { RenderedBlock } from '../render/walk.ts'
 import { type CallUsage, callUsages } from './call-usage.ts'
 import { childCallsOf } from './child-calls.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
@@ -36,6 +37,7 @@ export interface CallCost {
   readonly estimated: boolean
   /** The price of the call. Undefined when it is not known. */
   readonly charge: Charge | undefined
+  /** Computed each time it is read. */
   readonly shares: readonly Share[]
 }
 
@@ -72,7 +74,7 @@ export function costReport(
     turns: sumBy(calls, (call) => [[call.turnId, whole(call)]]),
     roles: sumBy(calls, (call) => [[call.role, whole(call)]]),
     models: sumBy(calls, (call) => [[call.model, whole(call)]]),
-    blocks: sumBy(calls, ({ shares }) => shares.map(({ key, tokens, money }) => [key, sumOf({ ...tokens, reasoning: 0 }, money)])),
+    blocks: sumShares(calls),
   }
 }
 
@@ -89,7 +91,10 @@ function costOf(call: RecordedCall, { usage, model, estimated, discarded }: Call
     usage,
     estimated,
     charge,
-    shares: sharesOf(usage, charge, promptItems(call, estimator), outputItems(discarded ? [] : call.produced, estimator)),
+    // Computed each time, and not kept: all shares of a long conversation would take hundreds of megabytes.
+    get shares() {
+      return sharesOf(usage, charge, promptItems(call, estimator), outputItems(discarded ? [] : call.produced, estimator))
+    },
   }
 }
 
@@ -111,11 +116,13 @@ const blocksOfEntry = (change: JournalEntry['change']): readonly Block[] => (cha
 /** The parts of a prompt in order. The weight of a part is its estimated number of tokens. */
 function promptItems({ response: { role, prompt }, shown, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
   if (role !== undefined) return [{ key: role, weight: 1 }] // the parts of prompts for titles and summaries are not recorded
-  return [
-    { key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN },
-    ...shown.slice(0, count).map(({ block, parts }) => ({ key: block.id, weight: estimator.parts(parts) })),
-    { key: 'tail', weight: (prompt?.tail?.size ?? 0) / CHARACTERS_PER_TOKEN },
-  ]
+  const items: WeightedItem[] = [{ key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN }]
+  for (let position = 0; position < count; position++) {
+    const { block, parts } = shown[position] as RenderedBlock // the list has at least `count` blocks
+    items.push({ key: block.id, weight: estimator.parts(parts) })
+  }
+  items.push({ key: 'tail', weight: (prompt?.tail?.size ?? 0) / CHARACTERS_PER_TOKEN })
+  return items
 }
 
 function outputItems(produced: readonly Block[], estimator: Estimator): readonly WeightedItem[] {
@@ -146,6 +153,33 @@ export const addSums = (one: Sum, other: Sum): Sum => ({
 
 function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly (readonly [string, Sum])[]): ReadonlyMap<string, Sum> {
   const sums = new Map<string, Sum>()
-  for (const [key, sum] of calls.flatMap(entries)) sums.set(key, addSums(sums.get(key) ?? zeroSum, sum))
+  for (const call of calls) for (const [key, sum] of entries(call)) sums.set(key, addSums(sums.get(key) ?? zeroSum, sum))
   return sums
 }
+
+/**
+ * The sums of the shares by block. A long conversation has millions of shares, because each call has one for each block of its prompt. So
+ * they are added in place.
+ */
+function sumShares(calls: readonly CallCost[]): ReadonlyMap<string, Sum> {
+  const sums = new Map<string, { readonly tokens: MutableTokens; money: number; calls: number; unpriced: number }>()
+  for (const { shares } of calls) {
+    for (const { key, tokens, money } of shares) {
+      let sum = sums.get(key)
+      if (!sum) {
+        sum = { tokens: { ...zeroSum.tokens }, money: 0, calls: 0, unpriced: 0 }
+        sums.set(key, sum)
+      }
+      sum.tokens.uncached += tokens.uncached
+      sum.tokens.cacheRead += tokens.cacheRead
+      sum.tokens.cacheWrite += tokens.cacheWrite
+      sum.tokens.output += tokens.output
+      sum.money += money ?? 0
+      sum.calls++
+      if (money === undefined) sum.unpriced++
+    }
+  }
+  return sums
+}
+
+type MutableTokens = { -readonly [Name in keyof Sum['tokens']]: number }

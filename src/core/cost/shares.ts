@@ -29,31 +29,49 @@ export function sharesOf(
   prompt: readonly WeightedItem[],
   output: readonly WeightedItem[],
 ): readonly Share[] {
-  const spans = spansOf(
-    split(
-      promptTokens(usage),
-      prompt.map(({ weight }) => weight),
-    ),
-  )
+  const total = promptTokens(usage)
   const cached = usage.cacheRead + usage.cacheWrite
-  const within = (from: number, to: number) => spans.map(([start, end]) => Math.max(0, Math.min(end, to) - Math.max(start, from)))
-  const [cacheRead, cacheWrite, uncached] = [
-    within(0, usage.cacheRead),
-    within(usage.cacheRead, cached),
-    within(cached, promptTokens(usage)),
-  ]
-  const money = charge && {
-    cacheRead: split(charge.cacheRead, cacheRead),
-    cacheWrite: split(charge.cacheWrite, cacheWrite),
-    uncached: split(charge.uncached, uncached),
+  const lengths = split(
+    total,
+    prompt.map(({ weight }) => weight),
+  )
+  // One pass without lists for each bucket: a long conversation has millions of shares.
+  const paid = charge && {
+    cacheRead: createSplitter(charge.cacheRead, usage.cacheRead),
+    cacheWrite: createSplitter(charge.cacheWrite, usage.cacheWrite),
+    uncached: createSplitter(charge.uncached, usage.uncached),
   }
-  const at = (list: readonly number[], index: number) => list[index] as number
+  let end = 0
   const promptShares = prompt.map(({ key }, index): Share => {
-    const tokens = { cacheRead: at(cacheRead, index), cacheWrite: at(cacheWrite, index), uncached: at(uncached, index), output: 0 }
-    const paid = money && at(money.cacheRead, index) + at(money.cacheWrite, index) + at(money.uncached, index)
-    return { key, tokens, money: paid }
+    const start = end
+    end += lengths[index] as number
+    const cacheRead = overlap(start, end, 0, usage.cacheRead)
+    const cacheWrite = overlap(start, end, usage.cacheRead, cached)
+    const uncached = overlap(start, end, cached, total)
+    const money = paid && paid.cacheRead(cacheRead) + paid.cacheWrite(cacheWrite) + paid.uncached(uncached)
+    return { key, tokens: { cacheRead, cacheWrite, uncached, output: 0 }, money }
   })
   return [...promptShares, ...outputShares(usage.output, charge?.output, output)]
+}
+
+const overlap = (start: number, end: number, from: number, to: number): number => Math.max(0, Math.min(end, to) - Math.max(start, from))
+
+/** Splits `amount` as `split` does, for weights that are given one after the other. They are whole numbers that add up to `sum`. */
+function createSplitter(amount: number, sum: number): (weight: number) => number {
+  let weightSoFar = 0
+  let sharedSoFar = 0
+  let isFirst = true
+  return (weight) => {
+    if (sum <= 0) {
+      const share = isFirst ? amount : 0
+      isFirst = false
+      return share
+    }
+    weightSoFar += weight
+    const share = Math.max(0, Math.min(amount, Math.round(amount * (weightSoFar / sum))) - sharedSoFar)
+    sharedSoFar += share
+    return share
+  }
 }
 
 function outputShares(tokens: number, money: number | undefined, items: readonly WeightedItem[]): readonly Share[] {
@@ -65,16 +83,6 @@ function outputShares(tokens: number, money: number | undefined, items: readonly
     tokens: { cacheRead: 0, cacheWrite: 0, uncached: 0, output: counted[index] as number },
     money: paid?.[index],
   }))
-}
-
-/** The start and the end of consecutive ranges with the given lengths. The first range starts at 0. */
-function spansOf(lengths: readonly number[]): readonly (readonly [number, number])[] {
-  let end = 0
-  return lengths.map((length) => {
-    const start = end
-    end += length
-    return [start, end] as const
-  })
 }
 
 /**
