@@ -17,7 +17,7 @@ const look = defineTool({
 /** Conversations that are larger than most: one with 5,000 blocks, and one with a prompt of 200,000 tokens. */
 const turns = 260
 const shelves = ['A', 'B', 'C', 'D']
-const longTurns = 14
+const longTurns = 16
 const longMessage = Array.from(
   { length: 700 },
   (_, line) => `Line ${line} of a long message, with some words that the model has to read.`,
@@ -66,39 +66,57 @@ async function runTurns(agent: Agent, id: string, count: number, text: string): 
 
 /** Scrolls from the beginning to the end and back, and returns the longest task of the page meanwhile. */
 async function longestTask(tab: Page, name: string): Promise<number> {
-  await tab.evaluate(`{
-    window.tasks = []
-    new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((task) => task.duration))).observe({ entryTypes: ['longtask'] })
-  }`)
-  const element = tab.locator(`[data-testid="${name}"]`)
-  await element.hover()
-  for (const direction of [1, -1])
-    for (let step = 0; step < 80; step++) {
-      await tab.mouse.wheel(0, direction * (step < 40 ? 700 : 6_000))
-      await tab.waitForTimeout(16)
-    }
-  await tab.waitForTimeout(300)
-  const tasks = await tab.evaluate<number[]>('window.tasks')
-  return tasks.reduce((longest, task) => Math.max(longest, task), 0)
+  await tab.locator(`[data-testid="${name}"]`).hover()
+  const tasks = await taskTimes(tab, async () => {
+    for (const direction of [1, -1])
+      for (let step = 0; step < 80; step++) {
+        await tab.mouse.wheel(0, direction * (step < 40 ? 700 : 6_000))
+        await tab.waitForTimeout(16)
+      }
+  })
+  return tasks[0] ?? Number.NaN
 }
 
-/** Moves the slider through the journal, and returns the 95th percentile of the time from a step to the next frame. */
+const scrubSteps = 300
+
+/** Moves the slider through the journal, and returns the longest task but the slowest twentieth. A step is one task and one frame. */
 async function scrub(tab: Page): Promise<number> {
-  const times = await tab.evaluate<number[]>(`(async () => {
-    const slider = document.querySelector('input[type=range]')
-    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set
-    const times = []
-    const count = Number(slider.max)
-    for (let step = 0; step < 300; step++) {
-      const start = performance.now()
-      set.call(slider, String(1 + Math.floor((step * (count - 1)) / 299)))
-      slider.dispatchEvent(new Event('input', { bubbles: true }))
-      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
-      times.push(performance.now() - start)
-    }
-    return times
-  })()`)
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.95)] ?? Number.NaN
+  const tasks = await taskTimes(tab, () =>
+    tab.evaluate(`(async () => {
+      const slider = document.querySelector('input[type=range]')
+      const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set
+      for (let step = 0; step < ${scrubSteps}; step++) {
+        set.call(slider, String(1 + Math.floor((step * (Number(slider.max) - 1)) / ${scrubSteps - 1})))
+        slider.dispatchEvent(new Event('input', { bubbles: true }))
+        await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+      }
+    })()`),
+  )
+  return tasks[Math.ceil(scrubSteps / 20)] ?? Number.NaN
+}
+
+interface TraceEvent {
+  readonly name: string
+  readonly pid: number
+  readonly tid: number
+  readonly tdur?: number
+  readonly args: { readonly name?: string }
+}
+
+/**
+ * How long the tasks of the page's thread took while `action` ran, the longest first. It is the time of the processor, in milliseconds, so
+ * other programs on the machine do not matter.
+ */
+async function taskTimes(tab: Page, action: () => Promise<unknown>): Promise<readonly number[]> {
+  const browser = tab.context().browser()
+  await browser?.startTracing(tab, { categories: ['toplevel', '__metadata'] })
+  await action()
+  const trace = (await browser?.stopTracing())?.toString() ?? '{}'
+  const { traceEvents = [] } = JSON.parse(trace) as { readonly traceEvents?: readonly TraceEvent[] } // Chromium wrote it
+  const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`
+  const mains = new Set(traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(threadOf))
+  const tasks = traceEvents.filter((event) => event.tdur !== undefined && mains.has(threadOf(event)))
+  return tasks.map(({ tdur = 0 }) => tdur / 1000).toSorted((one, other) => other - one)
 }
 
 const print = (what: string, took: number, budget: number) =>

@@ -13,7 +13,7 @@ interface ScrubberProps {
 }
 
 /** Moves through the entries of the journal. Everything on the screen shows the conversation as it was then. */
-export function Scrubber({ count, at, words, turns, onMove }: ScrubberProps) {
+export const Scrubber = memo(function Scrubber({ count, at, words, turns, onMove }: ScrubberProps) {
   const isNow = at >= count
   return (
     <div className="border-t border-line bg-side px-3 py-2 pb-[max(0.5rem,env(safe-area-inset-bottom))]">
@@ -52,7 +52,7 @@ export function Scrubber({ count, at, words, turns, onMove }: ScrubberProps) {
       </p>
     </div>
   )
-}
+})
 
 const mostTicks = 400
 

@@ -132,7 +132,7 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
         />
       ) : (
         <aside className="hidden w-80 shrink-0 overflow-y-auto border-l border-line lg:block" aria-label="The conversation then">
-          <MomentPanel view={moment.view} blocks={{ shown: visible.size - hidden, hidden }} cost={spent} />
+          <MomentPanel view={moment.view} shown={visible.size - hidden} hidden={hidden} cost={spent} />
         </aside>
       )}
     </div>
