@@ -36,7 +36,7 @@ export async function openTestStore({ clock, blobs }: { readonly clock: Clock; r
   const url = testDatabase()
   if (url === undefined) return createMemoryStore({ blobs: blobs ?? createMemoryBlobs(), clock })
   const schema = `test_${process.pid}_${++opened}`
-  const store = await createPostgresStore({ url, schema, clock, maxConnections, ...(blobs && { blobs }) })
+  const store = await createPostgresStore({ url, schema, clock, leaseTime: 'clock', maxConnections, ...(blobs && { blobs }) })
   latest.push(store)
   if (latest.length > LATEST) await latest.shift()?.close()
   return store
@@ -51,7 +51,7 @@ export async function openFolderStore(
   { clock = createSystemClock(), file = 'daybook.db' }: { readonly clock?: Clock; readonly file?: string } = {},
 ): Promise<ConversationStore> {
   const url = testDatabase()
-  if (url !== undefined) return createPostgresStore({ url, schema: folderSchema(folder), clock, maxConnections })
+  if (url !== undefined) return createPostgresStore({ url, schema: folderSchema(folder), clock, leaseTime: 'clock', maxConnections })
   return createSqliteStore({ file: join(folder, file), blobs: createFileBlobs({ folder: join(folder, 'blobs') }), clock })
 }
 

@@ -51,7 +51,14 @@ async function sqlite(): Promise<OpenedStore> {
 async function postgres(): Promise<OpenedStore> {
   const [blobs, schema] = [createMemoryBlobs(), newName()]
   const open = async () => {
-    const store = await createPostgresStore({ url: server?.url ?? '', schema, blobs, clock: createFixedClock(), maxConnections: 3 })
+    const store = await createPostgresStore({
+      url: server?.url ?? '',
+      schema,
+      blobs,
+      clock: createFixedClock(),
+      leaseTime: 'clock',
+      maxConnections: 3,
+    })
     opened.push(store)
     return store
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../../core/failure.ts'
 import type { BlobStore, ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
+import { isStorableId } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 
 /** A blob is stored in parts of this size, so that a large blob is never in memory as a whole while it is streamed. */
@@ -16,7 +17,7 @@ const damaged = (sha256: string, why: string) => new Failure('blob.damaged', `bl
 export type BlobsWithin = (queries: Queries) => Pick<BlobStore, 'has' | 'put' | 'remove'>
 
 const hasBlob = async ({ all }: Pick<Queries, 'all'>, sha256: string) =>
-  (await all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0
+  isStorableId(sha256) && (await all('SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0', [sha256])).length > 0
 
 async function putBlob(queries: Queries, bytes: Uint8Array) {
   const sha256 = createHash('sha256').update(bytes).digest('hex')
@@ -46,11 +47,13 @@ export const postgresBlobsWithin: BlobsWithin = (queries) => ({
 
 /** Blobs in the database, for installations without a service for files. */
 export function createPostgresBlobs(database: Database): ListedBlobs {
-  const partsOf = (sha256: string, from: number, to: number) =>
-    database.all<{ part: number; size: number; bytes: Buffer }>(
-      'SELECT part, size, bytes FROM blobs WHERE sha256 = $1 AND part BETWEEN $2 AND $3 ORDER BY part',
-      [sha256, from, to],
-    )
+  const partsOf = async (sha256: string, from: number, to: number) =>
+    isStorableId(sha256)
+      ? database.all<{ part: number; size: number; bytes: Buffer }>(
+          'SELECT part, size, bytes FROM blobs WHERE sha256 = $1 AND part BETWEEN $2 AND $3 ORDER BY part',
+          [sha256, from, to],
+        )
+      : []
   return {
     put: (bytes) => database.repeat((queries) => putBlob(queries, bytes)), // a blob that is put twice is stored once
     async get(sha256) {

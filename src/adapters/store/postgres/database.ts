@@ -56,12 +56,20 @@ export interface Database {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const database = await connectDatabase(options)
   try {
+    await checkEncoding(database)
     await checkTables(database, options.schema ?? DEFAULT_SCHEMA)
     return database
   } catch (error) {
     await database.close()
     throw error
   }
+}
+
+/** Conversations may have every character. A database in another encoding would reject some entries. */
+async function checkEncoding({ statements }: Database): Promise<void> {
+  const [row] = await statements.all<{ encoding: string }>(`SELECT current_setting('server_encoding') AS encoding`)
+  if (row?.encoding === 'UTF8') return
+  throw new Failure('store.failed', `the database has the encoding ${row?.encoding}: create one with ENCODING 'UTF8' TEMPLATE template0`)
 }
 
 /** Opens connections to a database without looking at its tables. */
@@ -200,15 +208,19 @@ export async function whileLost<T>(work: () => Promise<T>, onLost: () => Promise
 /** Whether the server could not be reached or ended the connection. The statement may have been carried out. */
 export function isConnectionError(error: unknown): boolean {
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
-  if (/^(?:08|57P0)/.test(code)) return true
+  // 53300: the server has no connection left. 25006: it is a replica, perhaps since a failover
+  if (/^(?:08|57P0)/.test(code) || ['53300', '25006'].includes(code)) return true
   return (
     /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code) ||
     /connection (?:terminated|ended|error)|timeout exceeded|not queryable/i.test(message)
   )
 }
 
+/** Whether the server has ended a transaction because of another one. Nothing was committed, and a new attempt can succeed. */
+const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string } | null)?.code ?? '')
+
 function translateError(error: unknown): unknown {
   if (error instanceof Failure) return error
-  const isLost = isConnectionError(error)
+  const isLost = isConnectionError(error) || isConflict(error)
   return new Failure('store.failed', `PostgreSQL: ${errorMessage(error)}`, { cause: error, details: { connectionLost: isLost } })
 }

@@ -21,7 +21,7 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
   /** Opens a store with tables of its own. */
   async function open(schema = `test_${++schemas}`) {
     const clock = createFixedClock()
-    const store = await createPostgresStore({ url: server?.url ?? '', schema, clock, maxConnections: 4 })
+    const store = await createPostgresStore({ url: server?.url ?? '', schema, clock, leaseTime: 'clock', maxConnections: 4 })
     opened.push(store)
     return { store, clock, blobs: store.blobs, schema }
   }
@@ -126,6 +126,85 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     const passed: unknown[] = []
     for await (const { change } of other.readJournal('c1', { after: 1, passNewer: true })) passed.push(change)
     expect(passed).toEqual([newer])
+  })
+
+  it('measures leases by the clock of the server, so that a process with a wrong clock takes no conversation from another', async () => {
+    const schema = `test_${++schemas}`
+    const openAt = async (start: string) => {
+      const store = await createPostgresStore({ url: server?.url ?? '', schema, clock: createFixedClock(start), maxConnections: 2 })
+      opened.push(store)
+      return store
+    }
+    const behind = await openAt('2001-01-01T00:00:00.000Z')
+    const ahead = await openAt('2099-01-01T00:00:00.000Z')
+    for (const [id, first, second] of [['c1', behind, ahead] as const, ['c2', ahead, behind] as const]) {
+      const claim = await first.claim(id, owner('a'))
+      expect(Math.abs(Date.parse(claim.expiresAt) - Date.now())).toBeLessThan(600_000)
+      await expect(second.claim(id, owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' })
+      expect(await second.findOwner(id, owner('b'))).toMatchObject({ id: 'a' })
+      await first.append(claim, [appended([prompt('a')])])
+      await expect(second.delete(id, { owner: owner('b') })).rejects.toMatchObject({ code: 'conversation.busy' })
+    }
+  })
+
+  it('lists conversations in the same order, whatever the collation of the database is', async () => {
+    const url = new URL(server?.url ?? '')
+    const client = new pg.Client({ connectionString: url.href })
+    await client.connect()
+    await client.query(`CREATE DATABASE icu TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C' ENCODING 'UTF8'`)
+    await client.end()
+    url.pathname = '/icu'
+    const store = await createPostgresStore({ url: url.href, clock: createFixedClock(), leaseTime: 'clock', maxConnections: 2 })
+    opened.push(store)
+    const names = ['B', 'a', '_', 'ä', 'Z', 'a/b', 'a b', '😀', '\uffee']
+    for (const name of names) await store.append(await store.claim(name, owner('a')), [appended([prompt('a')])])
+    const inBytes = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    const list = async (query: object) => (await store.list(query)).conversations.map(({ conversationId }) => conversationId)
+    expect(await list({})).toEqual(inBytes)
+    expect(await list({ prefix: 'a' })).toEqual(['a', 'a b', 'a/b'])
+    const { next = '' } = await store.list({ limit: 3 })
+    expect(await list({ cursor: next })).toEqual(inBytes.slice(3))
+  })
+
+  it('refuses a database that can not store every character', async () => {
+    const url = new URL(server?.url ?? '')
+    const client = new pg.Client({ connectionString: url.href })
+    await client.connect()
+    await client.query(`CREATE DATABASE latin TEMPLATE template0 LOCALE 'C' ENCODING 'LATIN1'`)
+    await client.end()
+    url.pathname = '/latin'
+    const opening = createPostgresStore({ url: url.href, clock: createFixedClock() })
+    await expect(opening).rejects.toMatchObject({ code: 'store.failed', message: expect.stringContaining('UTF8') })
+  })
+
+  it('rejects a cursor that no list has returned, and finds no blob whose name is no hash', async () => {
+    const { store } = await open()
+    const cursor = Buffer.from(JSON.stringify({ activity: 'x\0', id: 'x' })).toString('base64url')
+    await expect(store.list({ cursor })).rejects.toMatchObject({ code: 'cursor.invalid' })
+    expect(await store.blobs.has('x\0')).toBe(false)
+    await expect(store.blobs.get('x\0')).rejects.toMatchObject({ code: 'blob.missing' })
+  })
+
+  it('repeats work that the server has ended because of another transaction or a lack of connections', async () => {
+    const { store, schema } = await open()
+    await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')])])
+    const client = new pg.Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    for (const code of ['40001', '40P01', '53300', '25006']) {
+      await client.query(`CREATE SEQUENCE ${schema}.failures`)
+      // the first try fails with this code, and the sequence stays incremented
+      await client.query(`CREATE FUNCTION ${schema}.fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('${schema}.failures') = 1 THEN RAISE EXCEPTION 'not now' USING ERRCODE = '${code}'; END IF; RETURN NEW; END $$`)
+      await client.query(`CREATE TRIGGER fail BEFORE UPDATE ON ${schema}.conversations FOR EACH ROW EXECUTE FUNCTION ${schema}.fail_once()`)
+      const claim = await store.claim('c1', owner('a'))
+      await client.query(`ALTER SEQUENCE ${schema}.failures RESTART`)
+      const number = (await store.head('c1'))?.lastSeq ?? 0
+      expect(await store.append(claim, [appended([prompt('b')], number + 1)])).toMatchObject([{ seq: number + 1 }])
+      await client.query(
+        `DROP TRIGGER fail ON ${schema}.conversations; DROP FUNCTION ${schema}.fail_once; DROP SEQUENCE ${schema}.failures`,
+      )
+    }
+    await client.end()
   })
 
   it('carries out many appends with blobs at once with few connections', async () => {

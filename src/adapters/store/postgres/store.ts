@@ -15,11 +15,17 @@ import { createPostgresObjects, type PostgresObjects } from './objects.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
+import { readServerTime } from './server-time.ts'
 import { createWatch } from './watch.ts'
 
 /** Options of `createPostgresStore`. */
 export interface PostgresSettings extends DatabaseOptions {
   readonly clock: Clock
+  /**
+   * Which clock measures leases. By default the clock of the server, because the clocks of the processes may differ. A test that sets its
+   * clock chooses `clock`.
+   */
+  readonly leaseTime?: 'database' | 'clock'
   /** Where blobs are stored. By default they are stored in the database. */
   readonly blobs?: BlobStore
 }
@@ -36,9 +42,10 @@ export async function createPostgresStore(settings: PostgresSettings): Promise<C
 export async function openPostgres(
   settings: PostgresSettings,
 ): Promise<{ readonly store: ConversationStore; readonly objects: PostgresObjects }> {
-  const { clock, blobs, ...options } = settings
+  const { clock, leaseTime = 'database', blobs, ...options } = settings
   const database = await openDatabase(options)
-  return { store: createStore(database, clock, blobs), objects: createPostgresObjects(database) }
+  const leaseClock = leaseTime === 'clock' ? clock : { ...clock, now: await readServerTime(database) }
+  return { store: createStore(database, clock, leaseClock, blobs), objects: createPostgresObjects(database) }
 }
 
 /**
@@ -54,14 +61,14 @@ export async function migratePostgres(options: DatabaseOptions, { dryRun = false
   }
 }
 
-function createStore(database: Database, clock: Clock, given: BlobStore | undefined): ConversationStore {
+function createStore(database: Database, clock: Clock, leaseClock: Clock, given: BlobStore | undefined): ConversationStore {
   const blobs = given ?? createPostgresBlobs(database)
   const blobsWithin = given ? () => given : postgresBlobsWithin
   const rows = createRowReader(blobs)
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
   const { watch, watchOffers, noteAppend, noteOffer, noteDeletion, close: closeWatch } = createWatch(database)
-  const deleter = createDeleter(database, conversations, blobsWithin, clock, noteDeletion)
+  const deleter = createDeleter(database, conversations, blobsWithin, leaseClock, noteDeletion)
   const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, onOffered: noteOffer })
   const remover = createRemover(database, conversations, blobsWithin, deleter, offers)
   const appender = createAppender({ database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended: noteAppend })
@@ -70,9 +77,9 @@ function createStore(database: Database, clock: Clock, given: BlobStore | undefi
     blobs,
 
     claim: async (conversationId, owner, claimOptions) =>
-      conversations.claim(conversationId, owner, clock.now(), claimOptions?.takeOver ?? 'when-free'),
-    findOwner: (conversationId, asker) => conversations.findOwner(conversationId, asker, clock.now()),
-    renew: (claim) => conversations.renew(claim, clock.now()),
+      conversations.claim(conversationId, owner, leaseClock.now(), claimOptions?.takeOver ?? 'when-free'),
+    findOwner: (conversationId, asker) => conversations.findOwner(conversationId, asker, leaseClock.now()),
+    renew: (claim) => conversations.renew(claim, leaseClock.now()),
     release: (claim) => conversations.release(claim),
 
     append: appender.append,
@@ -111,7 +118,7 @@ function createStore(database: Database, clock: Clock, given: BlobStore | undefi
       return finished
     },
     releaseBlobs: remover.releaseBlobs,
-    retain: (policy, deleteOptions = {}) => remover.retain(policy, deleteOptions, clock.now()),
+    retain: (policy, deleteOptions = {}) => remover.retain(policy, deleteOptions, leaseClock.now()),
     async check() {
       await database.statements.run(`SELECT nextval('claims')`) // writes to the log of the server
       await blobs.check?.()

@@ -116,8 +116,9 @@ export function pageOf(found: readonly ConversationInfo[], size: number): Conver
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined) return undefined
   const value = parseJson(Buffer.from(text, 'base64url').toString())
-  if (isObject(value) && typeof value.activity === 'string' && typeof value.id === 'string')
-    return { activity: value.activity, id: value.id }
+  const { activity, id } = isObject(value) ? value : {}
+  // PostgreSQL can not compare a text with the character U+0000, and no time has it
+  if (typeof activity === 'string' && typeof id === 'string' && activity.isWellFormed() && !activity.includes('\0')) return { activity, id }
   throw new Failure('cursor.invalid', 'not a cursor of this list: start again without one')
 }
 
