@@ -2,7 +2,10 @@ import type { McpAddress } from '../../ports/mcp-configuration.ts'
 import { limitedBody } from './messages.ts'
 import type { ServerTransport } from './program.ts'
 
-/** Connects to a server over HTTP. If a message is too long or the connection breaks, the transport is closed, so that calls do not wait. */
+/**
+ * Connects to a server over HTTP. If a message is too long or the connection of a call breaks, the transport is closed, so that calls do not wait.
+ * The stream of messages that belong to no call (GET) may break at any time. The SDK then opens it again.
+ */
 export async function createHttpTransport(
   { url, headers }: McpAddress,
   maxMessageBytes: number,
@@ -13,7 +16,13 @@ export async function createHttpTransport(
   let isClosing = false
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     ...(headers && { requestInit: { headers: { ...headers } } }),
-    fetch: async (address, init) => limitedBody(await send(address, init), maxMessageBytes, onBroken),
+    fetch: async (address, init) => {
+      const isCall = init?.method === 'POST'
+      return limitedBody(await fetchOwn(send, new URL(address), init), maxMessageBytes, (reason, kind) => {
+        if (isCall || kind === 'too large') onBroken(reason)
+      })
+    },
+    reconnectionOptions: reconnection,
   })
   const close = transport.close.bind(transport)
 
@@ -32,4 +41,27 @@ export async function createHttpTransport(
       },
     },
   }) as typeof transport & ServerTransport
+}
+
+const reconnection = { initialReconnectionDelay: 5_000, maxReconnectionDelay: 60_000, reconnectionDelayGrowFactor: 2, maxRetries: 100 }
+
+const MAX_REDIRECTS = 5
+
+/**
+ * Sends a request, and follows redirects only to other paths of the same server. `fetch` would send the parameters of a call and headers with keys to
+ * any address.
+ */
+async function fetchOwn(send: typeof fetch, first: URL, init: RequestInit | undefined): Promise<Response> {
+  let address = first
+  for (let count = 0; count <= MAX_REDIRECTS; count++) {
+    const response = await send(address, { ...init, redirect: 'manual' })
+    const location = response.headers.get('location')
+    if (response.status < 300 || response.status >= 400 || location === null) return response
+    await response.body?.cancel()
+    if (!URL.canParse(location, address.href)) throw new Error('it redirects to something that is no address')
+    const target = new URL(location, address)
+    if (target.origin !== first.origin) throw new Error(`it redirects to another address: ${target.origin}`)
+    address = target
+  }
+  throw new Error('it redirects too often')
 }

@@ -84,7 +84,11 @@ const INTERNAL_ERROR = -32_603
  * Passes on the body of a response. If one message is too long or the connection breaks, the body ends and `onBroken` is called with the
  * reason. In an event stream, a blank line ends a message. Any other body is one message.
  */
-export function limitedBody(response: Response, maxMessageBytes: number, onBroken: (reason: string) => void): Response {
+export function limitedBody(
+  response: Response,
+  maxMessageBytes: number,
+  onBroken: (reason: string, kind: 'too large' | 'broken') => void,
+): Response {
   if (!response.body) return response
   const reader = response.body.getReader()
   const count = response.headers.get('content-type')?.startsWith('text/event-stream') ? createEventCounter() : createByteCounter()
@@ -99,7 +103,8 @@ export function limitedBody(response: Response, maxMessageBytes: number, onBroke
         controller.enqueue(value)
       } catch (error) {
         if (isCancelled) return
-        onBroken(error instanceof OutputError ? error.message : 'the connection to it broke')
+        if (error instanceof OutputError) onBroken(error.message, 'too large')
+        else onBroken('the connection to it broke', 'broken')
         controller.error(error)
         await reader.cancel().catch(() => {}) // the connection is broken anyway
       }
