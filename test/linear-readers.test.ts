@@ -288,3 +288,10 @@ async function readEvents(text: string) {
   }
   await drain(serverSentEvents(body()))
 }
+
+it('YAML with many different keys', () => {
+  const text = Array.from({ length: 10_000 }, (_, index) => `k${index}: 1\n`).join('')
+  const started = performance.now()
+  expect(parseYaml(text)).toHaveProperty('value')
+  expect(performance.now() - started).toBeLessThan(maxMs)
+})

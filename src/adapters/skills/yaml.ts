@@ -15,13 +15,14 @@ export function parseYaml(text: string): YamlValue {
   try {
     const document = yaml.parseDocument(text, {
       schema: 'failsafe',
-      uniqueKeys: true,
+      uniqueKeys: false, // checked below, because the package takes quadratic time for it
       strict: true,
       logLevel: 'silent',
       prettyErrors: false,
     })
     const [error] = document.errors
     if (error) return { problem: `is not valid YAML: ${firstLine(error.message)}` }
+    if (hasDuplicateKeys(yaml, document)) return { problem: 'is not valid YAML: Map keys must be unique' }
     return { value: document.toJS({ maxAliasCount: 0 }) }
   } catch (error) {
     if (error instanceof ReferenceError) return { problem: 'has an alias, which is not allowed' }
@@ -30,9 +31,26 @@ export function parseYaml(text: string): YamlValue {
   }
 }
 
+function hasDuplicateKeys(yaml: Yaml, document: ReturnType<Yaml['parseDocument']>): boolean {
+  let found = false
+  yaml.visit(document, {
+    Map(_position, { items }) {
+      const keys = items.map(({ key }) => (key as { readonly value?: unknown } | null)?.value)
+      if (new Set(keys).size === keys.length) return undefined
+      found = true
+      return yaml.visit.BREAK
+    },
+  })
+  return found
+}
+
 const firstLine = (text: string): string => text.split('\n', 1)[0]?.slice(0, 200) ?? ''
 
 interface Yaml {
+  readonly visit: {
+    (document: object, visitor: { Map(position: unknown, map: { readonly items: readonly { readonly key: unknown }[] }): unknown }): void
+    readonly BREAK: symbol
+  }
   parseDocument(
     text: string,
     options: ParseOptions & DocumentOptions & SchemaOptions,
