@@ -27,6 +27,8 @@ export interface FolderListing {
 
 const maxFiles = 50_000
 const maxDepth = 32
+/** So many files that are left out are named. */
+const maxLeftOut = 1_000
 
 /** A folder of documents. Its documents have paths such as `ks:<name>/guide.md`. */
 export interface KnowledgeFolder {
@@ -76,7 +78,11 @@ export async function listFolder(folder: KnowledgeFolder): Promise<FolderListing
   const root = await realpath(folder.path)
   const files: FolderFile[] = []
   const leftOut: LeftOut[] = []
-  const skip = (path: string, problem: string) => void leftOut.push({ path, problem })
+  let more = 0
+  const skip = (path: string, problem: string) => {
+    if (leftOut.length < maxLeftOut) leftOut.push({ path, problem })
+    else more++
+  }
 
   async function visit(path: string, depth: number): Promise<void> {
     const entries: Dirent[] = []
@@ -104,6 +110,7 @@ export async function listFolder(folder: KnowledgeFolder): Promise<FolderListing
 
   await visit('', 0)
   if (files.length >= maxFiles) skip('', `has more than ${maxFiles} files, and the others are left out`)
+  if (more > 0) leftOut.push({ path: '', problem: `has ${more} more files that are left out` })
   return { files, leftOut }
 }
 

@@ -288,6 +288,15 @@ describe('hostile files', () => {
     expect(await knowledge.read('ks:docs/huge.txt', call)).toEqual({})
   })
 
+  it('thousands of files that are left out give a short report', async () => {
+    write({ 'a.md': '# A\napples' })
+    for (let n = 0; n < 1_500; n++) symlinkSync('/etc/passwd', join(folder, 'docs', `link${n}`))
+    const { problems, documents } = await open().update()
+    expect(documents).toBe(1)
+    expect(problems).toHaveLength(1_001)
+    expect(problems.at(-1)).toEqual({ path: 'ks:docs/', problem: 'has 500 more files that are left out' })
+  })
+
   it.each([
     'ks:docs/../secret.txt',
     'ks:docs/link.txt',

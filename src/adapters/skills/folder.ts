@@ -23,6 +23,8 @@ export interface SkillProblem {
 export const maxFileBytes = 256 * 1024
 /** A folder with more entries than this is not read further. */
 const maxEntries = 1_000
+/** How many folders are looked into. A folder may have a thousand folders with a thousand folders each. */
+export const maxFolders = 1_000
 
 /**
  * Finds the skills in a folder: `<id>/SKILL.md`, `<namespace>/<id>/SKILL.md`, or `SKILL.md` in the folder itself. Symbolic links are not
@@ -32,15 +34,18 @@ const maxEntries = 1_000
  */
 export function findSkillFiles(folder: string, report: (problem: SkillProblem) => void): readonly SkillFiles[] {
   const root = realpathSync(folder)
-  const entries = entriesOf(root, '', report)
+  let visited = 0
+  const look = (path: string): readonly Dirent[] => {
+    if (++visited === maxFolders + 1) report({ path: '', problem: `has more than ${maxFolders} folders, and the others are left out` })
+    return visited > maxFolders ? [] : entriesOf(join(root, path), path, report)
+  }
+  const entries = look('')
   if (entries.some(isSkillFile)) return readSkill(root, '', { folder: root.slice(root.lastIndexOf('/') + 1) }, report)
   return foldersIn(entries).flatMap((name) => {
-    const inner = entriesOf(join(root, name), name, report)
+    const inner = look(name)
     if (inner.some(isSkillFile)) return readSkill(root, name, { folder: name }, report)
     return foldersIn(inner).flatMap((id) =>
-      entriesOf(join(root, name, id), `${name}/${id}`, report).some(isSkillFile)
-        ? readSkill(root, `${name}/${id}`, { folder: id, namespace: name }, report)
-        : [],
+      look(`${name}/${id}`).some(isSkillFile) ? readSkill(root, `${name}/${id}`, { folder: id, namespace: name }, report) : [],
     )
   })
 }

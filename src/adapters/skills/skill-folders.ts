@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { oneLine } from '../../core/render/text.ts'
 import type { FolderList, SkillSummary } from '../../ports/skills.ts'
+import { maxFolders } from './folder.ts'
 import { builtInSkills, type FolderSkills, loadSkills, type SkillFolder } from './skills.ts'
 import { canParseYaml } from './yaml.ts'
 
@@ -54,8 +55,10 @@ function followChanges(first: FolderSkills, folders: readonly SkillFolder[]): Fo
 /** The names, sizes and times of all files of skills, as one text. Undefined when a folder can not be read. */
 function stateOf(folders: readonly SkillFolder[]): string | undefined {
   const lines: string[] = []
+  let visited = 0
   const visit = (folder: string, depth: number): void => {
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (++visited > maxFolders) return // what the first look has left out stays so
+    for (const entry of readdirSync(folder, { withFileTypes: true }).sort(byName)) {
       const path = join(folder, entry.name)
       if (entry.isDirectory() && depth < maxSkillDepth && !entry.name.startsWith('.')) visit(path, depth + 1)
       const stats = skillFileNames.has(entry.name) ? lstatSync(path, { throwIfNoEntry: false }) : undefined
@@ -69,6 +72,8 @@ function stateOf(folders: readonly SkillFolder[]): string | undefined {
     return undefined // the folder is gone or may not be read: `daybook doctor` says so
   }
 }
+
+const byName = (one: Dirent, other: Dirent): number => (one.name < other.name ? -1 : 1)
 
 /** A skill is at most two folders below the folder of skills. */
 const maxSkillDepth = 2

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { localScope } from '../../core/scope.ts'
 import { skillCatalogText } from '../../tools/skill-catalog.ts'
 import { maxFileBytes } from './folder.ts'
+import { openSkillFolders } from './skill-folders.ts'
 import { builtInSkills, loadSkills } from './skills.ts'
 
 const folders: string[] = []
@@ -250,6 +251,14 @@ describe('hostile skill files', () => {
     const skills = loadSkills([{ path: folderWith(Object.fromEntries(files)) }])
     expect(skills.list()).toHaveLength(64)
     expect(skills.problems).toHaveLength(6)
+  })
+
+  it('only so many folders are looked into, and this is reported', () => {
+    const folder = folderWith({ 'a/SKILL.md': skillFile('description: first'), 'z/z/SKILL.md': skillFile('description: last') })
+    for (let n = 0; n < 30; n++) for (let m = 0; m < 50; m++) mkdirSync(join(folder, `n${n}`, `m${m}`), { recursive: true })
+    const skills = openSkillFolders([folder])
+    expect(namesOf(skills)).toEqual(['sk:public.a'])
+    expect(skills.problems).toEqual([{ path: folder, problem: 'has more than 1000 folders, and the others are left out' }])
   })
 
   it('random files never throw, and give a skill or a problem', () => {
