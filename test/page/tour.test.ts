@@ -5,6 +5,7 @@ import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { findSandbox } from '../../src/adapters/sandbox/index.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createOfflineModel } from '../../src/offline/index.ts'
+import { openMemoryWorkspaces } from '../../src/wiring/memory-workspaces.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { usePage } from '../support/page/page-fixture.ts'
 
@@ -13,9 +14,11 @@ const machine = await findSandbox()
 /** A server as `daybook serve` starts it. */
 function tourPage(sandbox: typeof machine.sandbox) {
   const blobs = createMemoryBlobs()
+  const store = createMemoryStore({ blobs, clock: createSystemClock() })
   return usePage({
     model: createOfflineModel(),
-    store: createMemoryStore({ blobs, clock: createSystemClock() }),
+    store,
+    workspaces: openMemoryWorkspaces(store.blobs), // programs need folders
     hosting: hostingOn(blobs).hosting,
     settings: { sources: { eligibleMimes: ['text/markdown', 'text/csv', 'text/plain'] }, exitGraceMs: 750 },
     ...(sandbox && { sandbox }),
@@ -56,6 +59,7 @@ describe.runIf(machine.sandbox)('the tour on a machine with a sandbox', () => {
     const answers = blocks.flatMap(({ type, text }) => (type === 'assistant.completion' ? [text ?? ''] : []))
     expect(answers.some((text) => text.includes('[[S:'))).toBe(true)
     expect(answers.join('\n')).toContain('271.00') // 49.50 + 179.00 + 42.50 in Oslo
+    expect(answers.join('\n')).toContain('Reckoned by a program over the whole file.')
     expect(answers.at(-1)).toContain('the ferry is the limit')
     await tab.getByRole('button', { name: 'End the tour' }).click()
     await tab.getByText('That was the tour').waitFor({ state: 'detached' })

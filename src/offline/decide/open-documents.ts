@@ -63,6 +63,7 @@ const genericNames = new Set([
   'readme',
   'book',
   'chart',
+  'answer',
 ])
 
 /** Whether the request contains the name of the file, with or without its extension. */

@@ -73,12 +73,17 @@ export interface HeldAnswer {
 /** Makes an answer whose parts wait until the test releases them. */
 export function heldAnswer(parts: readonly string[], more: Parameters<typeof reply.answer>[1] = {}): HeldAnswer {
   const [head = '', tail = ''] = reply.answer('\0', more).split('\0')
+  return heldReply([head, ...parts, tail])
+}
+
+/** Makes a reply whose parts wait until the test releases them. The first part is sent at once. */
+export function heldReply(chunks: readonly string[]): HeldAnswer {
   let allowed = 0
   let wake = () => {}
   return {
     reply: {
       text: 'sent in pieces',
-      chunks: [head, ...parts, tail],
+      chunks,
       async onChunk(index) {
         while (index > allowed)
           await new Promise<void>((resolve) => {

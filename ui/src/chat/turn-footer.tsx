@@ -15,7 +15,7 @@ export function TurnFooter({ turn }: { readonly turn: TurnView }) {
   const [state, setState] = useState<'none' | 'asking' | 'sent' | 'failed'>('none')
   const bar = useRef<HTMLDivElement>(null)
   const answer = turn.answers.at(-1)
-  if (!answer || turn.endedAt === undefined) return null
+  if (!answer || turn.endedAt === undefined || turn.failed) return null
 
   async function send(value: 'ok' | 'not_ok', text: string) {
     setReaction(value)

@@ -1,4 +1,4 @@
-import type { LiveRound, TurnView, Wait } from 'daybook/client'
+import type { LiveRound, ToolStep, TurnView, Wait } from 'daybook/client'
 import { memo } from 'react'
 import { isBookkeeping } from '../model/tool-titles.ts'
 import { type TurnItem, turnItems } from '../model/turn-items.ts'
@@ -25,7 +25,7 @@ interface TurnProps {
 /** A question, the steps that the agent took, and the answer. */
 export const Turn = memo(function Turn({ turn, live, isLast }: TurnProps) {
   const running = turn.endedAt === undefined && !turn.parked
-  const items = turnItems(turn, live).filter((item) => item.kind !== 'tool' || !isBookkeeping(item.step.toolId) || isWaiting(item, turn))
+  const items = turnItems(turn, live).filter((item) => item.kind !== 'tool' || isShown(item.step, turn))
   const hasAnswer = items.some((item) => item.kind === 'answer' && !item.replaced)
   const renderStep = (item: TurnItem, inLongList: boolean) => (
     <Step key={item.key} item={item} turnId={turn.id} waiting={isWaiting(item, turn)} inLongList={inLongList} />
@@ -63,6 +63,12 @@ export const Turn = memo(function Turn({ turn, live, isLast }: TurnProps) {
     </article>
   )
 })
+
+/** Whether a call has a line of its own. A call that waits for an approval is shown by the card of the approval. */
+function isShown({ toolId, callId }: ToolStep, { waits }: TurnView): boolean {
+  const wait = waits.find(({ call_id: waiting }) => waiting === callId)
+  return wait ? wait.kind !== 'approval' : !isBookkeeping(toolId)
+}
 
 const isWaiting = (item: TurnItem, { waits }: TurnView) =>
   item.kind === 'tool' && waits.some(({ call_id: callId }) => callId === item.step.callId)

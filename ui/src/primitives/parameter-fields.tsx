@@ -18,7 +18,7 @@ export function ParameterFields({ params, texts, disabled, onChange }: Parameter
       {Object.entries(params).map(([name, value]) => (
         <div key={name}>
           <label htmlFor={`${id}-${name}`} className="block text-sm text-soft">
-            {name.replaceAll('_', ' ')}
+            {labelOf(name)}
           </label>
           <textarea
             id={`${id}-${name}`}
@@ -34,6 +34,12 @@ export function ParameterFields({ params, texts, disabled, onChange }: Parameter
   )
 }
 
+/** The name of a parameter as a label, such as `Order number` for `order_number`. */
+function labelOf(name: string): string {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 const initialText = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 /** The parameters with the changes. A sentence for people if a changed field can not be read. */
@@ -45,7 +51,7 @@ export function readFields(params: Readonly<Record<string, unknown>>, texts: Fie
       try {
         changed[name] = JSON.parse(text)
       } catch {
-        return `“${name.replaceAll('_', ' ')}” can not be read. Write it as JSON, for example 12, true or ["a", "b"].`
+        return `“${labelOf(name)}” can not be read. Write it as JSON, for example 12, true or ["a", "b"].`
       }
   }
   return changed

@@ -100,7 +100,7 @@ export function Composer({ draftKey, running, send, lastMessage, edit, onStop }:
             value={state.text}
             rows={1}
             aria-label="Message"
-            placeholder={running ? 'Add something while it works' : 'Ask something, or drop a file'}
+            placeholder={running ? 'Add a message' : 'Ask something, or drop a file'}
             className="field-sizing-content max-h-[40dvh] min-h-9 flex-1 resize-none bg-transparent px-1 py-1.5 text-base leading-6 outline-none placeholder:text-faint"
             onChange={(event) => setText(event.target.value)}
             onKeyDown={onKeyDown}

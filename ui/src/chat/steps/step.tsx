@@ -26,7 +26,7 @@ export const Step = memo(
       case 'thinking':
         return <Thinking text={item.text} live={item.live} preview={inLongList} />
       case 'notes':
-        return <Notes text={item.text} live={item.live} />
+        return <Notes text={item.text} live={item.live} small={inLongList} />
       case 'tool':
         return <ToolCard step={item.step} running={item.running} progress={item.progress} waiting={waiting} turnId={turnId} />
       case 'program':
@@ -64,7 +64,12 @@ function Answer({ item }: { readonly item: AnswerItem }) {
   )
 }
 
-function Notes({ text, live }: { readonly text: string; readonly live: boolean }) {
+function Notes({ text, live, small }: { readonly text: string; readonly live: boolean; readonly small: boolean }) {
   const words = notesForPeople(text)
-  return words === '' ? null : <MarkdownText text={words} live={live} />
+  if (words === '') return null
+  return (
+    <div className={small ? 'text-sm' : ''}>
+      <MarkdownText text={words} live={live} />
+    </div>
+  )
 }

@@ -3,7 +3,7 @@ export function Parameters({ params }: { readonly params: Readonly<Record<string
   const entries = Object.entries(params)
   if (entries.length === 0) return null
   return (
-    <dl className="grid grid-cols-[minmax(5rem,max-content)_1fr] gap-x-3 gap-y-1">
+    <dl className="grid grid-cols-[minmax(5rem,max-content)_1fr] gap-x-3 gap-y-1 pt-1">
       {entries.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-faint">{name.replaceAll('_', ' ')}</dt>

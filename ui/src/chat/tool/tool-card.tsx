@@ -25,7 +25,8 @@ interface ToolCardProps {
 export const ToolCard = memo(function ToolCard({ step, running, progress, waiting, turnId }: ToolCardProps) {
   const { openPanel } = useContext(ChatActionsContext)
   const key = documentKey(step)
-  const [open, setOpen] = useState(false)
+  const [chosen, setOpen] = useState<boolean>()
+  const open = chosen ?? (running && step.code !== undefined) // a program can be read while it runs
   const { title, detail } = toolTitle(step.toolId, step.params, step.status === 'running')
   const Icon = iconOf(step.toolId)
   return (
