@@ -39,9 +39,17 @@ const echo = defineTool({
   run: ({ text }) => ({ ok: false, error: { code: text.slice(0, 60), message: text } }),
 })
 
+const asks = defineTool({
+  id: 'shop.order',
+  description: 'Orders.',
+  params: z.object({ text: z.string(), list: z.array(z.string()) }),
+  approval: true,
+  run: () => 'ordered',
+})
+
 const blobs = createMemoryBlobs()
 const store = createMemoryStore({ blobs, clock: createSystemClock() })
-const page = usePage({ store, hosting: hostingOn(blobs).hosting, tools: [search, echo] })
+const page = usePage({ store, hosting: hostingOn(blobs).hosting, tools: [search, echo, asks] })
 
 it('nothing that users, models, tools and pages write runs or leaves the page', async (context) => {
   countAttempts(context, hostile().length * 8)
@@ -91,4 +99,43 @@ it('nothing that users, models, tools and pages write runs or leaves the page', 
   const links = await tab.locator('a[href]').evaluateAll((all) => all.map((link) => (link as unknown as { readonly href: string }).href))
   expect(links.filter((href) => !/^https?:/.test(href))).toEqual([])
   expect(await tab.locator('main script, main iframe:not([sandbox]), main object, main embed, main form[action]').count()).toBe(0)
+})
+
+it('neither the parameters of an approval nor the cells of a table run or leave the page', async () => {
+  page.expectProblems(/./) // the browser reports what it has blocked
+  const csv = hostile()
+    .map((piece) => `"${piece.replaceAll('"', '""')}",2`)
+    .join('\n')
+  const params = { text: allOf(), list: hostile() }
+  page.say(
+    reply.call('react.write', { path: 'files/cells.csv', channel: 'canvas', content: `name,count\n${csv}`, kind: 'file' }),
+    reply.call('shop.order', params),
+  )
+  const { id } = await page.client.conversations.create({ title: scripts()[2]?.slice(0, 60) ?? '' })
+  await page.client.send(id, 'Order.')
+  const tab = await page.open(`/c/${id}`)
+  const first = await collectMessages(tab)
+  const dialogs: string[] = []
+  tab.on('dialog', (dialog) => {
+    dialogs.push(dialog.message())
+    void dialog.dismiss()
+  })
+  await tab.getByRole('region', { name: /^Approval/ }).waitFor()
+  expect(await tab.getByLabel('Text', { exact: true }).inputValue()).toMatch(/^<script>for/) // a long text is shown in part
+  expect(await tab.getByLabel('Text', { exact: true }).isDisabled()).toBe(true)
+  await tab.getByText('shown in part').waitFor()
+  await tab.getByRole('list', { name: 'Files' }).getByText('cells.csv').first().dispatchEvent('click')
+  await tab.getByRole('cell').first().waitFor()
+  await tab.waitForTimeout(300)
+  expect(await first()).not.toContain('ran')
+  await tab.goto(`${page.url}/waiting`)
+  const later = await collectMessages(tab)
+  await tab
+    .getByRole('region', { name: /^Approval/ })
+    .first()
+    .waitFor()
+  await tab.waitForTimeout(500)
+  expect([...(await later()), ...dialogs]).toEqual([])
+  expect(trap.requests).toEqual([])
+  expect(await tab.locator('main script, main iframe:not([sandbox]), main object, main embed').count()).toBe(0)
 })

@@ -142,6 +142,33 @@ describe('the viewer', () => {
   })
 })
 
+it('these tests would notice a viewer with weaker headers and a weaker sandbox', async () => {
+  const tab = await page.open()
+  page.expectProblems(/./)
+  const own = await openTrap()
+  await tab.route('**/page/viewer.*', async (route) => {
+    const response = await route.fetch()
+    const { 'content-security-policy': _policy, 'x-frame-options': _frames, ...headers } = response.headers()
+    const body = (await response.text())
+      .replace(/<meta[^>]*Content-Security-Policy[^>]*>/gi, '')
+      .replace(/sandbox(?:="[^"]*")?/g, 'data-no-sandbox')
+    await route.fulfill({ status: response.status(), headers, body })
+  })
+  const messages = await collectMessages(tab)
+  await tab.evaluate(`const frame = document.createElement('iframe')
+    frame.id = 'viewer'
+    frame.src = 'page/viewer.html'
+    document.body.append(frame)`)
+  const states = async () => (await messages()).filter((message) => (message as { type?: string }).type === 'daybook.viewer')
+  await expect.poll(states).toMatchObject([{ state: 'ready' }])
+  const text = `<p>content</p><img src="http://127.0.0.1:${own.port}/img">`
+  await tab.evaluate(
+    `document.querySelector('#viewer').contentWindow.postMessage(${JSON.stringify({ type: 'daybook.show', id: 'a', kind: 'html', text })}, '*')`,
+  )
+  await expect.poll(() => own.requests.length).toBeGreaterThan(0)
+  await own.close()
+})
+
 it('these tests would notice content that runs or connects', async () => {
   const tab = await page.open()
   page.expectProblems(/./)

@@ -1,7 +1,7 @@
 import { Clock, ShieldQuestion } from 'lucide-react'
 import { useId, useState } from 'react'
 import { Button } from './button.tsx'
-import { type FieldTexts, ParameterFields, readFields } from './parameter-fields.tsx'
+import { type FieldTexts, hasCutParameter, ParameterFields, readFields } from './parameter-fields.tsx'
 
 export interface Decision {
   readonly approved: boolean
@@ -41,6 +41,7 @@ export function WaitCard({ title, detail, question, params, onlyOperator, decide
       setProblem(error instanceof Error ? error.message : String(error))
     }
   }
+  const isCut = hasCutParameter(params)
   const busy = state !== 'open' || !decide
   const Icon = decide ? ShieldQuestion : Clock
   return (
@@ -54,7 +55,10 @@ export function WaitCard({ title, detail, question, params, onlyOperator, decide
       <p className="mt-0.5 text-sm text-soft">
         {question ?? (decide ? 'The agent asks for your approval before it does this.' : 'The result arrives later.')}
       </p>
-      <ParameterFields params={params} texts={texts} disabled={busy} onChange={setTexts} />
+      <ParameterFields params={params} texts={texts} disabled={busy || isCut} onChange={setTexts} />
+      {decide && isCut && (
+        <p className="mt-1 text-xs text-faint">A long text is shown in part, so the parameters can not be changed here.</p>
+      )}
       {decide && (
         <>
           <label htmlFor={noteId} className="mt-3 block text-sm text-soft">
