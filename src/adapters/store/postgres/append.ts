@@ -92,15 +92,17 @@ export function createAppender(parts: AppenderParts) {
               await lockBlobs(queries, 'shared')
               await ensureBlobs(prepared.needed, blobsWithin(queries))
             }
-            if (!(await writeRows(queries, row, next, rows, numbers))) return false
+            const written = await writeRows(queries, row, next, rows, numbers)
+            if (!written) return undefined
             if (frame) await putFrame(queries, row.key, row.last_seq + 1 + frame.index, frame.value)
             if (indexNow) await indexAfter(queries, row.id, row.key, row.indexed_seq)
             if (takes.length > 0) await offers.take(queries, row.key, takes, clock.now())
-            return true
+            return written
           })
     // After a lost connection, the append may have been committed although its answer did not arrive. Then the journal has the rows.
-    const onLost = async () => (rows.length > 0 && (await isWritten(row, rows)) ? true : undefined)
-    return (await whileLost(attempt, onLost)) ? { next, rows } : undefined
+    const onLost = async () => (rows.length > 0 && (await isWritten(row, rows)) ? conversations.findCommitted(row.id) : undefined)
+    const written = await whileLost(attempt, onLost)
+    return written && { next: written, rows }
   }
 
   /** Writes rows. Their block numbers are checked only if the row is current, because an old owner gets the error about its claim. */
@@ -110,13 +112,13 @@ export function createAppender(parts: AppenderParts) {
     next: ConversationRow,
     rows: readonly JournalRow[],
     numbers: NewBlockNumbers,
-  ): Promise<boolean> {
+  ): Promise<ConversationRow | undefined> {
     try {
       checkNumbersUnused(numbers, row.next_block)
     } catch (error) {
       const current = await conversations.find(queries, row.id)
       if (current?.epoch === row.epoch && current.owner_id === row.owner_id && current.last_seq === row.last_seq) throw error
-      return false
+      return undefined
     }
     return writeEntries(queries, row, next, rows)
   }
@@ -163,8 +165,9 @@ export function createAppender(parts: AppenderParts) {
         const info = infoAfter(infoOf(row), slice.changes)
         const rows = slice.rows.map((each, index): JournalRow => ({ seq: row.last_seq + 1 + index, ...each }))
         const nextRow = { ...withInfo(row, info), indexed_seq: info.lastSeq, next_block: next }
-        if (!(await writeEntries(queries, row, nextRow, rows))) throw conversationExists(conversationId)
-        row = nextRow
+        const written = await writeEntries(queries, row, nextRow, rows)
+        if (!written) throw conversationExists(conversationId)
+        row = written
         await pause()
       }
       await putFrame(queries, row.key, 1 + frame.index, frame.value)

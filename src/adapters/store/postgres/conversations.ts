@@ -5,12 +5,12 @@ import { checkConversationName } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import { newerEntry } from '../shared/rows.ts'
-import type { Database, Queries } from './database.ts'
+import { type Database, type Queries, whileLost } from './database.ts'
 
 /** Whether a text can be the id of a conversation in PostgreSQL, which stores UTF-8 without the character U+0000. */
 export const isStorableId = (id: string): boolean => id.isWellFormed() && !id.includes('\0')
 
-/** The columns of `conversations` that an append writes, in the order of `headValues`. */
+/** The columns of `conversations` that an append writes. */
 export const headColumns = [
   'title',
   'started_at',
@@ -24,8 +24,14 @@ export const headColumns = [
   'next_block',
 ] as const
 
-/** The values of `headColumns` in a row. */
-export const headValues = (row: ConversationRow): readonly unknown[] => headColumns.map((column) => toStoredColumn(column, row[column]))
+/** The columns that an append of a running turn writes. No index has one of them, so that PostgreSQL writes no index. */
+export const progressColumns = ['active_at', 'last_seq', 'indexed_seq', 'next_block'] as const
+
+/** SQL for the columns of a row. They are named, because a prepared statement with `*` fails after a migration has added a column. */
+export const ROW = [
+  ...['key', 'id', 'offers', 'active_at', ...headColumns, 'epoch', 'deleted_at', 'lease_expires_at', 'owner_epoch'],
+  ...['owner_id', 'owner_host', 'owner_pid', 'owner_started_at', 'owner_boot_id', 'owner_pid_ns'],
+].join(', ')
 
 /** A value as its column stores it. */
 export const toStoredColumn = (column: string, value: unknown): unknown => (jsonColumns.has(column) ? toJson(value) : value)
@@ -46,7 +52,7 @@ export function createConversations(database: Database) {
   /** Finds the row of a conversation, also if its deletion has begun. With `lock`, other transactions that lock the row wait. */
   async function findAny(queries: Pick<Queries, 'all'>, conversationId: string, lock = ''): Promise<ConversationRow | undefined> {
     if (!isStorableId(conversationId)) return undefined
-    const [row] = await queries.all<ConversationRow>(`SELECT * FROM conversations WHERE id = $1 ${lock}`, [conversationId])
+    const [row] = await queries.all<ConversationRow>(`SELECT ${ROW} FROM conversations WHERE id = $1 ${lock}`, [conversationId])
     return row && parseConversation(row)
   }
   const existing = (row: ConversationRow | undefined) => (row?.deleted_at === null ? row : undefined)
@@ -128,18 +134,28 @@ export function createConversations(database: Database) {
       return lease === undefined || isFree(lease, asker, now) ? undefined : (lease.owner ?? undefined)
     },
 
-    renew: (claim: Claim, now: string): Promise<void> =>
-      database.repeat(async (queries) => {
-        const row = claimedRow(claim, await find(queries, claim.conversationId, LOCK))
-        await writeLease(queries, row.key, { ...leaseOf(row), expiresAt: leaseExpiry(now) })
-      }),
+    async renew(claim: Claim, now: string): Promise<void> {
+      const renewed = await whileLost(() =>
+        database.statements.run(
+          'UPDATE conversations SET lease_expires_at = $1 WHERE id = $2 AND epoch = $3 AND owner_id = $4 AND deleted_at IS NULL',
+          [leaseExpiry(now), claim.conversationId, claim.epoch, claim.ownerId],
+        ),
+      )
+      if (renewed === 0) claimedRow(claim, await findCommitted(claim.conversationId)) // throws
+    },
 
-    release: (claim: Claim): Promise<void> =>
-      database.repeat(async (queries) => {
-        const row = await find(queries, claim.conversationId, LOCK)
-        if (row?.epoch === claim.epoch && row.owner_id === claim.ownerId)
-          await writeLease(queries, row.key, { epoch: claim.epoch, owner: null, expiresAt: null })
-      }),
+    /** Ends a lease. If the server crashes at this moment, the lease may stay until it expires, so the commit need not be synced to the disk. */
+    async release(claim: Claim): Promise<void> {
+      if (!isStorableId(claim.conversationId)) return
+      await whileLost(() =>
+        database.statements.run(
+          `UPDATE conversations SET owner_id = NULL, owner_host = NULL, owner_pid = NULL, owner_started_at = NULL, owner_boot_id = NULL,
+           owner_pid_ns = NULL, owner_epoch = NULL, lease_expires_at = NULL
+           WHERE id = $1 AND epoch = $2 AND owner_id = $3 AND deleted_at IS NULL AND set_config('synchronous_commit', 'off', true) = 'off'`,
+          [claim.conversationId, claim.epoch, claim.ownerId],
+        ),
+      )
+    },
 
     async head(conversationId: string): Promise<ConversationInfo | undefined> {
       const row = await findCommitted(conversationId)

@@ -13,9 +13,10 @@ import {
   namesOfEntry,
 } from '../shared/copy.ts'
 import { createRowReader, parseRow, poolChanges } from '../shared/rows.ts'
-import { parseConversation, toStoredColumn } from './conversations.ts'
+import { parseConversation, ROW, toStoredColumn } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 import { hashOf, type NameKind } from './journal.ts'
+import { gramsOf } from './titles.ts'
 
 /** Reads the rows of the tables. `blobs` is needed for offers with a very long event id. */
 export function createCopyReader({ all }: Pick<Queries, 'all'>, blobs: BlobStore): CopySource {
@@ -61,7 +62,7 @@ export function createCopyReader({ all }: Pick<Queries, 'all'>, blobs: BlobStore
       }
     },
     async read(conversationId) {
-      const [stored] = await all<ConversationRow>('SELECT * FROM conversations WHERE id = $1', [conversationId])
+      const [stored] = await all<ConversationRow>(`SELECT ${ROW} FROM conversations WHERE id = $1`, [conversationId])
       if (!stored) return undefined
       const row = parseConversation(stored)
       const { key } = row
@@ -106,6 +107,7 @@ export function createCopyWriter(database: Database): Pick<CopyTarget, 'has' | '
     )
     const key = row?.key
     const insert = (sql: string, rows: readonly object[]) => insertRows(queries, sql, key, rows)
+    if (head.title !== null) await queries.run('INSERT INTO titles VALUES ($1, $2)', [key, gramsOf(head.title)])
     if (frame) await queries.run('INSERT INTO frames (conversation, seq, body) VALUES ($1, $2, $3)', [key, frame.seq, frame.body])
     await insert('INSERT INTO blocks (conversation, number, seq) SELECT $1, r.* FROM unnest($2::bigint[], $3::int[]) AS r', blocks)
     await insert('INSERT INTO blob_refs (conversation, seq, sha256) SELECT $1, r.* FROM unnest($2::bigint[], $3::text[]) AS r', references)

@@ -11,6 +11,8 @@ export interface DatabaseOptions {
   readonly schema?: string
   /** How many connections are open at most. Default: 10. */
   readonly maxConnections?: number
+  /** Whether statements are prepared once per connection. Some connection poolers do not allow it. Default: true. */
+  readonly prepare?: boolean
   /** The name of the connections in the views of the server. Default: `daybook`. */
   readonly applicationName?: string
 }
@@ -21,7 +23,7 @@ export const APPLICATION_NAME = 'daybook'
 /** Runs statements in one connection. */
 export interface Queries {
   /** The rows of a statement. The caller declares their shape. */
-  all<Row extends object>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>
+  all<Row extends object>(sql: string, values?: readonly unknown[], options?: { readonly prepare?: boolean }): Promise<readonly Row[]>
   /** Returns the number of changed rows. */
   run(sql: string, values?: readonly unknown[]): Promise<number>
 }
@@ -74,7 +76,7 @@ async function checkEncoding({ statements }: Database): Promise<void> {
 
 /** Opens connections to a database without looking at its tables. */
 export async function connectDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, schema = DEFAULT_SCHEMA, maxConnections = 10, applicationName = APPLICATION_NAME } = options
+  const { url, schema = DEFAULT_SCHEMA, maxConnections = 10, prepare = true, applicationName = APPLICATION_NAME } = options
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Failure('store.failed', `${JSON.stringify(schema)} can not be the name of a schema: use lower-case letters, digits and _`)
   const pg = await loadPackage()
@@ -82,7 +84,7 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
   const connection = {
     connectionString: url,
     types: types as typeof pg.types,
-    options: `-c search_path=${schema}`,
+    options: `-c search_path=${schema} ${PLANNING}`,
     application_name: applicationName,
     connectionTimeoutMillis: 10_000,
   }
@@ -109,7 +111,7 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
     let failed: unknown
     try {
       await client.query(begin)
-      const result = await work(queriesOf(client))
+      const result = await work(queriesOf(client, prepare))
       await client.query('COMMIT')
       return result
     } catch (error) {
@@ -123,12 +125,12 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
 
   const write = <T>(work: (queries: Queries) => Promise<T>) => translated(() => transaction('BEGIN', work))
   const statements: Queries = {
-    all: (sql, values) => translated(() => queriesOf(pool).all(sql, values)),
-    run: (sql, values) => translated(() => queriesOf(pool).run(sql, values)),
+    all: (sql, values, how) => translated(() => queriesOf(pool, prepare).all(sql, values, how)),
+    run: (sql, values) => translated(() => queriesOf(pool, prepare).run(sql, values)),
   }
   const database: Database = {
     statements,
-    all: (sql, values) => whileLost(() => statements.all(sql, values)),
+    all: (sql, values, how) => whileLost(() => statements.all(sql, values, how)),
     write,
     repeat: (work) => whileLost(() => write(work)),
     read: (work) => whileLost(() => translated(() => transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work))),
@@ -166,6 +168,12 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
 
 const INT8 = 20
 
+/**
+ * Settings of the planner. Every query has an index. A prepared statement may have been planned when a table was nearly empty, and must not
+ * read the whole table later. Compiling a query takes longer than any of them runs.
+ */
+const PLANNING = '-c enable_seqscan=off -c jit=off'
+
 async function loadPackage() {
   try {
     return (await import('pg')).default
@@ -175,11 +183,27 @@ async function loadPackage() {
   }
 }
 
-function queriesOf(client: Pool | PoolClient | ClientBase): Queries {
-  return {
-    all: async (sql, values = []) => (await client.query(sql, [...values])).rows,
-    run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
+function queriesOf(client: Pool | PoolClient | ClientBase, prepare: boolean): Queries {
+  const query = (sql: string, values: readonly unknown[], isPrepared: boolean) => {
+    const name = isPrepared && values.length > 0 ? statementName(sql) : undefined
+    return client.query({ text: sql, values: [...values], ...(name !== undefined && { name }) })
   }
+  return {
+    all: async (sql, values = [], how = {}) => (await query(sql, values, prepare && how.prepare !== false)).rows,
+    run: async (sql, values = []) => (await query(sql, values, prepare)).rowCount ?? 0,
+  }
+}
+
+const MAX_PREPARED = 200
+const statementNames = new Map<string, string>()
+
+/** The name of a prepared statement. Undefined when there are very many, because a connection keeps each of them in memory. */
+function statementName(sql: string): string | undefined {
+  const known = statementNames.get(sql)
+  if (known !== undefined || statementNames.size >= MAX_PREPARED) return known
+  const name = `daybook_${statementNames.size}`
+  statementNames.set(sql, name)
+  return name
 }
 
 async function rollBack(client: PoolClient): Promise<void> {

@@ -42,6 +42,7 @@ export function createDeleter(
        WHERE key = $2`,
       [clock.now(), key],
     )
+    await queries.run('DELETE FROM titles WHERE conversation = $1', [key])
     return { key, conversationId: id, epoch }
   }
 

@@ -3,10 +3,11 @@ import { blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/change.ts'
 import type { Frame } from '../../../core/timeline/frame.ts'
 import { turnsLoggedBy } from '../../../core/timeline/journal-bundle.ts'
-import type { ConversationRow } from '../shared/conversation-row.ts'
+import { type ConversationRow, goesOnWithTurn, lastActivityOf } from '../shared/conversation-row.ts'
 import { parseRow, poolChanges, type StoredRow } from '../shared/rows.ts'
-import { headColumns, headValues } from './conversations.ts'
+import { headColumns, progressColumns, toStoredColumn } from './conversations.ts'
 import type { Queries } from './database.ts'
+import { gramsOf } from './titles.ts'
 
 /** A row to be written to the journal, with the hashes of the blobs that its change refers to. */
 export interface JournalRow {
@@ -17,61 +18,63 @@ export interface JournalRow {
 }
 
 /**
- * Writes entries and the row of their conversation in one statement. It writes nothing and returns false if a claim, an append or a
- * deletion has changed the row since `row` was read. A change without a time gets the time of the entry before it.
+ * Writes entries and the row of their conversation in one statement, and returns the row as it is stored. It writes nothing and returns
+ * undefined if a claim, an append or a deletion has changed the row since `row` was read. A change without a time gets the time of the entry
+ * before it.
  */
 export async function writeEntries(
   queries: Queries,
   row: ConversationRow,
   next: ConversationRow,
   rows: readonly JournalRow[],
-): Promise<boolean> {
-  let ts = row.last_activity_at
+): Promise<ConversationRow | undefined> {
+  let ts = lastActivityOf(row)
   const times = rows.map(({ change }) => {
     ts = changeTime(change) ?? ts
     return ts
   })
+  const { last_activity_at: active_at } = next
+  const isProgress = goesOnWithTurn(row, next)
+  const stored = isProgress ? { ...next, last_activity_at: row.last_activity_at, active_at } : { ...next, active_at: null }
   const sources = rows.filter(({ change }) => poolChanges.has(change.type)).map(({ seq }) => seq)
   const references = rows.flatMap(({ seq, blobs }) => blobs.map((sha256) => ({ seq, sha256 })))
-  const values = [
-    ...headValues(next),
-    ...[row.key, row.epoch, row.owner_id, row.last_seq],
-    ...[rows.map(({ seq }) => seq), rows.map(({ change }) => change.type), times, rows.map(({ body }) => body)],
-    ...(sources.length > 0 ? [sources] : []),
-    ...(references.length > 0 ? [references.map(({ seq }) => seq), references.map(({ sha256 }) => sha256)] : []),
-  ]
-  const written = await queries.all(statementFor(sources.length > 0, references.length > 0), values)
-  return written.length === 1
+  const statement = startStatement()
+  const columns = isProgress ? progressColumns : [...headColumns, 'active_at' as const]
+  const set = columns.map((column) => `${column} = ${statement.add(toStoredColumn(column, stored[column]))}`)
+  const is = (column: 'key' | 'epoch' | 'last_seq') => `${column} = ${statement.add(row[column])}`
+  statement.part(
+    `head AS (UPDATE conversations SET ${set.join(', ')} WHERE ${is('key')} AND ${is('epoch')} AND ${is('last_seq')}
+      AND owner_id IS NOT DISTINCT FROM ${statement.add(row.owner_id)} AND deleted_at IS NULL RETURNING key)`,
+  )
+  const [seqs, types, bodies] = [rows.map(({ seq }) => seq), rows.map(({ change }) => change.type), rows.map(({ body }) => body)]
+  const entry = [`${statement.add(seqs)}::int[]`, ...[types, times, bodies].map((values) => `${statement.add(values)}::text[]`)]
+  statement.part(
+    `entries AS (INSERT INTO journal (conversation, seq, type, ts, body) SELECT key, entry.* FROM head, unnest(${entry.join(', ')}) AS entry)`,
+  )
+  if (sources.length > 0)
+    statement.part(
+      `source AS (INSERT INTO sources (conversation, seq) SELECT key, seq FROM head, unnest(${statement.add(sources)}::int[]) AS seq)`,
+    )
+  if (references.length > 0) {
+    const [at, hash] = [statement.add(references.map(({ seq }) => seq)), statement.add(references.map(({ sha256 }) => sha256))]
+    statement.part(
+      `reference AS (INSERT INTO blob_refs (conversation, seq, sha256) SELECT key, reference.* FROM head,
+        unnest(${at}::bigint[], ${hash}::text[]) AS reference)`,
+    )
+  }
+  if (row.title !== next.title)
+    statement.part(
+      `title AS (INSERT INTO titles (conversation, grams) SELECT key, ${statement.add(gramsOf(next.title ?? ''))}::int[] FROM head
+        ON CONFLICT (conversation) DO UPDATE SET grams = excluded.grams)`,
+    )
+  const written = await queries.all(`WITH ${statement.parts.join(', ')} SELECT key FROM head`, statement.values)
+  return written.length === 1 ? stored : undefined
 }
 
-const statements = new Map<string, string>()
-
-/** The statement for an append with or without changes of the pool of sources and references to blobs. */
-function statementFor(hasSources: boolean, hasReferences: boolean): string {
-  const key = `${hasSources} ${hasReferences}`
-  const known = statements.get(key)
-  if (known !== undefined) return known
-  const count = headColumns.length
-  const at = (offset: number) => `$${count + offset}`
-  const set = headColumns.map((column, index) => `${column} = $${index + 1}`).join(', ')
-  const parts = [
-    `head AS (UPDATE conversations SET ${set} WHERE key = ${at(1)} AND epoch = ${at(2)} AND owner_id IS NOT DISTINCT FROM ${at(3)}
-      AND last_seq = ${at(4)} AND deleted_at IS NULL RETURNING key)`,
-    `entries AS (INSERT INTO journal (conversation, seq, type, ts, body) SELECT key, entry.* FROM head,
-      unnest(${at(5)}::int[], ${at(6)}::text[], ${at(7)}::text[], ${at(8)}::text[]) AS entry)`,
-    ...(hasSources
-      ? [`source AS (INSERT INTO sources (conversation, seq) SELECT key, seq FROM head, unnest(${at(9)}::int[]) AS seq)`]
-      : []),
-    ...(hasReferences
-      ? [
-          `reference AS (INSERT INTO blob_refs (conversation, seq, sha256) SELECT key, reference.* FROM head,
-            unnest(${at(hasSources ? 10 : 9)}::bigint[], ${at(hasSources ? 11 : 10)}::text[]) AS reference)`,
-        ]
-      : []),
-  ]
-  const sql = `WITH ${parts.join(', ')} SELECT key FROM head`
-  statements.set(key, sql)
-  return sql
+/** Collects the parts and the values of a statement. `add` returns the place of a value, such as `$1`. */
+function startStatement() {
+  const [values, parts]: [unknown[], string[]] = [[], []]
+  return { values, parts, add: (value: unknown) => `$${values.push(value)}`, part: (sql: string) => void parts.push(sql) }
 }
 
 /** Replaces the frame of the conversation. Older frames are not needed, because loading starts with the latest one. */

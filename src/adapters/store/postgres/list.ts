@@ -1,26 +1,44 @@
 import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
-import { firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
-import { type ConversationRow, infoOf } from '../shared/conversation-row.ts'
-import { isStorableId, parseConversation } from './conversations.ts'
+import { compareInListOrder, firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
+import { type ConversationRow, infoOf, LISTED_EARLIER, placeOf } from '../shared/conversation-row.ts'
+import { isStorableId, parseConversation, ROW } from './conversations.ts'
 import type { Database } from './database.ts'
+import { gramsOfSearch } from './titles.ts'
 
 /** How many titles a search compares at a time. */
-const SEARCH_CHUNK = 500
+const SEARCH_CHUNK = 100
 
 /** Reads pages of the list. For each filter there is an index, so no query reads the whole table. */
 export function createLister(database: Database, clock: Clock) {
-  async function read(conditions: readonly Condition[], limit: number): Promise<readonly ConversationRow[]> {
+  /** Reads a page of `listed` rows, or of the `running` ones, whose place in the indexes is older than their last entry. They are few. */
+  async function readSome(
+    filter: readonly Condition[],
+    { after, limit }: Range,
+    rows: 'listed' | 'running',
+  ): Promise<readonly ConversationRow[]> {
+    const activity = rows === 'running' ? 'active_at' : 'last_activity_at'
+    const place = rows === 'running' ? `work_at = '' AND ${LISTED_EARLIER}` : `NOT ${LISTED_EARLIER}`
+    const conditions = [{ sql: place, values: [] }, ...filter, ...(after ? [afterCondition(activity, after)] : [])]
     const values: unknown[] = []
     const parts = conditions.map(({ sql, values: own }) => {
       const from = values.length
       values.push(...own)
       return sql.replace(/\?(\d)/g, (_, index: string) => `$${from + Number(index)}`)
     })
-    const sql = `SELECT * FROM conversations WHERE ${['deleted_at IS NULL', ...parts].join(' AND ')}
-      ORDER BY last_activity_at DESC, id LIMIT ${limit}`
-    return (await database.all<ConversationRow>(sql, values)).map(parseConversation)
+    const sql = `SELECT ${ROW} FROM conversations WHERE ${['deleted_at IS NULL', ...parts].join(' AND ')}
+      ORDER BY ${activity} DESC, id LIMIT ${limit}`
+    return (await database.all<ConversationRow>(sql, values, { prepare: false })).map(parseConversation) // planned for its values
+  }
+
+  async function read(filter: readonly Condition[], range: Range): Promise<readonly ConversationRow[]> {
+    // the running rows first: a turn that ends in between is then in both, and not in none
+    const running = await readSome(filter, range, 'running')
+    const listed = await readSome(filter, range, 'listed')
+    if (running.length === 0) return listed
+    const rows = new Map([...running, ...listed].map((row) => [row.key, row]))
+    return [...rows.values()].sort((a, b) => compareInListOrder(placeOf(a), placeOf(b))).slice(0, range.limit)
   }
 
   /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then `folder` is the faster filter. */
@@ -49,18 +67,23 @@ export function createLister(database: Database, clock: Clock) {
     const wanted = foldTitle(query.search ?? '')
     const filter = await conditionsOf(query)
     let after = parseCursor(query.cursor)
-    const page = (limit: number, ...more: readonly Condition[]) =>
-      read([...filter, ...more, ...(after ? [afterCondition(after)] : [])], limit)
-    if (wanted === '') return pageOf((await page(size + 1)).map(infoOf), size)
+    if (wanted === '') return pageOf((await read(filter, { after, limit: size + 1 })).map(infoOf), size)
+    const named = { sql: 'key IN (SELECT conversation FROM titles WHERE grams @> ?1::int[])', values: [gramsOfSearch(wanted)] }
     const found: ConversationInfo[] = []
     for (;;) {
-      const chunk = await page(SEARCH_CHUNK, { sql: 'title IS NOT NULL', values: [] })
+      const chunk = await read([...filter, named], { after, limit: SEARCH_CHUNK })
       for (const row of chunk) if (found.length <= size && foldTitle(row.title ?? '').includes(wanted)) found.push(infoOf(row))
       const last = chunk.at(-1)
       if (found.length > size || chunk.length < SEARCH_CHUNK || !last) return pageOf(found, size)
-      after = { activity: last.last_activity_at, id: last.id }
+      after = placeOf(last)
     }
   }
+}
+
+/** The rows of a page: those after a place in the list, at most `limit`. */
+interface Range {
+  readonly after: { readonly activity: string; readonly id: string } | undefined
+  readonly limit: number
 }
 
 /** A condition of a query. `?1` and `?2` in the SQL are its values. */
@@ -69,7 +92,7 @@ interface Condition {
   readonly values: readonly unknown[]
 }
 
-const afterCondition = ({ activity, id }: { readonly activity: string; readonly id: string }): Condition => ({
-  sql: 'last_activity_at <= ?1 AND (last_activity_at < ?1 OR id > ?2)',
+const afterCondition = (column: string, { activity, id }: { readonly activity: string; readonly id: string }): Condition => ({
+  sql: `${column} <= ?1 AND (${column} < ?1 OR id > ?2)`,
   values: [activity, id.toWellFormed().replaceAll('\0', '')],
 })

@@ -64,7 +64,10 @@ async function runMigrations(queries: Queries, schema: string): Promise<Migratio
   if (missing.length === 0) return { from, to: from }
   await queries.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
   await queries.run('CREATE TABLE IF NOT EXISTS version (version integer NOT NULL, compatible_from integer NOT NULL)')
-  for (const { sql } of missing) await queries.run(sql)
+  for (const { sql, fill } of missing) {
+    await queries.run(sql)
+    await fill?.(queries)
+  }
   const compatibleFrom = Math.max(...migrations.map((step) => step.compatibleFrom))
   await queries.run('DELETE FROM version')
   await queries.run('INSERT INTO version VALUES ($1, $2)', [SCHEMA_VERSION, compatibleFrom])

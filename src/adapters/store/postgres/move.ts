@@ -142,6 +142,7 @@ async function finishTarget(database: Database, schema: string, rest: Parameters
     if (rest.latestEpoch > 0) await all(`SELECT setval('claims', $1)`, [rest.latestEpoch])
     await all(`SELECT setval(pg_get_serial_sequence('offers', 'number'), max(number)) FROM offers HAVING max(number) > 0`)
     await run('DROP TABLE move')
+    await run('ANALYZE') // the planner needs to know how large the tables are
     if ((await contentOf({ statements: queries }, schema)) !== 'none') await dropEmptyTables(queries, schema)
     await run(`DROP SCHEMA IF EXISTS ${schema}`)
     await run(`ALTER SCHEMA ${draftOf(schema)} RENAME TO ${schema}`)

@@ -40,10 +40,11 @@ export function createReader(database: Database, rowReader: RowReader) {
       limit,
     ])
 
+  // The numbers of the entries are collected first, in an array: the plan of a join would depend on statistics, which are often outdated.
   const entriesOfBlocks = (queries: Queries, key: number, numbers: readonly (number | undefined)[]) =>
     queries.all<StoredRow>(
-      `SELECT seq, body FROM journal WHERE conversation = $1 AND seq IN
-       (SELECT seq FROM blocks WHERE conversation = $1 AND number = ANY ($2::bigint[])) ORDER BY seq`,
+      `SELECT seq, body FROM journal WHERE conversation = $1 AND seq = ANY
+       (ARRAY(SELECT seq FROM blocks WHERE conversation = $1 AND number = ANY ($2::bigint[]))) ORDER BY seq`,
       [key, numbers.filter((number) => number !== undefined)],
     )
 
@@ -53,7 +54,8 @@ export function createReader(database: Database, rowReader: RowReader) {
       const frame = stored && { seq: stored.seq, value: parseFrame(conversationId, stored) }
       const sources = frame
         ? await queries.all<StoredRow>(
-            'SELECT seq, body FROM sources JOIN journal USING (conversation, seq) WHERE conversation = $1 AND seq <= $2 ORDER BY seq',
+            `SELECT seq, body FROM journal WHERE conversation = $1 AND seq = ANY
+             (ARRAY(SELECT seq FROM sources WHERE conversation = $1 AND seq <= $2)) ORDER BY seq`,
             [key, frame.seq],
           )
         : []
@@ -80,8 +82,8 @@ export function createReader(database: Database, rowReader: RowReader) {
   const candidates = async (conversationId: string, kind: NameKind, name: string) =>
     (await inConversation(conversationId, async (queries, { key, indexed_seq }) => {
       const indexed = await queries.all<TypedRow>(
-        `SELECT seq, type, body FROM names JOIN journal USING (conversation, seq) WHERE conversation = $1 AND kind = $2 AND name_hash = $3
-         ORDER BY seq`,
+        `SELECT seq, type, body FROM journal WHERE conversation = $1 AND seq = ANY
+         (ARRAY(SELECT seq FROM names WHERE conversation = $1 AND kind = $2 AND name_hash = $3)) ORDER BY seq`,
         [key, kind, hashOf(name)],
       )
       const rows = [...indexed, ...(await entriesAfter(queries, key, indexed_seq))]

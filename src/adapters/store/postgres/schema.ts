@@ -1,6 +1,11 @@
+import type { Queries } from './database.ts'
+import { fillTitles } from './titles.ts'
+
 /** One version of the schema. */
 export interface Migration {
   readonly sql: string
+  /** Fills new tables from the rows that exist. */
+  fill?(queries: Queries): Promise<void>
   /** The oldest version of the code that can work with the tables after this step. */
   readonly compatibleFrom: number
 }
@@ -124,6 +129,20 @@ export const migrations: readonly Migration[] = [
     // when a blob was last put, so that old blobs to which no entry refers can be found
     compatibleFrom: 1,
     sql: `ALTER TABLE blobs ADD COLUMN put_at timestamptz NOT NULL DEFAULT now();`,
+  },
+  {
+    // `active_at` is the time of the last entry while a turn runs, so that most appends change no column of an index. `titles` has what a
+    // search of titles compares. Older code writes neither.
+    compatibleFrom: 3,
+    sql: `
+  ALTER TABLE conversations ADD COLUMN active_at text COLLATE "C";
+  CREATE TABLE titles (
+    conversation bigint PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
+    grams integer[] NOT NULL
+  );
+  CREATE INDEX titles_by_gram ON titles USING gin (grams) WITH (fastupdate = off);
+  `,
+    fill: fillTitles,
   },
 ]
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import type { Change } from '../../../core/timeline/change.ts'
 import { prompt } from '../../../testing/blocks.ts'
 import { describeBlobs } from '../../../testing/conformance/blobs.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
@@ -94,9 +95,11 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
 
   it('uses older tables only after `migratePostgres`, which can run twice and in several processes at once', async () => {
     const { schema, store } = await open()
-    await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')])])
+    const titled: Change = { type: 'title.set', ts: '2026-01-01T00:00:00.000Z', title: 'Größe \u0000 of it' }
+    await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')]), titled])
     const client = new pg.Client({ connectionString: server?.url ?? '' })
     await client.connect()
+    await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN active_at; DROP TABLE ${schema}.titles`)
     await client.query(`ALTER TABLE ${schema}.blobs DROP COLUMN put_at; UPDATE ${schema}.version SET version = 1, compatible_from = 1`)
     await expect(open(schema)).rejects.toMatchObject({ code: 'store.outdated', message: expect.stringContaining('daybook migrate') })
     const options = { url: server?.url ?? '', schema }
@@ -104,7 +107,10 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await expect(open(schema)).rejects.toMatchObject({ code: 'store.outdated' })
     const reports = await Promise.all([1, 2, 3].map(() => migratePostgres(options)))
     expect(reports.filter(({ from, to }) => from !== to)).toEqual([{ from: 1, to: SCHEMA_VERSION }])
-    expect(await journalOf((await open(schema)).store, 'c1')).toHaveLength(1)
+    const migrated = await open(schema)
+    expect(await journalOf(migrated.store, 'c1')).toHaveLength(2)
+    for (const search of ['grösse', 'GRÖSSE', '\u0000', 'öß', 'f i'])
+      expect((await migrated.store.list({ search })).conversations).toHaveLength(search === 'grösse' || search === 'GRÖSSE' ? 0 : 1)
     await client.end()
   })
 

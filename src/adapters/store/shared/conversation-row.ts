@@ -11,7 +11,7 @@ export interface ConversationRow {
   readonly started_at: string | null
   /** The place in lists, and the time of the last entry. While a turn runs, `active_at` may be later: see `lastActivityOf`. */
   readonly last_activity_at: string
-  /** The time of the last entry of a running turn. Only the SQLite store has this column. */
+  /** The time of the last entry of a running turn. The store in memory does not have it. */
   readonly active_at?: string | null
   readonly open_turn: string | null
   /** The event ids of waiting followups as a JSON list; null when none waits. */
@@ -78,6 +78,19 @@ export const lastActivityOf = (row: ConversationRow): string => (isListedEarlier
 /** Whether the row of a running turn still has the place in lists that it had before its last entries. */
 const isListedEarlier = (row: ConversationRow): row is ConversationRow & { readonly active_at: string } =>
   (row.active_at ?? '') > row.last_activity_at && row.open_turn !== null && row.waits === null
+
+/** SQL for rows whose place in lists is older than their last entry: see `lastActivityOf`. */
+export const LISTED_EARLIER = "(coalesce(active_at, '') > last_activity_at AND open_turn IS NOT NULL AND waits IS NULL)"
+
+/** The place of a conversation in lists. */
+export const placeOf = (row: ConversationRow) => ({ activity: lastActivityOf(row), id: row.id })
+
+/** Whether an append belongs to a running turn and changes no other value that lists show but the time of the last activity. */
+export const goesOnWithTurn = (row: ConversationRow, next: ConversationRow): boolean =>
+  row.open_turn !== null &&
+  next.waits === null &&
+  next.last_activity_at >= row.last_activity_at &&
+  (['title', 'started_at', 'open_turn', 'waiting', 'waits', 'due_at'] as const).every((column) => row[column] === next[column])
 
 export const withInfo = (row: ConversationRow, info: InfoFields): ConversationRow => ({
   ...row,

@@ -1,6 +1,6 @@
 import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
-import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
+import { type ConversationRow, checkNotDeleting, claimedRow, goesOnWithTurn, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database } from './database.ts'
 
@@ -120,12 +120,5 @@ export function createConversations(database: Database) {
     },
   }
 }
-
-/** Whether an append belongs to a running turn and changes no other value that lists show but the time of the last activity. */
-const goesOnWithTurn = (row: ConversationRow, next: ConversationRow): boolean =>
-  row.open_turn !== null &&
-  next.waits === null &&
-  next.last_activity_at >= row.last_activity_at &&
-  (['title', 'started_at', 'open_turn', 'waiting', 'waits', 'due_at'] as const).every((column) => row[column] === next[column])
 
 export type Conversations = ReturnType<typeof createConversations>

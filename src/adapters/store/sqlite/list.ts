@@ -3,7 +3,7 @@ import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 import { compareInListOrder, firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
-import { type ConversationRow, infoOf, lastActivityOf } from '../shared/conversation-row.ts'
+import { type ConversationRow, infoOf, LISTED_EARLIER, placeOf } from '../shared/conversation-row.ts'
 import type { Database, Statement } from './database.ts'
 
 /** How many titles a search compares before other work of the process may run. */
@@ -19,9 +19,6 @@ export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'top'> {
   readonly prefix?: string
   readonly after?: { readonly activity: string; readonly id: string }
 }
-
-/** SQL for rows whose place in lists is older than their last entry: see `lastActivityOf`. */
-const LISTED_EARLIER = "(coalesce(active_at, '') > last_activity_at AND open_turn IS NOT NULL AND waits IS NULL)"
 
 /**
  * The SQL that reads a page of the list, and its values. The caller adds the last value, the maximum number of rows. For each filter there
@@ -59,8 +56,6 @@ export function listQuery(
     values,
   }
 }
-
-const placeOf = (row: ConversationRow) => ({ activity: lastActivityOf(row), id: row.id })
 
 export function createLister(database: Database, clock: Clock) {
   const statements = new Map<string, Statement<ConversationRow>>()

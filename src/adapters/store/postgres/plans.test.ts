@@ -1,0 +1,127 @@
+import { type AddressInfo, connect, createServer } from 'node:net'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import type { ConversationStore } from '../../../ports/store.ts'
+import { minute, result } from '../../../testing/blocks.ts'
+import { appended, closed, opened, owner } from '../../../testing/conformance/store-fixture.ts'
+import { createSystemClock } from '../../clock/system.ts'
+import { createPostgresStore } from './store.ts'
+import { fillTitles } from './titles.ts'
+
+const CONVERSATIONS = 10_000
+
+/** A proxy in front of a server, and what clients have sent through it. */
+async function startProxy(target: URL) {
+  const sent: Buffer[] = []
+  const proxy = createServer((socket) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    socket.on('data', (data) => sent.push(data)).pipe(upstream)
+    upstream.pipe(socket)
+    for (const side of [socket, upstream]) side.on('error', () => side.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const url = new URL(target)
+  url.port = String((proxy.address() as AddressInfo).port)
+  return { url: url.href, sent: () => Buffer.concat(sent).toString('latin1'), stop: () => proxy.close() }
+}
+
+describe.skipIf(!hasPostgres)('the plans of queries', async () => {
+  const server = hasPostgres ? await startPostgres() : undefined
+  const client = new pg.Client({ connectionString: server?.url ?? '', options: '-c search_path=daybook' })
+  const open = () => createPostgresStore({ url: server?.url ?? '', clock: createSystemClock() })
+  if (server) {
+    await (await open()).close()
+    await client.connect()
+    await client.query(
+      `INSERT INTO conversations (id, title, last_activity_at, epoch, last_seq, open_turn)
+       SELECT format('t%s/p/u/c%s', n % 500, n), to_json('Report ' || n)::text, '2026-01-01T00:00:00.' || lpad(n::text, 6, '0') || 'Z', n, 1,
+         CASE WHEN n % 1000 = 0 THEN '"t1"' END
+       FROM generate_series(1, ${CONVERSATIONS}) AS n`,
+    )
+    const all = async (sql: string, values: readonly unknown[] = []) => (await client.query(sql, [...values])).rows
+    await fillTitles({ all, run: async (sql, values) => (await all(sql, values)).length })
+    await client.query('ANALYZE') // as the server itself does after some time
+  }
+  afterAll(async () => {
+    await client.end()
+    await server?.stop()
+  })
+
+  /** How many rows of tables and entries of indexes a function reads. The server counts them when a connection ends. */
+  async function rowsRead(work: (store: ConversationStore) => Promise<unknown>): Promise<number> {
+    const counted = async () => {
+      await client.query('SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()')
+      const { rows } = await client.query(
+        `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = 'daybook')
+         + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'daybook') AS count,
+         (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'daybook') AS connections`,
+      )
+      return { count: Number(rows[0].count), connections: Number(rows[0].connections) }
+    }
+    await expect.poll(async () => (await counted()).connections).toBe(0)
+    const before = await counted()
+    const store = await open()
+    await work(store)
+    await store.close()
+    await expect.poll(async () => (await counted()).connections).toBe(0)
+    return (await counted()).count - before.count
+  }
+
+  it('read about as many rows of 10,000 conversations as a page has', async () => {
+    const limit = 20
+    const queries = [
+      { limit },
+      { limit, prefix: 't7/p/u/' },
+      { limit, top: true as const },
+      { limit, open: true as const },
+      { limit, waits: true as const },
+      { limit, search: 'report 7777' },
+      { limit, search: 'report' },
+      { limit, search: 'nothing has this title' },
+      { limit, search: '7', prefix: 't7/p/u/' },
+    ]
+    for (const query of queries)
+      expect({ query, isFew: (await rowsRead((store) => store.list(query))) < 1_000 }).toEqual({ query, isFew: true })
+    expect((await (await open()).list({ search: 'REPORT 7777' })).conversations).toHaveLength(1)
+  })
+
+  it('an append of a running turn changes no index of conversations', async () => {
+    const store = await open()
+    const claim = await store.claim('running', owner('a'))
+    await store.append(claim, [opened('t1', 1)])
+    const updates = async () => {
+      const { rows } = await client.query(
+        `SELECT n_tup_upd AS all, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = 'conversations'`,
+      )
+      return { all: Number(rows[0].all), hot: Number(rows[0].hot) }
+    }
+    await store.close()
+    await expect.poll(async () => (await updates()).all).toBeGreaterThan(0)
+    const before = await updates()
+    const again = await open()
+    for (let n = 1; n <= 20; n++) await again.append(claim, [appended([result(`c${n}`, 'done', 't1', n + 1)], n)])
+    expect(await again.head('running')).toMatchObject({ lastActivityAt: minute(21), lastSeq: 21 })
+    await again.close()
+    await expect.poll(async () => (await updates()).all - before.all).toBe(20)
+    expect((await updates()).hot - before.hot).toBe(20)
+    const last = await open()
+    await last.append(claim, [closed('t1', 30)])
+    expect((await last.list({ limit: 1 })).conversations).toMatchObject([{ conversationId: 'running', lastActivityAt: minute(30) }])
+    await last.close()
+  })
+
+  it('are prepared once per connection, or not at all with `prepare: false`, as some poolers need it', async () => {
+    for (const prepare of [true, false]) {
+      const proxy = await startProxy(new URL(server?.url ?? ''))
+      const store = await createPostgresStore({ url: proxy.url, clock: createSystemClock(), prepare, maxConnections: 1 })
+      const claim = await store.claim(`prepared ${prepare}`, owner('a'))
+      for (let n = 1; n <= 5; n++) await store.append(claim, [appended([result(`c${n}`, 'done', 't1', n)], n)])
+      expect(await store.head(claim.conversationId)).toMatchObject({ lastSeq: 5 })
+      await store.close()
+      proxy.stop()
+      expect(proxy.sent().match(/INSERT INTO journal/g)).toHaveLength(prepare ? 1 : 5)
+      expect(/daybook_\d/.test(proxy.sent())).toBe(prepare)
+    }
+  })
+})
