@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Settings } from '../config/settings.ts'
 import type { MachineCheck as Check } from '../core/api/info.ts'
 import { errorMessage, Failure } from '../core/failure.ts'
+import { describeDatabase } from '../wiring/migrate.ts'
 import { openStore } from '../wiring/store.ts'
 import { findUnreferencedBlobs, type UnreferencedBlobs } from '../wiring/unreferenced-blobs.ts'
 
@@ -64,6 +65,16 @@ async function removeIfEmpty(folder: string): Promise<void> {
  */
 function causeText(error: unknown): string {
   return errorMessage(error instanceof Failure ? (error.cause ?? error) : error)
+}
+
+/** Checks the database, if one is set. The message of an error says what to do. */
+export async function checkDatabase(settings: Settings): Promise<readonly Check[]> {
+  try {
+    const description = await describeDatabase(settings)
+    return description ? [{ name: 'database', required: true, ...description }] : []
+  } catch (error) {
+    return [{ name: 'database', required: true, ok: false, found: errorMessage(error) }]
+  }
 }
 
 /** Counts the blobs to which no entry refers. A process that died may have left them. They only take space. */

@@ -9,6 +9,8 @@ export const variables = {
   data: 'DAYBOOK_DATA',
   store: 'DAYBOOK_STORE',
   databaseUrl: 'DAYBOOK_DATABASE_URL',
+  databaseConnections: 'DAYBOOK_DATABASE_CONNECTIONS',
+  databasePrepare: 'DAYBOOK_DATABASE_PREPARE',
   's3.bucket': 'DAYBOOK_S3_BUCKET',
   's3.endpoint': 'DAYBOOK_S3_ENDPOINT',
   's3.region': 'DAYBOOK_S3_REGION',

@@ -14,6 +14,7 @@ const folders = z.preprocess(
 
 const originRule = 'must be an origin such as https://shop.example'
 const originsRule = 'must be a list of origins such as https://shop.example'
+const connectionsRule = 'must be a whole number from 1 to 1000'
 const portRule = 'must be a whole number from 0 to 65535'
 const roundsRule = 'must be a whole number from 1 to 1000'
 const moneyRule = 'must be a number above 0'
@@ -54,6 +55,10 @@ export const Settings = z.strictObject({
    * servers can share them. The folder `data` then has only the working files of turns.
    */
   databaseUrl: z.url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' }).optional(),
+  /** How many connections to the database this process opens at most. By default 10. */
+  databaseConnections: number(z.int(connectionsRule).min(1, connectionsRule).max(1_000, connectionsRule)).optional(),
+  /** Whether statements are prepared in the database. `off` for a connection pooler that does not allow it. By default `on`. */
+  databasePrepare: oneOf('on', 'off').optional(),
   /**
    * A bucket of S3, or of a server that is compatible with it. If `bucket` is set, blobs and the files that users can download are stored
    * there. The other settings of `s3` are used only then.

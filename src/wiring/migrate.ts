@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { StoreSettings } from './storage.ts'
-import { openStore, storePaths } from './store.ts'
+import { databaseOptions, openStore, storePaths } from './store.ts'
 
 /** What a migration did, or would do. A database without tables has the version 0. */
 export interface Migration {
@@ -26,4 +26,25 @@ export async function migrateStore(settings: StoreSettings, { dryRun = false } =
   const { found, current } = formatsOf(file)
   if (!dryRun) await (await openStore(settings)).close()
   return { database: file, from: found, to: current }
+}
+
+/** What the server of the settings is, and whether its tables can be used. Undefined when no database is set. Nothing is created. */
+export async function describeDatabase(
+  settings: StoreSettings,
+): Promise<{ readonly ok: boolean; readonly found: string; readonly advice?: string } | undefined> {
+  if (settings.databaseUrl === undefined) return undefined
+  const { describePostgres } = await import('../adapters/store/postgres/store.ts')
+  const { SCHEMA_VERSION } = await import('../adapters/store/postgres/schema.ts')
+  const { version, tables, maxConnections } = await describePostgres(databaseOptions(settings, settings.databaseUrl))
+  const server = `PostgreSQL ${version}`
+  if (Number.parseInt(version, 10) < 15) return { ok: false, found: server, advice: 'install PostgreSQL 15 or newer' }
+  const own = settings.databaseConnections ?? 10
+  if (own > maxConnections) {
+    const advice = 'lower databaseConnections, or raise max_connections of the server'
+    return { ok: false, found: `${server} allows ${maxConnections} connections, and the settings ask for ${own}`, advice }
+  }
+  if (tables === 0) return { ok: true, found: `${server}, nothing stored yet` }
+  const isOld = tables < SCHEMA_VERSION
+  const found = `${server}, tables of version ${tables}, ${own} of ${maxConnections} connections`
+  return { ok: !isOld, found, ...(isOld && { advice: 'run daybook migrate' }) }
 }

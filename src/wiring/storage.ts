@@ -15,10 +15,10 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { openBucket } from './bucket.ts'
 import { openMemoryWorkspaces } from './memory-workspaces.ts'
-import { openSharedStore, openStore, storePaths } from './store.ts'
+import { databaseOptions, openSharedStore, openStore, storePaths } from './store.ts'
 
 export type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'> &
-  Partial<Pick<Settings, 'databaseUrl' | 's3'>>
+  Partial<Pick<Settings, 'databaseUrl' | 'databaseConnections' | 'databasePrepare' | 's3'>>
 
 /** Opens a store, and the hosting whose files are stored beside it. `open` opens a store that is not a database of a server. */
 export async function openStorage(
@@ -30,7 +30,10 @@ export async function openStorage(
     return { store, hosting: openHosting(settings, store.blobs) }
   }
   const bucket = openBucket(settings.s3)
-  const { store, objects } = await openSharedStore(settings.databaseUrl, bucket && createObjectBlobs({ objects: bucket }))
+  const { store, objects } = await openSharedStore(
+    databaseOptions(settings, settings.databaseUrl),
+    bucket && createObjectBlobs({ objects: bucket }),
+  )
   const inDatabase = { ...uriMapping('postgres:///'), ...withCheckedKeys(objects) }
   return { store, hosting: createHosting({ objects: bucket ?? inDatabase, blobs: store.blobs }) }
 }

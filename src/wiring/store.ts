@@ -19,6 +19,10 @@ export interface StoreOptions {
   readonly store?: 'sqlite' | 'memory'
   /** The address of a PostgreSQL database. If it is set, conversations and their blobs are stored there, and not in `data`. */
   readonly databaseUrl?: string | undefined
+  /** How many connections to the database are open at most. Default: 10. */
+  readonly databaseConnections?: number | undefined
+  /** `off` for a connection pooler that does not allow prepared statements. Default: `on`. */
+  readonly databasePrepare?: 'on' | 'off' | undefined
   /** A bucket of S3 for blobs. By default they are stored beside the conversations. */
   readonly s3?: BucketOptions
   /**
@@ -52,7 +56,7 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   const clock = createSystemClock()
   if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const blobs = settings.s3 && (await import('./bucket.ts')).openBucketBlobs(settings.s3) // most stores have no bucket
-  if (settings.databaseUrl !== undefined) return (await openSharedStore(settings.databaseUrl, blobs)).store
+  if (settings.databaseUrl !== undefined) return (await openSharedStore(databaseOptions(settings, settings.databaseUrl), blobs)).store
   try {
     makeFolder(settings.data)
   } catch (error) {
@@ -65,10 +69,17 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
 }
 
 /** Opens a PostgreSQL database. It is imported on demand, because other agents do not need it. */
-export async function openSharedStore(url: string, blobs: BlobStore | undefined) {
+export async function openSharedStore(options: ReturnType<typeof databaseOptions>, blobs: BlobStore | undefined) {
   const { openPostgres } = await import('../adapters/store/postgres/store.ts')
-  return openPostgres({ url, ...(blobs && { blobs }), clock: createSystemClock() })
+  return openPostgres({ ...options, ...(blobs && { blobs }), clock: createSystemClock() })
 }
+
+/** How a database of the settings is opened. */
+export const databaseOptions = (settings: Pick<StoreOptions, 'databaseConnections' | 'databasePrepare'>, url: string) => ({
+  url,
+  ...(settings.databaseConnections !== undefined && { maxConnections: settings.databaseConnections }),
+  prepare: settings.databasePrepare !== 'off',
+})
 
 /** Where the database and the blobs of the data folder are. */
 export const storePaths = ({ data }: Pick<Settings, 'data'>) => ({

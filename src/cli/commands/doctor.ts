@@ -18,7 +18,7 @@ import type { CommandContext } from '../context.ts'
 import { checkMcp } from '../mcp-check.ts'
 import { checkMemory } from '../memory-check.ts'
 import { withExamples } from '../options.ts'
-import { checkBlobs, checkDataFolder, formatSize } from '../storage-check.ts'
+import { checkBlobs, checkDatabase, checkDataFolder, formatSize } from '../storage-check.ts'
 import { printLine } from '../terminal.ts'
 
 /** The command `doctor`. It exits with 1 when a required check fails. */
@@ -34,6 +34,7 @@ export function doctorCommand(context: CommandContext, exit: (code: number) => v
       const checks = (
         await Promise.all([
           ...[...runChecks(settings, terminal.environment), checkMcp(settings)].map(async (check) => [await check]),
+          checkDatabase(settings),
           ...trials,
         ])
       ).flat()

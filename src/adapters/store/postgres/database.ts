@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { errorMessage, Failure, missingPackageText } from '../../../core/failure.ts'
+import { connectionAdvice } from './advice.ts'
 import { checkTables, DEFAULT_SCHEMA } from './migrate.ts'
 
 /** Options of `openDatabase`. */
@@ -245,6 +246,7 @@ const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes((err
 
 function translateError(error: unknown): unknown {
   if (error instanceof Failure) return error
-  const isLost = isConnectionError(error) || isConflict(error)
-  return new Failure('store.failed', `PostgreSQL: ${errorMessage(error)}`, { cause: error, details: { connectionLost: isLost } })
+  const advice = connectionAdvice(error)
+  const message = `PostgreSQL: ${errorMessage(error)}${advice === undefined ? '' : `: ${advice}`}`
+  return new Failure('store.failed', message, { cause: error, details: { connectionLost: isConnectionError(error) || isConflict(error) } })
 }

@@ -75,7 +75,7 @@ async function runMigrations(queries: Queries, schema: string): Promise<Migratio
 }
 
 /** The version of the tables in a schema. Undefined when there are none. */
-async function findVersion({ all }: Pick<Queries, 'all'>, schema: string): Promise<TableVersion | undefined> {
+export async function findVersion({ all }: Pick<Queries, 'all'>, schema: string): Promise<TableVersion | undefined> {
   // `to_regclass` would not see a table that another process has created since this transaction began
   const tables = await all(
     `SELECT 1 FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace

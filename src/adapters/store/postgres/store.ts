@@ -10,7 +10,7 @@ import { createConversations } from './conversations.ts'
 import { connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
 import { createLister } from './list.ts'
-import { DEFAULT_SCHEMA, type MigrationReport, migrateTables } from './migrate.ts'
+import { DEFAULT_SCHEMA, findVersion, type MigrationReport, migrateTables } from './migrate.ts'
 import { createPostgresObjects, type PostgresObjects } from './objects.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
@@ -56,6 +56,22 @@ export async function migratePostgres(options: DatabaseOptions, { dryRun = false
   const database = await connectDatabase(options)
   try {
     return await migrateTables(database, options.schema ?? DEFAULT_SCHEMA, { dryRun })
+  } finally {
+    await database.close()
+  }
+}
+
+/** What a connection tells about a server, without creating anything. `tables` is the version of the tables, or 0 when there are none. */
+export async function describePostgres(
+  options: DatabaseOptions,
+): Promise<{ readonly version: string; readonly tables: number; readonly maxConnections: number }> {
+  const database = await connectDatabase({ ...options, maxConnections: 1 })
+  try {
+    const [server] = await database.statements.all<{ version: string; connections: number }>(
+      `SELECT current_setting('server_version') AS version, current_setting('max_connections')::int AS connections`,
+    )
+    const found = await findVersion(database.statements, options.schema ?? DEFAULT_SCHEMA)
+    return { version: server?.version ?? '', tables: found?.version ?? 0, maxConnections: server?.connections ?? 0 }
   } finally {
     await database.close()
   }
