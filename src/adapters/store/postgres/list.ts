@@ -12,33 +12,32 @@ const SEARCH_CHUNK = 100
 
 /** Reads pages of the list. For each filter there is an index, so no query reads the whole table. */
 export function createLister(database: Database, clock: Clock) {
-  /** Reads a page of `listed` rows, or of the `running` ones, whose place in the indexes is older than their last entry. They are few. */
-  async function readSome(
-    filter: readonly Condition[],
-    { after, limit }: Range,
-    rows: 'listed' | 'running',
-  ): Promise<readonly ConversationRow[]> {
-    const activity = rows === 'running' ? 'active_at' : 'last_activity_at'
-    const place = rows === 'running' ? `work_at = '' AND ${LISTED_EARLIER}` : `NOT ${LISTED_EARLIER}`
-    const conditions = [{ sql: place, values: [] }, ...filter, ...(after ? [afterCondition(activity, after)] : [])]
+  /**
+   * Reads a page: the `listed` rows, and the `running` ones, whose place in the indexes is older than their last entry. The running ones are
+   * few. Both are read by one statement, because a turn that begins or ends in between would be missing.
+   */
+  async function read({ conditions, byWork }: Filter, { after, limit }: Range): Promise<readonly ConversationRow[]> {
     const values: unknown[] = []
-    const parts = conditions.map(({ sql, values: own }) => {
-      const from = values.length
-      values.push(...own)
-      return sql.replace(/\?(\d)/g, (_, index: string) => `$${from + Number(index)}`)
-    })
-    const sql = `SELECT ${ROW} FROM conversations WHERE ${['deleted_at IS NULL', ...parts].join(' AND ')}
-      ORDER BY ${activity} DESC, id LIMIT ${limit}`
-    return (await database.all<ConversationRow>(sql, values, { prepare: false })).map(parseConversation) // planned for its values
-  }
-
-  async function read(filter: readonly Condition[], range: Range): Promise<readonly ConversationRow[]> {
-    // the running rows first: a turn that ends in between is then in both, and not in none
-    const running = await readSome(filter, range, 'running')
-    const listed = await readSome(filter, range, 'listed')
-    if (running.length === 0) return listed
-    const rows = new Map([...running, ...listed].map((row) => [row.key, row]))
-    return [...rows.values()].sort((a, b) => compareInListOrder(placeOf(a), placeOf(b))).slice(0, range.limit)
+    const partOf = (rows: 'listed' | 'running') => {
+      const activity = rows === 'running' ? 'active_at' : 'last_activity_at'
+      const place = rows === 'running' ? `work_at = '' AND ${LISTED_EARLIER}` : `NOT ${LISTED_EARLIER}`
+      const all = [...conditions, ...(after ? [afterCondition(activity, after)] : [])]
+      const filters = all.map(({ sql, values: own }) => {
+        const from = values.length
+        values.push(...own)
+        return sql.replace(/\?(\d)/g, (_, index: string) => `$${from + Number(index)}`)
+      })
+      const matching = `SELECT ${ROW} FROM conversations WHERE ${['deleted_at IS NULL', place, ...filters].join(' AND ')}`
+      // Conversations with work are found by their own index and then sorted. Otherwise the server may read all conversations in their order.
+      const source = byWork || rows === 'running' ? `WITH matching AS MATERIALIZED (${matching}) SELECT * FROM matching` : matching
+      return `(${source} ORDER BY ${activity} DESC, id LIMIT ${limit})`
+    }
+    const sql = `${partOf('listed')} UNION ALL ${partOf('running')}`
+    const found = await database.all<ConversationRow>(sql, values, { prepare: false }) // planned for its values
+    return found
+      .map(parseConversation)
+      .sort((a, b) => compareInListOrder(placeOf(a), placeOf(b)))
+      .slice(0, limit)
   }
 
   /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then `folder` is the faster filter. */
@@ -65,19 +64,26 @@ export function createLister(database: Database, clock: Clock) {
   return async (query: ListQuery): Promise<ConversationPage> => {
     const size = pageSize(query)
     const wanted = foldTitle(query.search ?? '')
-    const filter = await conditionsOf(query)
+    const conditions = await conditionsOf(query)
+    const byWork = query.open === true
     let after = parseCursor(query.cursor)
-    if (wanted === '') return pageOf((await read(filter, { after, limit: size + 1 })).map(infoOf), size)
+    if (wanted === '') return pageOf((await read({ conditions, byWork }, { after, limit: size + 1 })).map(infoOf), size)
     const named = { sql: 'key IN (SELECT conversation FROM titles WHERE grams @> ?1::int[])', values: [gramsOfSearch(wanted)] }
     const found: ConversationInfo[] = []
     for (;;) {
-      const chunk = await read([...filter, named], { after, limit: SEARCH_CHUNK })
+      const chunk = await read({ conditions: [...conditions, named], byWork }, { after, limit: SEARCH_CHUNK })
       for (const row of chunk) if (found.length <= size && foldTitle(row.title ?? '').includes(wanted)) found.push(infoOf(row))
       const last = chunk.at(-1)
       if (found.length > size || chunk.length < SEARCH_CHUNK || !last) return pageOf(found, size)
       after = placeOf(last)
     }
   }
+}
+
+/** Which rows a list has. With `byWork`, the conditions select conversations with work, which are few. */
+interface Filter {
+  readonly conditions: readonly Condition[]
+  readonly byWork: boolean
 }
 
 /** The rows of a page: those after a place in the list, at most `limit`. */

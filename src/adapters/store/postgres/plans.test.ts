@@ -76,6 +76,7 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
       { limit, top: true as const },
       { limit, open: true as const },
       { limit, waits: true as const },
+      { limit, open: true as const, prefix: 't7/p/u/' },
       { limit, search: 'report 7777' },
       { limit, search: 'report' },
       { limit, search: 'nothing has this title' },
