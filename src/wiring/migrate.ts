@@ -18,7 +18,7 @@ export interface Migration {
 export async function migrateStore(settings: StoreSettings, { dryRun = false } = {}): Promise<Migration | undefined> {
   if (settings.databaseUrl !== undefined) {
     const { migratePostgres } = await import('../adapters/store/postgres/store.ts')
-    return { database: 'PostgreSQL', ...(await migratePostgres({ url: settings.databaseUrl }, { dryRun })) }
+    return { database: 'PostgreSQL', ...(await migratePostgres(databaseOptions(settings, settings.databaseUrl), { dryRun })) }
   }
   const { file } = storePaths(settings)
   if (!existsSync(file)) return undefined

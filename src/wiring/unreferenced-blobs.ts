@@ -3,7 +3,7 @@ import type { BlobRef } from '../core/block/index.ts'
 import type { ListedBlobs, StoredBlob } from '../ports/blobs.ts'
 import { openBucketBlobs } from './bucket.ts'
 import type { StoreSettings } from './storage.ts'
-import { type BucketOptions, storePaths } from './store.ts'
+import { databaseOptions, type StoreOptions, storePaths } from './store.ts'
 
 /** The number and total size of blobs to which no journal entry refers. */
 export interface UnreferencedBlobs {
@@ -58,14 +58,14 @@ export async function sweepUnreferencedBlobs(
   return countOf(removed)
 }
 
-type SweepSettings = Pick<StoreSettings, 'data'> & { readonly databaseUrl?: string | undefined; readonly s3?: BucketOptions }
+type SweepSettings = Pick<StoreSettings, 'data'> & Pick<StoreOptions, 'databaseUrl' | 'databaseConnections' | 'databasePrepare' | 's3'>
 
 /** Opens the store of the settings for a sweep. Undefined when there is no database. */
 async function withSweep<T>(settings: SweepSettings, work: (sweep: Sweep) => Promise<T>): Promise<T | undefined> {
   const inBucket = openBucketBlobs(settings.s3)
   if (settings.databaseUrl !== undefined) {
     const { openBlobSweep } = await import('../adapters/store/postgres/blob-sweep.ts')
-    const { close, ...sweep } = await openBlobSweep({ url: settings.databaseUrl }, inBucket)
+    const { close, ...sweep } = await openBlobSweep(databaseOptions(settings, settings.databaseUrl), inBucket)
     return work(sweep).finally(close)
   }
   const { file, blobs } = storePaths(settings)

@@ -52,7 +52,8 @@ export function moveCommand({ terminal, settings: readSettings }: CommandContext
         return isDatabaseUrl(text) ? text : resolve(terminal.folder, text)
       }
       const progress = progressPrinter(terminal)
-      const options = { from: place(from), to: place(to), data: settings.data, s3: settings.s3, bucket, dryRun }
+      const { databasePrepare } = settings
+      const options = { from: place(from), to: place(to), data: settings.data, databasePrepare, s3: settings.s3, bucket, dryRun }
       const report = await moveInstallation({ ...options, onProgress: progress.show }).finally(progress.clear)
       const { conversations, entries, blobs, blobBytes, hostedFiles, workingFiles, isResumed } = report
       if (isResumed) printLine(terminal, dryRun ? 'an interrupted move would be continued' : 'continued the interrupted move')

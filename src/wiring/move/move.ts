@@ -30,6 +30,8 @@ export interface MoveOptions {
   readonly to: string
   /** The folder of the working files of a side that is a database. */
   readonly data: string
+  /** `off` for a connection pooler that does not allow prepared statements. */
+  readonly databasePrepare?: 'on' | 'off' | undefined
   readonly s3?: BucketOptions | undefined
   readonly bucket?: BucketSide | undefined
   /** Only checks and counts. */
@@ -68,7 +70,8 @@ const PARALLEL_FILES = 4
  */
 export async function moveInstallation(options: MoveOptions): Promise<MoveReport> {
   const { dryRun = false, onProgress = () => {} } = options
-  const [from, to] = [parsePlace(options.from, options.data), parsePlace(options.to, options.data)]
+  const placeOf = (text: string) => parsePlace(text, options.data, options.databasePrepare !== 'off')
+  const [from, to] = [placeOf(options.from), placeOf(options.to)]
   if (describePlace(from) === describePlace(to)) throw new RangeError('--from and --to are the same place')
   const buckets = bucketsOf(options)
   const source = identityOf(from)

@@ -14,7 +14,7 @@ import { listTree } from './tree.ts'
 /** One side of a move: a folder with an SQLite file, or a database of PostgreSQL with the folder of its working files. */
 export type Place =
   | { readonly kind: 'folder'; readonly data: string }
-  | { readonly kind: 'database'; readonly url: string; readonly data: string }
+  | { readonly kind: 'database'; readonly url: string; readonly data: string; readonly prepare: boolean }
 
 /** The objects of hosted files, as far as a move needs them. */
 export interface MovedObjects extends Pick<ObjectStore, 'put' | 'get'> {
@@ -36,8 +36,8 @@ export const HOSTED_KEYS = 'daybook/tenants'
 /** Whether a place is the address of a database. Every other text is a folder. */
 export const isDatabaseUrl = (text: string): boolean => ['postgres:', 'postgresql:'].includes(URL.parse(text)?.protocol ?? '')
 
-export function parsePlace(text: string, data: string): Place {
-  if (isDatabaseUrl(text)) return { kind: 'database', url: text, data: resolve(data) }
+export function parsePlace(text: string, data: string, prepare = true): Place {
+  if (isDatabaseUrl(text)) return { kind: 'database', url: text, data: resolve(data), prepare }
   return { kind: 'folder', data: resolve(text) }
 }
 
@@ -64,7 +64,7 @@ export async function withSource<T>(
 ): Promise<T> {
   if (place.kind === 'database') {
     const { withPostgresSource } = await import('../../adapters/store/postgres/move.ts')
-    const options = { url: place.url, owner: createOwner(createSystemClock()), blobs: bucket?.blobs }
+    const options = { url: place.url, prepare: place.prepare, owner: createOwner(createSystemClock()), blobs: bucket?.blobs }
     return withPostgresSource(options, (source, files) => work(source, bucket ?? inDatabase(files)))
   }
   const file = databaseFile(place.data)
@@ -82,7 +82,7 @@ export async function withTarget<T>(
 ): Promise<T> {
   if (place.kind === 'database') {
     const { withPostgresTarget } = await import('../../adapters/store/postgres/move.ts')
-    const options = { url: place.url, source, blobs: bucket?.blobs }
+    const options = { url: place.url, prepare: place.prepare, source, blobs: bucket?.blobs }
     return withPostgresTarget(options, (target, files) => work(target, bucket ?? inDatabase(files)))
   }
   const { data } = place
@@ -123,7 +123,7 @@ export const inBucket = (objects: ObjectStore, blobs: ListedBlobs): PlaceFiles =
  */
 export async function checkTarget(place: Place, source: string): Promise<{ readonly isResumed: boolean }> {
   const name = describePlace(place)
-  const { hasData, unfinishedFrom } = place.kind === 'folder' ? inspectFolder(place.data) : await inspectDatabase(place.url)
+  const { hasData, unfinishedFrom } = place.kind === 'folder' ? inspectFolder(place.data) : await inspectDatabase(place)
   if (unfinishedFrom !== undefined && unfinishedFrom !== source) {
     const draft = place.kind === 'folder' ? `remove ${place.data}` : 'drop its schema daybook_moving'
     throw new Failure('store.failed', `${name} has an unfinished move from ${unfinishedFrom}: finish it, or ${draft} and try again`)
@@ -141,9 +141,9 @@ interface TargetContent {
   readonly unfinishedFrom?: string
 }
 
-async function inspectDatabase(url: string): Promise<TargetContent> {
+async function inspectDatabase({ url, prepare }: Extract<Place, { readonly kind: 'database' }>): Promise<TargetContent> {
   const { inspectTarget } = await import('../../adapters/store/postgres/move.ts')
-  const { content, unfinishedFrom } = await inspectTarget({ url })
+  const { content, unfinishedFrom } = await inspectTarget({ url, prepare })
   return { hasData: content === 'data', ...(unfinishedFrom !== undefined && { unfinishedFrom }) }
 }
 
