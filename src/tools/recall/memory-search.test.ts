@@ -66,6 +66,27 @@ it('tools 18.112: does not find a turn that only searched and read, unless asked
   expect((await search(fixture, { query: 'lantern', include_recovery_sessions: true })).hits.length).toBe(1)
 })
 
+it('says that a question has only common words, which are not looked for', async () => {
+  const fixture = await toolFixture([prompt('what is it', 'old')], { turnId: 'now' })
+  for (const query of ['what is it', '???', '🎂'])
+    expect((await search(fixture, { query })).outcome.output).toMatchObject({
+      hits: [],
+      warnings: ['The query has only common words, which are not looked for. Name a person, a thing or a rare word.'],
+    })
+  expect((await search(fixture, { query: 'lantern' })).outcome.output).not.toHaveProperty('warnings')
+})
+
+it.each([
+  [{ to: '+012345-01-01T00:00:00Z' }, 1],
+  [{ from: '+012345-01-01T00:00:00Z' }, 0],
+  [{ from: '-000001-01-01T00:00:00Z' }, 1],
+  [{ from: '2026-01-01T03:00:00+04:00', to: '2026-01-01T06:00:00+05:00' }, 1],
+])('accepts any times: %o', async (period, count) => {
+  const fixture = await toolFixture([prompt('the lantern', 'old', 1)], { turnId: 'now' })
+  expect((await search(fixture, { query: 'lantern', ...period })).hits.length).toBe(count)
+  expect((await search(fixture, period)).hits.length).toBe(count)
+})
+
 it('leaves out old texts and the turn that searches, and shows the matching part of a long text', async () => {
   const long = `${'Filler without meaning. '.repeat(40)}The lantern hangs in Porto. ${'More filler follows. '.repeat(20)}`
   const old = { ...prompt('lantern of long ago', 'ancient'), ts: '2019-01-01T00:00:00.000Z' }

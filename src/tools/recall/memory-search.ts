@@ -41,8 +41,8 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
         within,
         targets: query.targets,
         now: clock.now(),
-        from: laterOf(query.from, new Date(Date.parse(clock.now()) - query.days * DAY_MS).toISOString()),
-        ...(query.to !== undefined && { to: new Date(query.to).toISOString() }),
+        from: isoOf(Math.max(Date.parse(clock.now()) - query.days * DAY_MS, query.from === undefined ? 0 : Date.parse(query.from))),
+        ...(query.to !== undefined && { to: isoOf(Date.parse(query.to)) }),
         except: { conversationId, turnId: origin.turnId },
         withLookups: query.withLookups === true,
         limit: query.topK,
@@ -53,6 +53,9 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
       const matches = await findMatches(index, query, filter)
       const warnings = [
         ...(vector === 'failed' ? ['The embedding model did not answer, so only words were compared.'] : []),
+        ...(vector !== 'failed' && !vector.vector && hasNoTerms(query)
+          ? ['The query has only common words, which are not looked for. Name a person, a thing or a rare word.']
+          : []),
         ...(limit.aborted ? ['Older conversations are still being indexed. Search again later to find more.'] : []),
         ...(query.ordinal !== undefined && query.query !== undefined ? ['The query was not used, because `ordinal` names a turn.'] : []),
       ]
@@ -60,6 +63,9 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
     },
   }
 }
+
+const hasNoTerms = ({ query, ordinal }: MemoryQuery): boolean =>
+  query !== undefined && ordinal === undefined && wordsOf(query).every(({ terms }) => terms.length === 0)
 
 function findMatches(index: MemoryIndex, query: MemoryQuery, filter: MemoryFilter): Promise<readonly MemoryMatch[]> {
   if (query.query !== undefined && query.ordinal === undefined) return index.search(query.query, filter)
@@ -70,11 +76,10 @@ function findMatches(index: MemoryIndex, query: MemoryQuery, filter: MemoryFilte
   })
 }
 
-/** The later of two times. The first may be missing. */
-function laterOf(time: string | undefined, other: string): string {
-  const normal = time === undefined ? other : new Date(time).toISOString()
-  return normal > other ? normal : other
-}
+const [FIRST_TIME, LAST_TIME] = [Date.parse('0000-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')]
+
+/** A time as ISO 8601. Years with more than four digits are cut, because times are compared as texts. */
+const isoOf = (time: number): string => new Date(Math.min(LAST_TIME, Math.max(FIRST_TIME, time))).toISOString()
 
 function hitOf({ turnId, ts, score, role, path, text, conversationId }: MemoryMatch, { query }: MemoryQuery, own: string): MemoryHit {
   const shown = conversationId === own ? path : pathIn(path, conversationId)
