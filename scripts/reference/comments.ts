@@ -13,8 +13,15 @@ export function commentText(comment: string): string {
     if (startsItem) paragraphs.push(line)
     else paragraphs.push(`${paragraphs.pop()} ${line}`)
   }
-  return paragraphs.join('\n')
+  return withoutTags(paragraphs.join('\n'))
 }
+
+/** Escapes `<` outside of code, because Markdown would read a text such as <name> as HTML. */
+const withoutTags = (text: string): string =>
+  text
+    .split('`')
+    .map((part, n) => (n % 2 === 0 ? part.replaceAll('<', '\\<') : part))
+    .join('`')
 
 /**
  * The doc comments of the fields of one declaration in a source file, by name. A field in a group has the name `group.field`. `start` is the
