@@ -115,7 +115,7 @@ export const requestTexts: { readonly [Code in RequestCode | 'internal']: readon
   'resource.missing': ['404', 'There is no such file, or it is not for this user.', 'Take the `rn` from the list of files.'],
   'resource.range': ['416', 'The requested part is outside of the file.', 'The header `Content-Range` has the size.'],
   'host.refused': [
-    '403, 421',
+    '403',
     'A server without a key for tokens is asked under a name that is not localhost.',
     'Set a [key for tokens](../server.md#authentication), or use `127.0.0.1`.',
   ],
