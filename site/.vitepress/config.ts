@@ -7,7 +7,7 @@ const root = new URL('../../', import.meta.url)
 function linksOf(heading: string): { text: string; link: string }[] {
   const [, section = ''] = readFileSync(new URL('docs/README.md', root), 'utf8').split(`\n## ${heading}\n`)
   const links = [...(section.split('\n## ')[0] ?? '').matchAll(/\[([^\]]+)\]\((?!\.\.)([^)#]+)\.md\)/g)]
-  return links.map(([, text = '', page = '']) => ({ text, link: `/docs/${page}` }))
+  return links.map(([, text = '', page = '']) => ({ text: text.charAt(0).toUpperCase() + text.slice(1), link: `/docs/${page}` }))
 }
 
 export default defineConfig({
