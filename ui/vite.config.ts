@@ -17,6 +17,8 @@ export default defineConfig({
     assetsDir: 'page',
     assetsInlineLimit: 0, // the page's Content-Security-Policy allows no data: fonts
     modulePreload: { polyfill: false },
+    // The modules of `src` only define things. So those that only a lazy screen uses, such as the timeline, are loaded with that screen.
+    rolldownOptions: { treeshake: { moduleSideEffects: (id) => !id.startsWith(here('../src/')) } },
     target: 'es2023',
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
