@@ -123,6 +123,16 @@ describe('tools of an MCP server', () => {
   })
 })
 
+describe('tools that the configuration does not allow', () => {
+  it('tools 18.115: can not be called, and the server gets no call', async () => {
+    const { program, events } = scriptedServer('good', { tools: ['fail'] })
+    const harness = mcpHarness({ demo: program }, { replies: callAndAnswer('echo', { text: 'x' }) })
+    expect(await harness.say('Try')).toMatchObject({ answer: 'Done.' })
+    expect(promptOf(harness)).toContain('unknown_tool_id')
+    expect(events().filter((event) => event.startsWith('call'))).toEqual([])
+  })
+})
+
 describe('the process of a server', () => {
   it('is started by the first turn, is shared by conversations, and ends with the servers', async () => {
     const { program, pids, events } = scriptedServer()
