@@ -123,6 +123,6 @@ describe('Daybook as an MCP server', () => {
     const replies = [reply.call('mcp.daybook.search_memory', { query: 'hello' }), reply.answer('Done.')]
     const harness = mcpHarness({ daybook: { ...program, startSeconds: 60 } }, { replies })
     expect(await harness.say('Search')).toMatchObject({ answer: 'Done.' })
-    expect(promptOf(harness)).toContain('Attach a text, Markdown, CSV or PDF file')
+    expect(promptOf(harness)).toContain('"text":"Hello"')
   })
 })
