@@ -243,7 +243,9 @@ describe('time', () => {
     const callId = await waitingCall(harness)
     world.clock.advance(60_000)
     await expect(harness.agent.decide('c1', callId, { approved: true })).rejects.toMatchObject({ code: 'call.expired' })
-    expect((await harness.agent.recover()).results).toMatchObject([{ answer: 'Nobody answered.' }])
+    await harness.agent.recover()
+    await harness.agent.drain(5_000) // the agent may have gone on by itself before
+    expect(JSON.stringify(await harness.journal())).toContain('Nobody answered.')
     expect(world.effects).toEqual([])
   })
 })
