@@ -13,11 +13,16 @@ export function gramsOf(title: string): readonly number[] {
   return [...grams]
 }
 
-/** The numbers that a title must have if it contains this text, which is not empty. */
+/**
+ * Numbers that a title has if it contains this text, which is not empty. Pieces that overlap are left out, because each number is looked up,
+ * and the titles are compared anyway.
+ */
 export function gramsOfSearch(text: string): readonly number[] {
   const folded = foldTitle(text)
   const length = Math.min(3, folded.length)
-  return [...new Set(Array.from({ length: folded.length - length + 1 }, (_, start) => gramOf(folded, start, length)))]
+  const last = folded.length - length
+  const starts = [...Array.from({ length: Math.ceil(last / length) }, (_, index) => index * length), last]
+  return [...new Set(starts.map((start) => gramOf(folded, start, length)))]
 }
 
 /** A hash of a piece of a text with 32 bits (FNV-1a). */
