@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterAll, expect, it, vi } from 'vitest'
-import { prompt } from '../../../testing/blocks.ts'
-import { appended, closed, opened, writeConversation } from '../../../testing/conformance/store-fixture.ts'
+import { minute, prompt } from '../../../testing/blocks.ts'
+import { appended, closed, compacted, opened, writeConversation } from '../../../testing/conformance/store-fixture.ts'
 import { inConversation, memoryOf } from '../../../testing/conformance/store-memory.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
@@ -174,6 +174,62 @@ it('a tenant that is deleted while it is indexed and gets vectors leaves nothing
   expect(database.prepare('SELECT count(DISTINCT conversation) AS conversations FROM memory_snippets').get()).toEqual({ conversations: 1 })
   database.close()
   for (const store of [one, two]) await store.close()
+})
+
+/** A store whose blobs are read when `goOn` is called. `isReading` resolves when one is to be read. Large texts are in blobs. */
+async function slowStore(name: string) {
+  const memory = createMemoryBlobs()
+  const [reading, goingOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = {
+    ...memory,
+    async get(sha256: string) {
+      const bytes = await memory.get(sha256)
+      reading.resolve()
+      await goingOn.promise
+      return bytes
+    },
+  }
+  const store = await createSqliteStore({ file: join(folder, name), blobs: slow, clock: createFixedClock() })
+  return { store, isReading: reading.promise, goOn: goingOn.resolve }
+}
+
+const largeText = 'lantern '.repeat(50_000)
+
+it('a conversation that is deleted and created again while it is indexed has nothing of the old one', async () => {
+  const { store, isReading, goOn } = await slowStore('again.db')
+  const write = async (text: string) =>
+    store.release(await writeConversation(store, 'c1', [opened('t1'), appended([prompt(text)]), closed('t1')]))
+  await write(largeText)
+  const indexing = memoryOf(store).catchUp()
+  await isReading
+  await store.delete('c1')
+  await write('harbour')
+  goOn()
+  await indexing
+  expect(await memoryOf(store).search('lantern', inConversation('c1'))).toEqual([])
+  expect(await memoryOf(store).search('harbour', inConversation('c1'))).toMatchObject([{ text: 'harbour' }])
+  await store.close()
+})
+
+it('entries that are removed while they are indexed are not found', async () => {
+  const { store, isReading, goOn } = await slowStore('removed.db')
+  const claim = await writeConversation(store, 'c1', [
+    opened('t1'),
+    appended([prompt(largeText)]),
+    closed('t1'),
+    opened('t2', 8),
+    appended([prompt('harbour', 't2', 8)], 2),
+    compacted('b_1', 3, 't1', 9),
+  ])
+  await store.release(claim)
+  const indexing = memoryOf(store).catchUp()
+  await isReading
+  expect(await store.retain({ historyBefore: minute(5) })).toMatchObject({ entries: 3 })
+  goOn()
+  await indexing
+  expect(await memoryOf(store).search('lantern', inConversation('c1'))).toEqual([])
+  expect((await memoryOf(store).search('harbour', inConversation('c1')))[0]).toMatchObject({ text: 'harbour' })
+  await store.close()
 })
 
 const action = fc.oneof(

@@ -9,6 +9,7 @@ import { analyseEntry, type IndexedEntry, indexEntries, removeSnippets } from '.
 import type { Database } from './database.ts'
 import { createIndexReader, createIndexWriter, createSnippetFinder, createVectorTables } from './memory-tables.ts'
 import type { Reader } from './read.ts'
+import { ENTRY_KEY } from './rows.ts'
 
 /** How many entries are indexed in one transaction, and how many snippets one step of a deletion removes. Other writers wait meanwhile. */
 const ENTRIES_PER_STEP = 128
@@ -17,6 +18,14 @@ const SNIPPETS_PER_STEP = 64
 const DELAY_MS = 1_000
 
 type Place = Pick<ConversationRow, 'id' | 'key'>
+
+/** How far a conversation is indexed. Every claim and every deletion changes its epoch. */
+interface Position {
+  readonly key: number
+  readonly epoch: number
+  readonly memory_seq: number
+  readonly last_seq: number
+}
 
 /**
  * The memory index in the SQLite file. The journal is the truth, and `memory_seq` says how much of it is indexed. Appends index nothing, so
@@ -36,17 +45,16 @@ export function createSqliteRecall(database: Database, reader: Reader) {
   const endBehind = database.writeStatement(
     'DELETE FROM memory_behind WHERE conversation IN (SELECT key FROM conversations WHERE key = ? AND memory_seq >= last_seq)',
   )
-  const position = database.writeStatement<{ key: number; memory_seq: number; last_seq: number }>(
-    'SELECT key, memory_seq, last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL',
-  )
-  const committedPosition = database.readStatement<{ key: number; memory_seq: number; last_seq: number }>(
-    'SELECT key, memory_seq, last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL',
-  )
+  const POSITION = 'SELECT key, epoch, memory_seq, last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL'
+  const position = database.writeStatement<Position>(POSITION)
+  const committedPosition = database.readStatement<Position>(POSITION)
+  const entryExists = database.writeStatement(`SELECT 1 FROM journal WHERE entry = ${ENTRY_KEY}`)
   const setPosition = database.writeStatement('UPDATE conversations SET memory_seq = ? WHERE key = ?')
 
   /**
    * Indexes some entries of a conversation that is behind. Returns false when none is left. The entries are read before the transaction,
-   * because large texts are in blobs. If another process has indexed meanwhile, nothing is written.
+   * because large texts are in blobs. If another process has indexed meanwhile, nothing is written, and neither if the epoch has changed: the
+   * conversation may have been deleted and created again, with the same key. Entries that were removed meanwhile are left out.
    */
   async function indexSome(id: string): Promise<boolean> {
     const start = database.read(() => committedPosition.get(id))
@@ -58,8 +66,9 @@ export function createSqliteRecall(database: Database, reader: Reader) {
     const last = isComplete ? Math.max(start.last_seq, analysed.at(-1)?.seq ?? 0) : (analysed.at(-1) as IndexedEntry).seq
     await database.write(() => {
       const now = position.get(id)
-      if (now?.key !== start.key || now.memory_seq !== start.memory_seq) return
-      indexEntries(tables, { folder: folderOf(id), conversation: start.key }, analysed)
+      if (now?.key !== start.key || now.epoch !== start.epoch || now.memory_seq !== start.memory_seq) return
+      const stored = analysed.filter(({ seq, snippets: each }) => each.length === 0 || entryExists.get(start.key, seq))
+      indexEntries(tables, { folder: folderOf(id), conversation: start.key }, stored)
       setPosition.run(last, start.key)
       endBehind.run(start.key)
     })
