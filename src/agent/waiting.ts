@@ -9,16 +9,16 @@ import type { Clock } from '../ports/clock.ts'
 import type { ConversationStore, OfferedEvent } from '../ports/store.ts'
 import type { ToolError } from '../tools/tool.ts'
 import type { Problem } from './agent-context.ts'
+import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './archive/waiting-list.ts'
 import { isBusy, isLost } from './conversation/claim.ts'
 import type { RunningConversations } from './conversation/running.ts'
 import { check } from './message.ts'
-import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
 import { checkReply } from './waits/check-reply.ts'
 import { wakeCallers } from './waits/child-waits.ts'
 import { hashToken } from './waits/completion-token.ts'
 import { answerId, completionId, decisionId, isExpired } from './waits/wait-events.ts'
 
-export type { Waiting, WaitingPage, WaitingQuery } from './waiting-list.ts'
+export type { Waiting, WaitingPage, WaitingQuery } from './archive/waiting-list.ts'
 
 /** What a person decides about a call that waits for an approval. */
 export interface Decision {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Archive, ConversationInfo } from '../agent/archive.ts'
-import { turnResultView } from '../agent/stored-result.ts'
+import type { Archive, ConversationInfo } from '../agent/archive/archive.ts'
+import { turnResultView } from '../agent/archive/stored-result.ts'
 import type { Waiting } from '../agent/waiting.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'

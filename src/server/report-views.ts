@@ -1,6 +1,6 @@
+import type { RoundReport, UsageReport } from '../agent/archive/usage-report.ts'
 import { type Divergence, divergenceText } from '../agent/replay/divergence.ts'
 import type { Replayed } from '../agent/replay/replay.ts'
-import type { RoundReport, UsageReport } from '../agent/usage-report.ts'
 import type { DivergenceView, ReplayView, RoundView } from '../core/api/inspection.ts'
 import type { CacheRowView, CallView, CostSum, CostView } from '../core/api/report.ts'
 import { missAdvice } from '../core/cache/advice.ts'

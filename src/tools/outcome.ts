@@ -18,7 +18,7 @@ import { rowSids } from '../core/render/blocks/tool-result.ts'
 import { scrubBase64 } from '../core/render/text.ts'
 import { redact } from '../core/secrets.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
-import type { ExecReport, LateResult, Outcome, ToolError } from './tool.ts'
+import type { ExecReport, Outcome, ToolError } from './tool.ts'
 
 /**
  * What the function `run` of a tool may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any value that can be written as
@@ -66,24 +66,13 @@ export function later(options: { readonly note?: string; readonly expiresAt?: st
 }
 
 /** How long the note of `later` may be. It is part of the list of all waits. */
-const MAX_NOTE_CHARS = 1_000
+export const MAX_NOTE_CHARS = 1_000
 
 /** A failed outcome. The model reads its code, message and details. */
 export function failed(code: string, message: string, more: OutcomeParts & Pick<ToolError, 'details'> = {}): Outcome {
   const { details, ...rest } = more
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
-
-/** The outcome with the record of the sub-agent in another outcome. So what the sub-agent has cost is billed. */
-export const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome =>
-  done?.child ? createOutcome({ ...outcome, child: done.child }) : outcome
-
-/** The outcome of a call that waits for a sub-agent. The call is run again at `expiresAt`, or when something has arrived for the sub-agent. */
-export const childWaits = (child: string, { note, expiresAt }: LateResult): Outcome =>
-  createOutcome({
-    ok: true,
-    later: { child, ...(note !== undefined && { note: cutAt(note, MAX_NOTE_CHARS) }), ...(expiresAt !== undefined && { expiresAt }) },
-  })
 
 /** The outcome with these notices before its own. */
 export const withNotices = (outcome: Outcome, notices: readonly Notice[]): Outcome =>

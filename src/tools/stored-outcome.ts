@@ -1,9 +1,10 @@
 import { type BlobRef, type Block, blobRefsOf, type Draft } from '../core/block/index.ts'
+import { cutAt } from '../core/cut.ts'
 import { isObject } from '../core/json.ts'
 import type { StoredOutcome } from '../core/timeline/change.ts'
 import type { BlobStore } from '../ports/blobs.ts'
-import { createOutcome } from './outcome.ts'
-import type { MadeArtifact, Outcome } from './tool.ts'
+import { createOutcome, MAX_NOTE_CHARS } from './outcome.ts'
+import type { LateResult, MadeArtifact, Outcome } from './tool.ts'
 
 /** An outcome for the change `call.finished`, and the blobs to which it refers. */
 export interface StorableOutcome {
@@ -74,3 +75,14 @@ function isStoredOutcome(stored: StoredOutcome): stored is StoredOutcome & Reada
 }
 
 const isListOfObjects = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.every(isObject))
+
+/** The outcome with the record of the sub-agent in another outcome. So what the sub-agent has cost is billed. */
+export const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome =>
+  done?.child ? createOutcome({ ...outcome, child: done.child }) : outcome
+
+/** The outcome of a call that waits for a sub-agent. The call is run again at `expiresAt`, or when something has arrived for the sub-agent. */
+export const childWaits = (child: string, { note, expiresAt }: LateResult): Outcome =>
+  createOutcome({
+    ok: true,
+    later: { child, ...(note !== undefined && { note: cutAt(note, MAX_NOTE_CHARS) }), ...(expiresAt !== undefined && { expiresAt }) },
+  })

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { CostView } from '../../src/core/api/report.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
-import { formatCount, formatMoney } from '../../ui/src/model/figures.ts'
+import { formatCount, formatMoney } from '../../ui/src/model/inspect/figures.ts'
 import { usePage } from '../support/page/page-fixture.ts'
 import { answered, viewWhen } from '../support/server-fixture.ts'
 

@@ -3,7 +3,7 @@ import type { Client } from '../../src/client/client.ts'
 import { type ConversationView, emptyView } from '../../src/client/view/conversation-view.ts'
 import { foldEvent } from '../../src/client/view/fold-event.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
-import { createHistory } from '../../ui/src/model/time-travel.ts'
+import { createHistory } from '../../ui/src/model/inspect/time-travel.ts'
 import { weather } from '../support/scenario-tools.ts'
 import { answered, closeServers, openServer } from '../support/server-fixture.ts'
 

@@ -8,7 +8,8 @@ import type { Turn } from '../turn/turn.ts'
 import { type JournaledCall, readOptions } from './call-model.ts'
 import { createChannelReader } from './live-output.ts'
 import { createNativeReader } from './native-reader.ts'
-import { isAdapterError, type ReadOptions, readResponse } from './read-response.ts'
+import { type ReadOptions, readResponse } from './read-response.ts'
+import { isAdapterError } from './service-errors.ts'
 
 /**
  * Reads a response that a dead process has committed without acting on it. The response is read like a new one, so it leads to the same

@@ -21,6 +21,7 @@ import type { Activity } from '../conversation/inbox.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { type ChannelReader, createChannelReader, type LiveOutput } from './live-output.ts'
 import { createNativeReader } from './native-reader.ts'
+import { adapterError } from './service-errors.ts'
 
 /** One response of the model, split into channels. */
 export interface ModelResponse {
@@ -222,24 +223,6 @@ export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong,
   output,
   reasoning,
 })
-
-const ADAPTER = 'model'
-
-/** Whether the adapter threw the error. Any other error was reported by the provider. */
-export const isAdapterError = ({ service_name, provider }: ServiceError): boolean => service_name === ADAPTER && provider === ''
-
-function adapterError(thrown: unknown, afterOutput: boolean): ServiceError {
-  return {
-    kind: 'unknown',
-    service_name: ADAPTER,
-    provider: '',
-    model_name: '',
-    error_type: thrown instanceof Error ? thrown.name : typeof thrown,
-    message: 'The adapter of the model threw an error.',
-    stage: afterOutput ? 'after_output' : 'before_output',
-    retryable: false,
-  }
-}
 
 /** Splits a complete response into channels. */
 export function parseChannels(raw: string, channels: readonly Channel[]): Pick<ModelResponse, 'channels' | 'preamble'> {

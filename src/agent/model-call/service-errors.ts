@@ -63,3 +63,21 @@ const endings: { readonly [K in ServiceErrorKind]: FallbackReason } = {
   timeout: 'provider_silent',
   unknown: 'provider_down',
 }
+
+const ADAPTER = 'model'
+
+/** Whether the adapter threw the error. Any other error was reported by the provider. */
+export const isAdapterError = ({ service_name, provider }: ServiceError): boolean => service_name === ADAPTER && provider === ''
+
+export function adapterError(thrown: unknown, afterOutput: boolean): ServiceError {
+  return {
+    kind: 'unknown',
+    service_name: ADAPTER,
+    provider: '',
+    model_name: '',
+    error_type: thrown instanceof Error ? thrown.name : typeof thrown,
+    message: 'The adapter of the model threw an error.',
+    stage: afterOutput ? 'after_output' : 'before_output',
+    retryable: false,
+  }
+}

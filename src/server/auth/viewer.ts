@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { DownloadableFile } from '../../agent/archive.ts'
+import type { DownloadableFile } from '../../agent/archive/archive.ts'
 import type { TurnResultView } from '../../core/api/turn-result.ts'
 import type { Block } from '../../core/block/index.ts'
 import type { TurnEvent } from '../../core/event.ts'

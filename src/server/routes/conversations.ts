@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { ConversationInfo } from '../../agent/archive.ts'
+import type { ConversationInfo } from '../../agent/archive/archive.ts'
 import {
   ConversationChange,
   ConversationId,

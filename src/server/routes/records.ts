@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { turnResultView } from '../../agent/stored-result.ts'
+import { turnResultView } from '../../agent/archive/stored-result.ts'
 import { FileList } from '../../core/api/conversation.ts'
 import { EntryPage, EntryQuery } from '../../core/api/inspection.ts'
 import { PromptView } from '../../core/api/report.ts'

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { DownloadableFile } from '../../agent/archive.ts'
+import type { DownloadableFile } from '../../agent/archive/archive.ts'
 import { mayDownload } from '../auth/viewer.ts'
 import { downloadBody } from '../download.ts'
 import { type App, createRoutes, type Env, type ServerParts } from '../handler.ts'

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Agent } from '../../agent/agent.ts'
-import type { ConversationInfo } from '../../agent/archive.ts'
+import type { ConversationInfo } from '../../agent/archive/archive.ts'
 import { AgUiInput, UiMessageInput, UserMessage } from '../../core/api/turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'

@@ -1,7 +1,7 @@
 import type { CallView, CostView } from 'daybook/client'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { formatCount, formatMoney, formatTime } from '../model/figures.ts'
+import { formatCount, formatMoney, formatTime } from '../model/inspect/figures.ts'
 import { Button } from '../primitives/button.tsx'
 
 type Sum = CostView['total']

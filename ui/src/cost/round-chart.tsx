@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { RoundBar } from '../model/cost-series.ts'
-import { formatCount, formatMoney, formatPercent, formatShort } from '../model/figures.ts'
-import { missSentence } from '../model/miss-sentence.ts'
+import type { RoundBar } from '../model/inspect/cost-series.ts'
+import { formatCount, formatMoney, formatPercent, formatShort } from '../model/inspect/figures.ts'
+import { missSentence } from '../model/inspect/miss-sentence.ts'
 import { bucketColors } from '../primitives/buckets-bar.tsx'
 
 const buckets = ['read', 'write', 'uncached', 'output'] as const

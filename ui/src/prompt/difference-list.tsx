@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
-import { formatCount } from '../model/figures.ts'
-import type { SegmentChange } from '../model/prompt-difference.ts'
-import { foldedDifference, textDifference } from '../model/text-difference.ts'
+import { formatCount } from '../model/inspect/figures.ts'
+import type { SegmentChange } from '../model/inspect/prompt-difference.ts'
+import { foldedDifference, textDifference } from '../model/inspect/text-difference.ts'
 import { Difference } from '../primitives/difference.tsx'
 
 /** Two prompts compared block by block. Equal blocks are counted, all others are shown. */

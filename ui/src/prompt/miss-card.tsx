@@ -1,8 +1,8 @@
 import type { RoundView } from 'daybook/client'
 import { useMemo } from 'react'
-import { formatCount, formatMoney, formatPercent } from '../model/figures.ts'
-import { missSentence } from '../model/miss-sentence.ts'
-import { foldedDifference, textDifference } from '../model/text-difference.ts'
+import { formatCount, formatMoney, formatPercent } from '../model/inspect/figures.ts'
+import { missSentence } from '../model/inspect/miss-sentence.ts'
+import { foldedDifference, textDifference } from '../model/inspect/text-difference.ts'
 import { BucketsBar } from '../primitives/buckets-bar.tsx'
 import { Difference } from '../primitives/difference.tsx'
 

@@ -1,6 +1,6 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
-import type { RoundBar } from '../model/cost-series.ts'
-import { formatCount, formatMoney } from '../model/figures.ts'
+import type { RoundBar } from '../model/inspect/cost-series.ts'
+import { formatCount, formatMoney } from '../model/inspect/figures.ts'
 import { bucketColors } from '../primitives/buckets-bar.tsx'
 import { IconButton } from '../primitives/button.tsx'
 import { Figure } from '../primitives/figure.tsx'

@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef } from 'react'
 import { groupColors } from '../model/block-groups.ts'
-import { formatCount, formatMoney } from '../model/figures.ts'
-import { promptRows, type Segment, sumOf } from '../model/prompt-segments.ts'
+import { formatCount, formatMoney } from '../model/inspect/figures.ts'
+import { promptRows, type Segment, sumOf } from '../model/inspect/prompt-segments.ts'
 import { BucketsBar } from '../primitives/buckets-bar.tsx'
 
 interface PromptTextProps {

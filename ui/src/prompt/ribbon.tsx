@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { groupColors } from '../model/block-groups.ts'
-import { type Segment, sumOf } from '../model/prompt-segments.ts'
+import { type Segment, sumOf } from '../model/inspect/prompt-segments.ts'
 import { bucketColors } from '../primitives/buckets-bar.tsx'
 
 interface RibbonProps {

@@ -1,6 +1,6 @@
 import type { DivergenceView } from 'daybook/client'
 import type { JournalState } from '../data/journal.ts'
-import { cutAtByte, type ReplayRow } from '../model/replay-rows.ts'
+import { cutAtByte, type ReplayRow } from '../model/inspect/replay-rows.ts'
 
 interface DivergenceCardProps {
   readonly row: ReplayRow

@@ -1,7 +1,7 @@
 import type { EffectsView } from 'daybook/client'
 import { client } from '../data/session.ts'
 import { useLoaded } from '../data/use-loaded.ts'
-import { formatTime } from '../model/figures.ts'
+import { formatTime } from '../model/inspect/figures.ts'
 import { Notice } from '../primitives/notice.tsx'
 
 type Effect = EffectsView['effects'][number]

@@ -1,9 +1,9 @@
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import type { JournalState } from '../data/journal.ts'
-import { sourceUses } from '../model/source-uses.ts'
-import { createHistory } from '../model/time-travel.ts'
-import { timelineRows } from '../model/timeline-rows.ts'
+import { sourceUses } from '../model/inspect/source-uses.ts'
+import { createHistory } from '../model/inspect/time-travel.ts'
+import { timelineRows } from '../model/inspect/timeline-rows.ts'
 import { Notice } from '../primitives/notice.tsx'
 import { timelinePath } from '../routes.ts'
 

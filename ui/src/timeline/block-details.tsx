@@ -1,8 +1,8 @@
 import type { Block } from 'daybook/client'
 import { GitFork, X } from 'lucide-react'
-import { formatCount, formatSize, formatTime } from '../model/figures.ts'
-import { linkPaths } from '../model/path-links.ts'
-import type { BlockState, TimelineRow } from '../model/timeline-rows.ts'
+import { formatCount, formatSize, formatTime } from '../model/inspect/figures.ts'
+import { linkPaths } from '../model/inspect/path-links.ts'
+import type { BlockState, TimelineRow } from '../model/inspect/timeline-rows.ts'
 import { Button, IconButton } from '../primitives/button.tsx'
 
 interface BlockDetailsProps {

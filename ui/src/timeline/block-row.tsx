@@ -1,6 +1,6 @@
 import { groupColors } from '../model/block-groups.ts'
-import { formatShort, formatSize, formatTime } from '../model/figures.ts'
-import type { BlockState, TimelineRow } from '../model/timeline-rows.ts'
+import { formatShort, formatSize, formatTime } from '../model/inspect/figures.ts'
+import type { BlockState, TimelineRow } from '../model/inspect/timeline-rows.ts'
 
 interface BlockRowProps {
   readonly row: TimelineRow

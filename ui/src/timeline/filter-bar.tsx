@@ -1,8 +1,8 @@
 import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { type BlockGroup, blockGroups, groupNames } from '../model/block-groups.ts'
-import { formatCount } from '../model/figures.ts'
-import type { BlockState, RowFilter } from '../model/timeline-rows.ts'
+import { formatCount } from '../model/inspect/figures.ts'
+import type { BlockState, RowFilter } from '../model/inspect/timeline-rows.ts'
 
 interface FilterBarProps {
   readonly filter: RowFilter

@@ -1,6 +1,6 @@
 import type { ConversationView } from 'daybook/client'
 import { memo } from 'react'
-import { formatCount, formatMoney } from '../model/figures.ts'
+import { formatCount, formatMoney } from '../model/inspect/figures.ts'
 import { Figure } from '../primitives/figure.tsx'
 
 interface MomentPanelProps {

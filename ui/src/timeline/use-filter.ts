@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { RowFilter } from '../model/timeline-rows.ts'
+import type { RowFilter } from '../model/inspect/timeline-rows.ts'
 
 const everything: RowFilter = { text: '', group: undefined, state: undefined, path: undefined }
 

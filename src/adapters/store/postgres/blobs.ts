@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../../core/failure.ts'
 import type { BlobStore, ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
 import { isStorableId } from './conversations.ts'
-import type { Database, Queries } from './database.ts'
+import { type Database, type DatabaseOptions, openDatabase, type Queries } from './database.ts'
 
 /** A blob is stored in parts of this size, so that a large blob is never in memory as a whole while it is streamed. */
 const PART_BYTES = 256 * 1024
@@ -91,4 +91,106 @@ export function createPostgresBlobs(database: Database): ListedBlobs {
       return (await database.statements.run(`DELETE FROM blobs WHERE sha256 = $1 AND ${isOld}`, [sha256, before])) > 0
     },
   }
+}
+
+/** Small objects by key, such as the records of hosted files. Keys are paths such as `a/b/c`. */
+export interface PostgresObjects {
+  put(key: string, bytes: Uint8Array): Promise<void>
+  get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Uint8Array | undefined>
+  exists(key: string): Promise<boolean>
+  /** Lists the key `tree` itself and the keys below it. */
+  list(tree: string): AsyncIterable<string>
+  delete(key: string): Promise<void>
+  deleteTree(tree: string): Promise<void>
+}
+
+const PAGE_SIZE = 500
+/** SQL for the key $1 and the keys below it. `0` is the character after `/`. */
+const IN_TREE = `(key = $1 OR (key > $1 || '/' AND key < $1 || '0'))`
+
+export function createPostgresObjects(database: Database): PostgresObjects {
+  return {
+    async put(key, bytes) {
+      await database.repeat(({ run }) =>
+        run('INSERT INTO objects (key, bytes) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET bytes = $2', [key, Buffer.from(bytes)]),
+      )
+    },
+    async get(key, range) {
+      const [row] = await database.all<{ bytes: Buffer }>('SELECT bytes FROM objects WHERE key = $1', [key])
+      return row && Uint8Array.from(row.bytes.subarray(range?.start, range?.end))
+    },
+    exists: async (key) => (await database.all('SELECT 1 FROM objects WHERE key = $1', [key])).length > 0,
+    async *list(tree) {
+      for (let after = ''; ; ) {
+        const sql = `SELECT key FROM objects WHERE ${IN_TREE} AND key > $2 ORDER BY key LIMIT ${PAGE_SIZE}`
+        const page = await database.all<{ key: string }>(sql, [tree, after])
+        for (const { key } of page) yield key
+        const last = page.at(-1)
+        if (!last) return
+        after = last.key
+      }
+    },
+    async delete(key) {
+      await database.repeat(({ run }) => run('DELETE FROM objects WHERE key = $1', [key]))
+    },
+    async deleteTree(tree) {
+      await database.repeat(({ run }) => run(`DELETE FROM objects WHERE ${IN_TREE}`, [tree]))
+    },
+  }
+}
+
+/** How many blobs are compared or removed in one step. Appends with blobs wait for a removal, so the number is small. */
+const BLOBS_PER_STEP = 64
+
+/**
+ * Finds and removes blobs to which no entry refers. `given` are the blobs of the store if they are not in the database. Servers may use the
+ * store meanwhile: a removal takes the lock of blobs, which appends share.
+ */
+export async function openBlobSweep(options: DatabaseOptions, given: ListedBlobs | undefined) {
+  const database = await openDatabase({ ...options, maxConnections: 2 })
+
+  async function unreferencedIn(queries: Pick<Queries, 'all'>, blobs: readonly StoredBlob[]): Promise<readonly StoredBlob[]> {
+    const hashes = blobs.map(({ sha256 }) => sha256)
+    const rows = await queries.all<{ sha256: string }>('SELECT DISTINCT sha256 FROM blob_refs WHERE sha256 = ANY ($1::text[])', [hashes])
+    const referenced = new Set(rows.map(({ sha256 }) => sha256))
+    return blobs.filter(({ sha256 }) => !referenced.has(sha256))
+  }
+
+  return {
+    blobs: given ?? createPostgresBlobs(database),
+
+    async findUnreferenced(blobs: readonly StoredBlob[]): Promise<readonly StoredBlob[]> {
+      const found: StoredBlob[] = []
+      for (const some of inSteps(blobs)) found.push(...(await unreferencedIn(database, some)))
+      return found
+    },
+
+    async removeUnreferenced(candidates: readonly StoredBlob[], remove: (sha256: string) => Promise<boolean>) {
+      const removed: StoredBlob[] = []
+      for (const some of inSteps(candidates)) {
+        await database.write(async (queries) => {
+          await lockBlobs(queries, 'alone')
+          for (const blob of await unreferencedIn(queries, some)) if (await remove(blob.sha256)) removed.push(blob)
+        })
+      }
+      return removed
+    },
+
+    close: () => database.close(),
+  }
+}
+
+function* inSteps<T>(items: readonly T[]): Iterable<readonly T[]> {
+  for (let at = 0; at < items.length; at += BLOBS_PER_STEP) yield items.slice(at, at + BLOBS_PER_STEP)
+}
+
+/** A number that no other program is likely to use as an advisory lock. */
+const BLOB_LOCK = 0x64617963
+
+/**
+ * Takes the lock of blobs until the transaction ends. Transactions that write references to blobs share it. A transaction that removes
+ * blobs has it alone. So no blob disappears between the check of an append and its commit.
+ */
+export async function lockBlobs(queries: Queries, mode: 'shared' | 'alone'): Promise<void> {
+  await queries.run(mode === 'shared' ? 'SELECT pg_advisory_xact_lock_shared($1)' : 'SELECT pg_advisory_xact_lock($1)', [BLOB_LOCK])
 }

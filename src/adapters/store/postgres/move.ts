@@ -4,11 +4,10 @@ import type { Owner } from '../../../ports/store.ts'
 import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
 import type { CopySource, CopyTarget } from '../shared/copy.ts'
 import { isFree } from '../shared/lease.ts'
-import { createPostgresBlobs } from './blobs.ts'
+import { createPostgresBlobs, createPostgresObjects, type PostgresObjects } from './blobs.ts'
 import { createCopyReader, createCopyWriter } from './copy.ts'
 import { APPLICATION_NAME, connectDatabase, type Database, type DatabaseOptions, type Queries } from './database.ts'
 import { checkTables, DEFAULT_SCHEMA, migrateTables } from './migrate.ts'
-import { createPostgresObjects, type PostgresObjects } from './objects.ts'
 
 /** The blobs and hosted files of a database. */
 export interface PostgresFiles {

@@ -1,10 +1,10 @@
-import { type CacheReport, type CacheRow, cacheReport } from '../core/cache/cache-report.ts'
-import type { JournalEntry } from '../core/cache/recorded-calls.ts'
-import { type CostReport, costReport } from '../core/cost/cost.ts'
-import { type RoundCost, roundCost } from '../core/cost/round-cost.ts'
-import type { TokenCounter } from '../core/estimate/tokens.ts'
-import type { ConversationStore } from '../ports/store.ts'
-import type { Bookkeeping } from './conversation/spending.ts'
+import { type CacheReport, type CacheRow, cacheReport } from '../../core/cache/cache-report.ts'
+import type { JournalEntry } from '../../core/cache/recorded-calls.ts'
+import { type CostReport, costReport } from '../../core/cost/cost.ts'
+import { type RoundCost, roundCost } from '../../core/cost/round-cost.ts'
+import type { TokenCounter } from '../../core/estimate/tokens.ts'
+import type { ConversationStore } from '../../ports/store.ts'
+import type { Bookkeeping } from '../conversation/spending.ts'
 
 /** A report about the costs of a conversation and its use of the provider's cache. */
 export interface UsageReport {

@@ -1,5 +1,5 @@
 import type { PromptView, RoundView } from 'daybook/client'
-import { type BlockGroup, groupOf } from './block-groups.ts'
+import { type BlockGroup, groupOf } from '../block-groups.ts'
 
 /** A block of a prompt: its exact text, and what it cost. */
 export interface Segment {

@@ -1,9 +1,9 @@
-import type { Block } from '../core/block/index.ts'
-import { toLogical } from '../core/path/physical.ts'
-import { conversationKey } from '../core/scope.ts'
-import { blocksOf } from '../core/timeline/timeline.ts'
-import type { HostedFile } from '../ports/hosting.ts'
-import type { ConversationStore } from '../ports/store.ts'
+import type { Block } from '../../core/block/index.ts'
+import { toLogical } from '../../core/path/physical.ts'
+import { conversationKey } from '../../core/scope.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import type { HostedFile } from '../../ports/hosting.ts'
+import type { ConversationStore } from '../../ports/store.ts'
 
 /**
  * The blocks that have the resource name of a hosted file. Most files have a block with their own path. A file that a tool has hosted may

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { groupOf } from './block-groups.ts'
+import { groupOf } from '../block-groups.ts'
 import { formatMoney, formatShort } from './figures.ts'
 import { missSentence } from './miss-sentence.ts'
 import { linkPaths } from './path-links.ts'

@@ -1,9 +1,9 @@
-import { parseConversationKey, type Scope } from '../core/scope.ts'
-import type { Change } from '../core/timeline/change.ts'
-import { readChange } from '../core/view/read-change.ts'
-import type { VisibleEvent } from '../core/view/visible-event.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery } from '../ports/store.ts'
+import { parseConversationKey, type Scope } from '../../core/scope.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import { readChange } from '../../core/view/read-change.ts'
+import type { VisibleEvent } from '../../core/view/visible-event.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery } from '../../ports/store.ts'
 
 /** How many entries are read for one page. Reading 20,000 entries takes less than a second. */
 const maxEntries = 20_000

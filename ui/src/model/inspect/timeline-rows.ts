@@ -1,5 +1,5 @@
 import { type Block, blocksOf, roughTokens, type Timeline } from 'daybook/client'
-import { type BlockGroup, groupOf } from './block-groups.ts'
+import { type BlockGroup, groupOf } from '../block-groups.ts'
 import type { Entry } from './time-travel.ts'
 
 /** A block of the conversation, whether it is still in the prompt or not. */

@@ -1,8 +1,8 @@
-import { type Block, readToolCall } from '../core/block/index.ts'
-import { Failure } from '../core/failure.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { Wait } from '../core/timeline/change.ts'
-import type { ConversationInfo, ConversationStore } from '../ports/store.ts'
+import { type Block, readToolCall } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Wait } from '../../core/timeline/change.ts'
+import type { ConversationInfo, ConversationStore } from '../../ports/store.ts'
 
 /** Something that a turn waits for. */
 export interface Waiting extends Wait {

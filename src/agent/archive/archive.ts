@@ -1,34 +1,34 @@
-import type { PromptView } from '../core/api/report.ts'
-import type { Block } from '../core/block/index.ts'
-import { createEffectsReader, type Effect } from '../core/effects/effects.ts'
-import { roughTokens } from '../core/estimate/tokens.ts'
-import type { EntryEvent } from '../core/event.ts'
-import { Failure } from '../core/failure.ts'
-import { canonicalPath } from '../core/path/logical.ts'
-import { parseConversationKey, type Scope } from '../core/scope.ts'
-import type { SourceRow } from '../core/sources/source.ts'
-import { type Bundle, forkBundle, parseBundle } from '../core/timeline/bundle.ts'
-import type { Change } from '../core/timeline/change.ts'
-import { checkImportedBundle, nameInBundle } from '../core/timeline/import-rules.ts'
-import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
-import type { Timeline } from '../core/timeline/timeline.ts'
-import type { TurnLog } from '../core/timeline/turn-log.ts'
-import { titleProblem } from '../core/title.ts'
-import type { ByteRange } from '../ports/blobs.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { HostedFile, Hosting } from '../ports/hosting.ts'
-import type { RetentionPolicy, RetentionReport } from '../ports/retention.ts'
-import type { ConversationInfo, ConversationPage, ConversationStore, Entry, ListQuery, Owner } from '../ports/store.ts'
-import type { Workspaces } from '../ports/workspace.ts'
+import type { PromptView } from '../../core/api/report.ts'
+import type { Block } from '../../core/block/index.ts'
+import { createEffectsReader, type Effect } from '../../core/effects/effects.ts'
+import { roughTokens } from '../../core/estimate/tokens.ts'
+import type { EntryEvent } from '../../core/event.ts'
+import { Failure } from '../../core/failure.ts'
+import { canonicalPath } from '../../core/path/logical.ts'
+import { parseConversationKey, type Scope } from '../../core/scope.ts'
+import type { SourceRow } from '../../core/sources/source.ts'
+import { type Bundle, forkBundle, parseBundle } from '../../core/timeline/bundle.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import { checkImportedBundle, nameInBundle } from '../../core/timeline/import-rules.ts'
+import { type TimelinePayload, toPayload } from '../../core/timeline/payload.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { TurnLog } from '../../core/timeline/turn-log.ts'
+import { titleProblem } from '../../core/title.ts'
+import type { ByteRange } from '../../ports/blobs.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { HostedFile, Hosting } from '../../ports/hosting.ts'
+import type { RetentionPolicy, RetentionReport } from '../../ports/retention.ts'
+import type { ConversationInfo, ConversationPage, ConversationStore, Entry, ListQuery, Owner } from '../../ports/store.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import type { Bookkeeping } from '../conversation/spending.ts'
+import type { Deletion } from '../deletion.ts'
+import type { Replayed } from '../replay/replay.ts'
+import type { ReplayParts } from '../replay/setup.ts'
+import { isReadOnlyTool } from '../tools.ts'
 import { withOwnFiles, withVersions } from './bundle-files.ts'
-import type { Bookkeeping } from './conversation/spending.ts'
-import type { Deletion } from './deletion.ts'
 import { blocksOfFile } from './file-blocks.ts'
-import type { Replayed } from './replay/replay.ts'
-import type { ReplayParts } from './replay/setup.ts'
 import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
-import { isReadOnlyTool } from './tools.ts'
 import type { RoundReport, UsageReport } from './usage-report.ts'
 import { type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
 
@@ -250,12 +250,12 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     async prompt(key, turnId, iteration) {
       await head(key)
-      const { promptView } = await import('./replay/prompt-view.ts') // imported on demand, because turns do not need this module
+      const { promptView } = await import('../replay/prompt-view.ts') // imported on demand, because turns do not need this module
       return promptView(store, key, { turnId, iteration }, { ...agentParts(), ...(workspaces && { workspaces }) })
     },
     async replay(key, turnId) {
       await head(key)
-      const { replayTurns } = await import('./replay/replay.ts')
+      const { replayTurns } = await import('../replay/replay.ts')
       return replayTurns(store, key, { ...agentParts(), ...(workspaces && { workspaces }) }, turnId)
     },
     usage,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { TurnEvent } from '../core/event.ts'
-import { createHarness } from '../testing/harness.ts'
-import { reply } from '../testing/scripted-model.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { reply } from '../../testing/scripted-model.ts'
 
 const createTestHarness = () => createHarness({ replies: [reply.answer('One.'), reply.answer('Two.')] })
 

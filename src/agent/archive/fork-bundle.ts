@@ -1,8 +1,8 @@
-import { parseConversationKey } from '../core/scope.ts'
-import type { Bundle } from '../core/timeline/bundle.ts'
-import { forkBundleAt } from '../core/timeline/fork-at.ts'
-import type { ConversationStore, Entry } from '../ports/store.ts'
-import type { Workspaces } from '../ports/workspace.ts'
+import { parseConversationKey } from '../../core/scope.ts'
+import type { Bundle } from '../../core/timeline/bundle.ts'
+import { forkBundleAt } from '../../core/timeline/fork-at.ts'
+import type { ConversationStore, Entry } from '../../ports/store.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
 import { withVersions } from './bundle-files.ts'
 
 /** The conversation `key` as it was after the entry `seq`, with the files of its turns. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { weather } from '../../test/support/scenario-tools.ts'
-import { applyChange } from '../core/timeline/apply.ts'
-import { forkBundleAt, forkPoint } from '../core/timeline/fork-at.ts'
-import { blocksOf, emptyTimeline } from '../core/timeline/timeline.ts'
-import { createHarness } from '../testing/harness.ts'
-import { reply } from '../testing/scripted-model.ts'
-import { defineTool } from '../tools/define.ts'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { applyChange } from '../../core/timeline/apply.ts'
+import { forkBundleAt, forkPoint } from '../../core/timeline/fork-at.ts'
+import { blocksOf, emptyTimeline } from '../../core/timeline/timeline.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { reply } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
 
 const search = defineTool({
   id: 'web_tools.web_search',
