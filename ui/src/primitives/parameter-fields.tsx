@@ -1,4 +1,5 @@
 import { useId } from 'react'
+import { cutContent, isCutText } from './cut-parameters.ts'
 
 /** The changed texts of parameters, by their names. */
 export type FieldTexts = Readonly<Record<string, string>>
@@ -41,21 +42,10 @@ function labelOf(name: string): string {
 }
 
 const initialText = (value: unknown) => {
-  if (typeof value === 'string') return value
-  return isCut(value) ? `${value.preview} …` : (JSON.stringify(value) ?? '')
+  if (typeof value !== 'string') return isCutText(value) ? `${value.preview} …` : (JSON.stringify(value) ?? '')
+  const start = cutContent(value)
+  return start === undefined ? value : `${start} …`
 }
-
-/** The server sends only the beginning of a long text. */
-const isCut = (value: unknown): value is { readonly preview: string } =>
-  typeof value === 'object' &&
-  value !== null &&
-  'truncated' in value &&
-  value.truncated === true &&
-  'preview' in value &&
-  typeof value.preview === 'string'
-
-/** Whether a parameter is shown only in part. The parameters can not be changed then, because changed ones replace all of them. */
-export const hasCutParameter = (params: Readonly<Record<string, unknown>>): boolean => Object.values(params).some(isCut)
 
 /** The parameters with the changes. A sentence for people if a changed field can not be read. */
 export function readFields(params: Readonly<Record<string, unknown>>, texts: FieldTexts): Record<string, unknown> | string {

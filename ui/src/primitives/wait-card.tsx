@@ -1,7 +1,8 @@
 import { Clock, ShieldQuestion } from 'lucide-react'
 import { useId, useState } from 'react'
 import { Button } from './button.tsx'
-import { type FieldTexts, hasCutParameter, ParameterFields, readFields } from './parameter-fields.tsx'
+import { isCut } from './cut-parameters.ts'
+import { type FieldTexts, ParameterFields, readFields } from './parameter-fields.tsx'
 
 export interface Decision {
   readonly approved: boolean
@@ -41,7 +42,7 @@ export function WaitCard({ title, detail, question, params, onlyOperator, decide
       setProblem(error instanceof Error ? error.message : String(error))
     }
   }
-  const isCut = hasCutParameter(params)
+  const hasCutParts = isCut(params)
   const busy = state !== 'open' || !decide
   const Icon = decide ? ShieldQuestion : Clock
   return (
@@ -55,8 +56,8 @@ export function WaitCard({ title, detail, question, params, onlyOperator, decide
       <p className="mt-0.5 text-sm text-soft">
         {question ?? (decide ? 'The agent asks for your approval before it does this.' : 'The result arrives later.')}
       </p>
-      <ParameterFields params={params} texts={texts} disabled={busy || isCut} onChange={setTexts} />
-      {decide && isCut && (
+      <ParameterFields params={params} texts={texts} disabled={busy || hasCutParts} onChange={setTexts} />
+      {decide && hasCutParts && (
         <p className="mt-1 text-xs text-faint">A long text is shown in part, so the parameters can not be changed here.</p>
       )}
       {decide && (
