@@ -59,7 +59,7 @@ describe.runIf(machine.sandbox)('the tour on a machine with a sandbox', () => {
     const answers = blocks.flatMap(({ type, text }) => (type === 'assistant.completion' ? [text ?? ''] : []))
     expect(answers.some((text) => text.includes('[[S:'))).toBe(true)
     expect(answers.join('\n')).toContain('271.00') // 49.50 + 179.00 + 42.50 in Oslo
-    expect(answers.join('\n')).toContain('Reckoned by a program over the whole file.')
+    expect(answers.join('\n')).toContain('Computed by a program over the whole file.')
     expect(answers.at(-1)).toContain('the ferry is the limit')
     await tab.getByRole('button', { name: 'End the tour' }).click()
     await tab.getByText('That was the tour').waitFor({ state: 'detached' })

@@ -281,7 +281,7 @@ describe('the offline model with optional tools', () => {
   })
 
   it.each([machine.sandbox, undefined].filter((each, index) => index === 1 || each))(
-    'draws a chart of groups, and says whether a program has reckoned (%#)',
+    'draws a chart of groups, and says whether a program has computed (%#)',
     async (sandbox) => {
       const { ask: send } = setUp(sandbox ? { sandbox } : {})
       const { answer, files } = await send('Draw a chart of the total price by city.', orders)

@@ -27,7 +27,7 @@ export function answerFromTable(
   if (names.length > 0) return `I find no “${names.map(escapeMarkup).join('”, “')}” in ${mention(document)}, so no row answers this.`
   const result = programResult ?? toProgramResult(table, runQuery(table, query))
   if (result.matching === 0) return `No row of ${mention(document)} matches${describeFilters(query)}.`
-  const limits = programResult ? 'Reckoned by a program over the whole file.' : partialNote(document)
+  const limits = programResult ? 'Computed by a program over the whole file.' : partialNote(document)
   return [resultSentence(query, result, document), quotedRows(query, result), limits].filter((text) => text !== '').join('\n\n')
 }
 
@@ -153,7 +153,7 @@ export function runProgram(situation: Situation, documents: readonly OpenDocumen
   if (!first || candidates.length > 1 || !canCall(situation, execTool) || calls.some(({ toolId }) => toolId === execTool)) return undefined
   return {
     kind: 'call',
-    thinking: `${first.document.name} is a table, so I let a program reckon.`,
+    thinking: `${first.document.name} is a table, so I let a program compute.`,
     notes: planProgress(announce.plan, 'Find', `I run a program over ${first.document.name}.`),
     toolId: execTool,
     params: { contract: [{ filename: 'outputs/answer.json', description: 'the answer, with its rows', visibility: 'internal' }] },

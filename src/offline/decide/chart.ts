@@ -36,5 +36,5 @@ export function chartNote(situation: Situation, documents: readonly OpenDocument
     : written.failed
       ? 'The chart was not written.'
       : 'The chart is in `chart.svg`.'
-  return canRunPrograms(situation) ? state : `${state} Programs can not run here, so I reckoned the values from the rows myself.`
+  return canRunPrograms(situation) ? state : `${state} Programs can not run here, so I computed the values from the rows myself.`
 }

@@ -157,5 +157,5 @@ function figures(table: Table): string {
     )
     return `| ${escapeMarkup(column.name)} | ${shown.join(' | ')} |`
   })
-  return ['| column | total | average | lowest | highest |', '|---|---|---|---|---|', ...lines, '', 'Reckoned over all rows.'].join('\n')
+  return ['| column | total | average | lowest | highest |', '|---|---|---|---|---|', ...lines, '', 'Computed over all rows.'].join('\n')
 }

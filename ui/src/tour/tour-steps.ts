@@ -28,7 +28,7 @@ export const tourSteps = (): readonly TourStep[] => [
   },
   {
     explanation:
-      'Where programs can run, the agent reckons with one. This time it has to ask before it writes a file: read what it would write, and press Approve. The tour does it for you in a moment.',
+      'Where programs can run, the agent computes with one. This time it has to ask before it writes a file: read what it would write, and press Approve. The tour does it for you in a moment.',
     message: 'Draw a chart of the total price by city.',
     files: [{ name: 'autumn.csv', content: orders }],
     ask: ['react.write'],

@@ -31,9 +31,9 @@ export function TourButton() {
       setProblem(error instanceof Error ? error.message : String(error))
     }
   }
-  if (!offered) return null
+  if (!offered) return <div className="h-8" /> // the message box does not move when the button appears
   return (
-    <div className="text-center">
+    <div className="min-h-8 text-center">
       <Button look="quiet" onClick={() => void start()}>
         <Play size={14} aria-hidden /> Take the tour
       </Button>
@@ -52,7 +52,7 @@ export function TourLine() {
   if (!state) return null
   const { step, number, ended, problem } = state
   return (
-    <div role="status" className="flex items-start gap-3 border-b border-line bg-tint px-4 py-2 text-sm">
+    <div role="status" className="flex items-center gap-3 border-b border-line bg-tint px-4 py-2 text-sm">
       <p className="min-w-0 flex-1">
         <span className="font-medium">
           Tour, {number} of {tourLength}.
