@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { type ConversationStore, openConversation } from '../data/conversation-store.ts'
-import { loadConversations, showTitle } from '../data/conversations.ts'
+import { loadConversations, showOpenTurn, showTitle } from '../data/conversations.ts'
 import { sendMessage } from '../data/send.ts'
 import { client } from '../data/session.ts'
 import { loadWaits } from '../data/waits.ts'
@@ -32,6 +32,14 @@ function OpenChat({ id, store, renderFile }: { readonly id: string; readonly sto
     document.title = `${view.title} · Daybook`
     showTitle(id, view.title)
   }, [id, view.title])
+  const last = view.turns.at(-1)
+  const openTurn = last && last.endedAt === undefined ? last.id : null
+  const waitIds = last?.waits.map(({ wait_id }) => wait_id).join(' ') ?? ''
+  useEffect(() => {
+    if (loaded) showOpenTurn(id, openTurn)
+  }, [id, loaded, openTurn])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is loaded again when a wait of this conversation begins or ends
+  useEffect(() => void loadWaits(), [waitIds])
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (commandOf(event, false) !== 'find') return
@@ -66,7 +74,7 @@ function OpenChat({ id, store, renderFile }: { readonly id: string; readonly sto
               draftKey={id}
               running={running}
               send={send}
-              lastMessage={view.turns.at(-1)?.prompt}
+              lastMessage={last?.prompt}
               edit={edit}
               onStop={() => void client.stop(id)}
             />

@@ -53,6 +53,12 @@ export function showTitle(id: string, title: string): void {
     change({ items: state.items.map((item) => (item.id === id ? { ...item, title } : item)) })
 }
 
+/** Shows in the list whether a turn is open, before the server sends the list again. */
+export function showOpenTurn(id: string, openTurn: string | null): void {
+  if (state.items.some((item) => item.id === id && item.open_turn !== openTurn))
+    change({ items: state.items.map((item) => (item.id === id ? { ...item, open_turn: openTurn } : item)) })
+}
+
 /** Removes a deleted conversation from the list. */
 export function dropConversation(id: string): void {
   change({ items: state.items.filter((item) => item.id !== id) })

@@ -6,7 +6,7 @@ import { citedSources, isSafeAddress, siteOf } from '../model/citations.ts'
 import { IconButton } from '../primitives/button.tsx'
 import { SourcesContext } from './sources-context.ts'
 
-/** The number of a source in a text. Its card opens when the pointer rests on it, with the keyboard, and with a tap. */
+/** The number of a source in a text, or the name of a file. Its card opens when the pointer rests on it, with the keyboard, and with a tap. */
 export function CitationChip({ sids }: { readonly sids: readonly number[] }) {
   const sources = citedSources(sids, useContext(SourcesContext))
   const [open, setOpen] = useState(false)
@@ -19,6 +19,7 @@ export function CitationChip({ sids }: { readonly sids: readonly number[] }) {
     event.preventDefault()
     walk(event.key === 'ArrowRight' ? 1 : -1)
   }
+  const file = sources.length === 1 && shown.url === undefined ? shown.title : undefined // a name says more than a number
   const numbers = sources.map(({ sid }) => sid).join(', ')
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
@@ -31,7 +32,7 @@ export function CitationChip({ sids }: { readonly sids: readonly number[] }) {
         onBlur={(event) => event.relatedTarget?.closest('[data-citation-card]') ?? setOpen(false)}
         onKeyDown={onKeyDown}
       >
-        {numbers}
+        {file === undefined ? numbers : <span className="max-w-56 truncate">{file}</span>}
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Positioner sideOffset={6} collisionPadding={8}>

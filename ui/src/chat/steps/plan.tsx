@@ -15,7 +15,10 @@ const marks = {
 /** A plan of the agent as a checklist. It is open while its turn runs. */
 export const PlanCard = memo(function PlanCard({ plan, running }: { readonly plan: Plan; readonly running: boolean }) {
   const [chosen, setChosen] = useState<boolean>()
-  const statusOf = (index: number) => plan.status[String(index + 1)] ?? 'pending'
+  const statusOf = (index: number) => {
+    const status = plan.status[String(index + 1)] ?? 'pending'
+    return status === 'in_progress' && plan.closed_ts !== undefined ? 'done' : status // an agent closes its plan after the last step
+  }
   const done = plan.steps.filter((_, index) => statusOf(index) === 'done').length
   return (
     <Disclosure
