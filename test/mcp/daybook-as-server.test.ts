@@ -120,9 +120,12 @@ describe('Daybook as an MCP server', () => {
     const { data: answer } = await call(client, 'ask', { message: 'Hello' })
     expect(answer).toMatchObject({ exit_reason: 'complete', answer: expect.stringMatching(/./) })
     await client.close()
-    const replies = [reply.call('mcp.daybook.search_memory', { query: 'hello' }), reply.answer('Done.')]
+    const searches = ['hello', 'markdown'].map((query) => reply.call('mcp.daybook.search_memory', { query }))
+    const replies = [...searches, reply.answer('Done.')]
     const harness = mcpHarness({ daybook: { ...program, startSeconds: 60 } }, { replies })
     expect(await harness.say('Search')).toMatchObject({ answer: 'Done.' })
+    // both texts of the turn have the word hello, and the hit of a turn is the better one
     expect(promptOf(harness)).toContain('"text":"Hello"')
+    expect(promptOf(harness)).toContain('"text":"Hello! Attach a text, Markdown, CSV or PDF file')
   })
 })
