@@ -45,6 +45,16 @@ describe('a server that misbehaves in a call never breaks the turn, and the noti
     expect(pids().filter(isRunning)).toEqual([])
   })
 
+  it('oddtypes: the other parts of the result are read, and few notices say what was left out', async () => {
+    const { result, prompt } = await afterMisbehaving('oddtypes')
+    expect(result).toMatchObject({ answer: 'Done.' })
+    expect(prompt).toMatch(/payload:\nrest/)
+    expect(prompt).toContain('Daybook left out a part of the result without a type. This happened 2 times.')
+    expect(prompt).toContain('Daybook left out a part of the result of the type "video". This happened 100 times.')
+    expect(prompt.split('tool_call_warning.mcp')).toHaveLength(12)
+    expect(prompt).toContain('Daybook left out 42 more notices about the result.')
+  })
+
   it('is started again after a crash, and its tools can be called again', async () => {
     const { program, pids } = scriptedServer('crash')
     const harness = mcpHarness({ demo: program }, { replies: [misbehave, echo('one'), done, echo('two'), done] })

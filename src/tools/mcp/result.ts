@@ -10,6 +10,7 @@ import { plainLine } from './plain-text.ts'
 
 const MAX_ITEMS = 200
 const MAX_FILES = 20
+const MAX_NOTICES = 10
 
 /** What the content of a result becomes: lines of the output, files of the turn, and notices about content that is left out. */
 interface Content {
@@ -33,7 +34,8 @@ export async function readResult(result: JsonObject, call: Call): Promise<Outcom
   const content: Content = { texts: [], artifacts: [], notices: [] }
   for (const item of items.slice(0, MAX_ITEMS)) await readItem(item, content, call)
   if (items.length > MAX_ITEMS) leftOut(content, `${items.length - MAX_ITEMS} more parts of the result`)
-  const { texts, artifacts, notices } = content
+  const { texts, artifacts } = content
+  const notices = fewNotices(content.notices)
   const text = texts.join('\n')
   const files = { ...(artifacts.length > 0 && { artifacts }), ...(notices.length > 0 && { notices }) }
   if (result.isError === true) return failed('mcp_error', redact(text) || 'The tool failed and did not say why.', files)
@@ -50,7 +52,8 @@ async function readItem(item: unknown, content: Content, call: Call): Promise<vo
   else if (item.type === 'image' || item.type === 'audio') await addFile(item.data, item.mimeType, item.type, content, call)
   else if (item.type === 'resource' && isObject(item.resource)) await readResource(item.resource, content, call)
   else if (item.type === 'resource_link' && typeof item.uri === 'string') content.texts.push(linkText(item))
-  else leftOut(content, `a part of the result of the type ${JSON.stringify(plainLine(String(item.type), 40))}`)
+  else if (typeof item.type === 'string') leftOut(content, `a part of the result of the type ${JSON.stringify(plainLine(item.type, 40))}`)
+  else leftOut(content, 'a part of the result without a type')
 }
 
 async function readResource(resource: { readonly [key: string]: unknown }, content: Content, call: Call): Promise<void> {
@@ -70,6 +73,16 @@ function linkText({ uri, name, description }: { readonly [key: string]: unknown 
 
 function leftOut({ notices }: Content, what: string): void {
   notices.push({ code: 'tool_call_warning.mcp', message: `Daybook left out ${what}.` })
+}
+
+/** Equal notices become one, and only the first ones are kept, so that a result with many wrong parts does not fill the prompt. */
+function fewNotices(notices: readonly Notice[]): readonly Notice[] {
+  const counts = new Map<string, number>()
+  for (const { message } of notices) counts.set(message, (counts.get(message) ?? 0) + 1)
+  const messages = [...counts].map(([message, count]) => (count > 1 ? `${message} This happened ${count} times.` : message))
+  const more = messages.length - MAX_NOTICES
+  const shown = more > 0 ? [...messages.slice(0, MAX_NOTICES), `Daybook left out ${more} more notices about the result.`] : messages
+  return shown.map((message) => ({ code: 'tool_call_warning.mcp', message }))
 }
 
 /** The types of files that get their usual extension. Any other file is delivered as bytes. */

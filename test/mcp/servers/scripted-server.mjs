@@ -129,6 +129,12 @@ async function misbehave(id, _params, meta) {
         content: [7, null, { type: 'video' }, { type: 'image', data: '%%%', mimeType: 'image/png' }, { type: 'text', text: 'rest' }],
       },
     })
+  if (mode === 'oddtypes') {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    const parts = [...Array(100).fill('{"type":"video"}'), ...Array.from({ length: 50 }, (_, n) => `{"type":"kind ${n}"}`)]
+    const odd = ['{"type":{"toString":1,"valueOf":1}}', `{"type":${deep}}`, ...parts, '{"type":"text","text":"rest"}']
+    return process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"content":[${odd.join(',')}]}}\n`)
+  }
   if (mode === 'twice') send({ id, result: text('first') })
   if (mode === 'deepresult')
     return process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}\n`)
