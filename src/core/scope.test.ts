@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { conversationKey, conversationKeyFilter, localScope, parseConversationKey, type Scope } from './scope.ts'
+import {
+  callerKey,
+  childKey,
+  conversationKey,
+  conversationKeyFilter,
+  depthOf,
+  isChildKey,
+  localScope,
+  parseConversationKey,
+  type Scope,
+} from './scope.ts'
 
 const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
 const scopes = fc.oneof(fc.record({ tenant: word, project: word, user: word }), fc.constant(localScope))
@@ -41,4 +51,13 @@ it('reads any other text as the name of a local conversation', () => {
 
 it('reads a text with a lone surrogate as a plain name', () => {
   expect(parseConversationKey('a/b/c/\ud800')).toEqual({ scope: localScope, name: 'a/b/c/\ud800' })
+})
+
+it('knows the conversations of sub-agents by their names alone, whatever their users are called', () => {
+  for (const user of ['ann', 'ann~call_1', '~call_']) {
+    const key = conversationKey({ tenant: 'a~call_', project: 'p', user }, 'c1')
+    const child = childKey(key, '1')
+    expect([isChildKey(key), callerKey(key), depthOf(key)]).toEqual([false, undefined, 0])
+    expect([isChildKey(child), callerKey(child), depthOf(childKey(child, '2'))]).toEqual([true, key, 2])
+  }
 })

@@ -69,13 +69,13 @@ export function childKey(parent: string, id: string): string {
 export const childPrefix = (parent: string): string => childKey(parent, '')
 
 /** Whether a call of another conversation has opened this one. */
-export const isChildKey = (key: string): boolean => key.includes(childMark)
+export const isChildKey = (key: string): boolean => callerKey(key) !== undefined
 
 /** The conversation whose call has opened this one. Undefined when no call has. */
 export function callerKey(key: string): string | undefined {
   const end = key.lastIndexOf(childMark)
-  return end === -1 ? undefined : key.slice(0, end)
+  return end <= key.lastIndexOf('/') ? undefined : key.slice(0, end) // the name of a user may have the mark too
 }
 
 /** How many conversations are above this one: 0 if no call has opened it. */
-export const depthOf = (key: string): number => key.split(childMark).length - 1
+export const depthOf = (key: string): number => key.slice(key.lastIndexOf('/') + 1).split(childMark).length - 1
