@@ -13,7 +13,7 @@ export function WaitingMessages({ messages }: { readonly messages: readonly Wait
       {messages.map((message) => (
         <li
           key={message.eventId}
-          className="w-fit max-w-[85%] rounded-2xl rounded-br-md border border-dashed border-line py-1.5 pr-1.5 pl-3 text-sm"
+          className="w-fit max-w-[85%] rounded-2xl rounded-br-md border border-dashed border-line px-3 py-1.5 text-sm"
         >
           <Message message={message} />
         </li>
@@ -83,7 +83,7 @@ function Message({ message: { eventId, text, kind } }: { readonly message: Waiti
             </IconButton>
             <IconButton
               label="Take this message back"
-              className="size-6"
+              className="-mr-1.5 size-6"
               onClick={() => void attempt(() => client.withdraw(conversationId, eventId))}
             >
               <X size={13} />
