@@ -169,3 +169,25 @@ it('an image is pasted, a file is dropped, a long text becomes a file, and each 
   await tab.getByText('Two files.').waitFor()
   await tab.getByRole('list', { name: 'Attached files' }).getByText('rows.csv').waitFor()
 })
+
+it('a message that is sent while its file is still being checked has the file', async () => {
+  page.say(reply.answer('Read.'))
+  const tab = await page.open()
+  await tab.route('**/v1/info', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000)) // the limits for files arrive late
+    await route.continue()
+  })
+  const count = async () => (await page.client.conversations.list()).conversations.length
+  const before = await count()
+  await tab.reload()
+  await tab
+    .locator('input[type=file]')
+    .first()
+    .setInputFiles({ name: 'late.txt', mimeType: 'text/plain', buffer: Buffer.from('late') })
+  await tab.getByRole('textbox', { name: 'Message' }).fill('Read this.')
+  await tab.keyboard.press('Enter')
+  await tab.keyboard.press('Enter')
+  await tab.getByText('Read.', { exact: true }).waitFor()
+  await tab.getByText('late.txt').waitFor()
+  expect(await count()).toBe(before + 1)
+})

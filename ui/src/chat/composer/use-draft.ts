@@ -28,6 +28,7 @@ export function useDraft(key: string, send: SendDraft) {
   const current = useRef(state)
   current.current = state
   const messageKey = useRef<string>(undefined)
+  const attaching = useRef(Promise.resolve()) // files that are being checked, one choice after the other
 
   useEffect(() => {
     let left = false
@@ -48,12 +49,18 @@ export function useDraft(key: string, send: SendDraft) {
   )
   const setFiles = useCallback(
     (files: readonly File[], problems: readonly string[]) => {
+      current.current = { ...current.current, files, problems } // for a message that waits for these files
       setState((before) => ({ ...before, files, problems }))
       void writeDraftFiles(key, files)
     },
     [key],
   )
-  async function attach(added: readonly File[]): Promise<void> {
+  const attach = (added: readonly File[]): void => {
+    attaching.current = attaching.current
+      .then(() => check(added))
+      .catch((error: unknown) => setFiles(current.current.files, problemsOf(error)))
+  }
+  async function check(added: readonly File[]): Promise<void> {
     const limits = await loadAttachLimits()
     const files = [...current.current.files]
     const problems: string[] = []
@@ -69,9 +76,13 @@ export function useDraft(key: string, send: SendDraft) {
     setFiles(files, problems)
   }
   async function submit(mode: SendMode): Promise<void> {
+    const { problems } = current.current
+    await attaching.current
+    if (current.current.problems !== problems && current.current.problems.length > 0) return // a file was refused meanwhile
     const { text, files, progress } = current.current
     if (progress !== undefined || (text.trim() === '' && files.length === 0)) return
     messageKey.current ??= crypto.randomUUID()
+    current.current = { ...current.current, progress: 0 }
     setState((before) => ({ ...before, progress: 0, problems: [] }))
     try {
       await send({ text, files, mode, key: messageKey.current }, (part) => setState((before) => ({ ...before, progress: part })))
