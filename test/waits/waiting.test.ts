@@ -61,6 +61,18 @@ const results = async (harness: Harness) =>
 const idle = async ({ agent }: Harness) => agent.drain(5_000)
 
 describe('a call that needs an approval', () => {
+  it('is listed with its complete parameters, so that a person can read what is approved', async () => {
+    const world = await createWorld()
+    const to = `${'ann '.repeat(1_000)}and bob`
+    const harness = process(world, [reply.call('mail.send', { to }), reply.answer('Sent.')])
+    await harness.say('Write to Ann.')
+    const [wait] = (await harness.agent.waiting()).waits
+    expect(wait?.params).toEqual({ to })
+    expect(wait?.call?.text).not.toContain('and bob') // the block of the call has only the beginning
+    await harness.agent.decide('c1', wait?.call_id ?? '', { approved: false })
+    await idle(harness)
+  })
+
   it('waits without a claim, and runs after the approval, also in another process', async () => {
     const world = await createWorld()
     const first = process(world, [send, reply.answer('Sent.')])

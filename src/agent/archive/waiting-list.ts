@@ -1,14 +1,16 @@
 import { type Block, readToolCall } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import type { JsonObject } from '../../core/json.ts'
-import type { Wait } from '../../core/timeline/change.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import type { ResponseReceived, Wait } from '../../core/timeline/change.ts'
 import type { ConversationInfo, ConversationStore } from '../../ports/store.ts'
+import { completeParams, isCallOf } from '../../tools/call-id.ts'
+import { entriesOfTurn } from '../conversation/history.ts'
 
 /** Something that a turn waits for. */
 export interface Waiting extends Wait {
   readonly conversationId: string
   readonly turnId: string
-  /** The tool of the call that waits, and the parameters as its block shows them: long texts are cut. */
+  /** The tool of the call that waits, and its complete parameters. If they are very long, they are cut, as in the block of the call. */
   readonly toolId?: string
   readonly params?: JsonObject
   /** The block of the call that waits. */
@@ -35,20 +37,40 @@ export interface WaitingQuery {
   readonly cursor?: string
 }
 
-/** Makes a function that lists what turns wait for. It reads the heads of conversations and the blocks of the calls, and no journal. */
-export function waitingList(store: Pick<ConversationStore, 'head' | 'list' | 'findByCall'>): (query: WaitingQuery) => Promise<WaitingPage> {
-  async function describe({ conversationId, openTurn, waits }: ConversationInfo): Promise<readonly Waiting[]> {
+/** Longer parameters are cut, because a page may have many waits. */
+const MAX_PARAMS_CHARS = 200_000
+
+/**
+ * Makes a function that lists what turns wait for. It reads the heads of conversations and the blocks of the calls. Only for a call whose
+ * block shows its parameters shortened, it reads the journal of the turn.
+ */
+export function waitingList(
+  store: Pick<ConversationStore, 'head' | 'list' | 'findByCall' | 'readJournal'>,
+): (query: WaitingQuery) => Promise<WaitingPage> {
+  async function describe(head: ConversationInfo): Promise<readonly Waiting[]> {
+    const { conversationId, openTurn, waits } = head
     const shown = waits.filter(({ running, kind }) => !running || kind === 'elicitation')
-    return Promise.all(
-      shown.map(async (wait) => ({ ...wait, ...(await callDetails(conversationId, wait)), conversationId, turnId: openTurn ?? '' })),
-    )
+    return Promise.all(shown.map(async (wait) => ({ ...wait, ...(await callDetails(head, wait)), conversationId, turnId: openTurn ?? '' })))
   }
 
-  async function callDetails(conversationId: string, { call_id: callId }: Wait): Promise<Pick<Waiting, 'toolId' | 'params' | 'call'>> {
-    const blocks = callId === undefined ? [] : await store.findByCall(conversationId, callId)
+  async function callDetails(head: ConversationInfo, { call_id: callId }: Wait): Promise<Pick<Waiting, 'toolId' | 'params' | 'call'>> {
+    const blocks = callId === undefined ? [] : await store.findByCall(head.conversationId, callId)
     const block = blocks.find(({ type }) => type === 'react.tool.call')
     const call = block && readToolCall(block)
-    return { ...(block && { call: block }), ...(call && { toolId: call.tool_id, params: call.params as JsonObject }) } // a block has JSON
+    if (!block || !call) return {}
+    return { call: block, toolId: call.tool_id, params: (await completeParamsOf(head, block)) ?? (call.params as JsonObject) } // a block has JSON
+  }
+
+  /** A person has to see what a call does before it is approved, so shortened parameters are completed. */
+  async function completeParamsOf({ conversationId, openTurn, lastSeq }: ConversationInfo, block: Block): Promise<JsonObject | undefined> {
+    if (openTurn === null) return undefined
+    const params = await completeParams(block, async (callId) => {
+      const { changes } = await entriesOfTurn(store, conversationId, lastSeq, openTurn)
+      return changes.find((change) => change.type === 'response.received' && isCallOf(change.call_id, callId)) as
+        | ResponseReceived
+        | undefined
+    })
+    return isObject(params) && JSON.stringify(params).length <= MAX_PARAMS_CHARS ? (params as JsonObject) : undefined
   }
 
   /** The waits of a conversation and of its sub-agents. Only a conversation that waits for sub-agents is searched for theirs. */

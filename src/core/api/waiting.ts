@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Something that a turn waits for. Of the parameters, long texts are cut. */
+/** Something that a turn waits for. The parameters are complete, unless they have more than 200,000 characters. */
 export const WaitView = z.object({
   conversation_id: z.string(),
   turn_id: z.string(),

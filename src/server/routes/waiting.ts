@@ -21,7 +21,7 @@ const callParams = z.object({ id: z.string(), call: z.string() })
  * accepted from operators, and from systems with the token of the call in a header.
  */
 export function waitingRoutes({ agent, settings }: ServerParts): App {
-  function viewOf(c: Context<Env>, { call, conversationId, turnId, wait_id, kind, ...wait }: Waiting): WaitView {
+  function viewOf(c: Context<Env>, { call, conversationId, turnId, wait_id, kind, params, ...wait }: Waiting): WaitView {
     const [block] = call ? blocksFor(c.get('caller'), [call], settings) : []
     const shown = block && readToolCall(block)
     return {
@@ -30,7 +30,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
       wait_id,
       kind,
       ...(wait.call_id !== undefined && { call_id: wait.call_id }),
-      ...(shown && { tool_id: shown.tool_id, params: shown.params as Record<string, unknown> }),
+      ...(shown && { tool_id: shown.tool_id, params: (block === call ? (params ?? {}) : shown.params) as Record<string, unknown> }),
       ...(wait.question !== undefined && { question: wait.question }),
       ...(wait.expires_at !== undefined && { expires_at: wait.expires_at }),
       ...(wait.approver && { approver: wait.approver }),

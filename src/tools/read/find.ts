@@ -1,8 +1,5 @@
 import { type BlobRef, type Block, type Meta, readDigest, readToolCall } from '../../core/block/index.ts'
 import { cutAt } from '../../core/cut.ts'
-import { parseRecordedResponse } from '../../core/decision/native-response.ts'
-import { readDecision } from '../../core/decision/read.ts'
-import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import { sourcesPath, toolPath } from '../../core/path/build.ts'
 import { type FilePath, formatPath, type LogicalPath, parsePath } from '../../core/path/logical.ts'
 import { toLogical } from '../../core/path/physical.ts'
@@ -10,7 +7,7 @@ import { selectSources } from '../../core/sources/pool.ts'
 import type { IncomingSource, SourceRow } from '../../core/sources/source.ts'
 import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
-import { callWithId } from '../call-id.ts'
+import { completeParams } from '../call-id.ts'
 import type { Call } from '../tool.ts'
 
 /** The content at a logical path. `window.ts` and `reveal.ts` decide how much of it the model sees. */
@@ -108,31 +105,12 @@ const textContent = (path: string, block: Block | undefined, text: string): Path
   text,
 })
 
-const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
-
-/**
- * The text of a tool call with complete parameters. If the parameters in the block are shortened, the complete parameters are read from the
- * response of the model.
- */
-async function fullCallText(block: Block, call: Call): Promise<string> {
+/** The text of a tool call with complete parameters. */
+async function fullCallText(block: Block, { records }: Call): Promise<string> {
   const shown = readToolCall(block)
-  if (!shown || !shortenedParams.test(block.text ?? '')) return block.text ?? ''
-  const response = await call.records.response?.(shown.tool_call_id)
-  if (!response) return block.text ?? ''
-  const finishReason = response.finish_reason === 'length' ? 'length' : 'stop'
-  const reading = readDecision(parseRecordedResponse(response, { finishReason, maxTokens: 0 }), {})
-  if (!reading.ok || reading.decision.action !== 'call_tool') return block.text ?? ''
-  const requested = callWithId(reading.decision, response.call_id, shown.tool_call_id)
-  if (!requested) return block.text ?? ''
-  const params = withoutProgram(requested.params, shown.params)
+  const params = shown && (await completeParams(block, async (callId) => records.response?.(callId)))
+  if (!shown || params === undefined) return block.text ?? ''
   return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params, ts: shown.ts })
-}
-
-/** The parameters without the program of a native call, which has a block of its own. */
-function withoutProgram(params: Json, shown: unknown): Json {
-  if (!isObject(params) || !('program' in params) || (isObject(shown) && 'program' in shown)) return params
-  const { program: _, ...rest } = params as JsonObject
-  return rest
 }
 
 /** The path that is reported to the model as the place where a block is visible. For a block of a tool call, it is the path of the call. */

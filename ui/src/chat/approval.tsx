@@ -1,6 +1,7 @@
 import type { ToolStep, Wait } from 'daybook/client'
-import { useContext } from 'react'
+import { useContext, useEffect, useState } from 'react'
 import { toolTitle } from '../model/tool-titles.ts'
+import { isCut } from '../primitives/cut-parameters.ts'
 import { WaitCard } from '../primitives/wait-card.tsx'
 import { ChatActionsContext } from './chat-actions.ts'
 
@@ -13,6 +14,7 @@ interface ApprovalProps {
 /** A call of this conversation that waits for a person. */
 export function Approval({ wait, callId, step }: ApprovalProps) {
   const { decide } = useContext(ChatActionsContext)
+  const params = useCompleteParams(callId, step.params)
   const { title, detail } = toolTitle(step.toolId, step.params, true)
   // the question that the server asks by itself only repeats the id of the tool
   const question = wait.question?.includes(step.toolId) ? undefined : wait.question
@@ -21,9 +23,28 @@ export function Approval({ wait, callId, step }: ApprovalProps) {
       title={title}
       detail={detail}
       question={question}
-      params={step.params}
+      params={params}
       onlyOperator={wait.approver === 'operator'}
       decide={(decision) => decide(callId, decision)}
     />
   )
+}
+
+/** The parameters as the events show them, until the complete ones have arrived. Events cut long texts. */
+function useCompleteParams(callId: string, shown: ToolStep['params']): ToolStep['params'] {
+  const { readParams } = useContext(ChatActionsContext)
+  const [complete, setComplete] = useState<ToolStep['params']>()
+  const isShortened = isCut(shown)
+  useEffect(() => {
+    if (!isShortened) return
+    let isOpen = true
+    readParams(callId).then(
+      (params) => isOpen && params && setComplete(params),
+      () => {}, // the beginnings stay, and the card says that it shows only these
+    )
+    return () => {
+      isOpen = false
+    }
+  }, [callId, isShortened, readParams])
+  return complete ?? shown
 }

@@ -1,3 +1,4 @@
+import type { ToolStep } from 'daybook/client'
 import { createContext } from 'react'
 import type { Decision } from '../primitives/wait-card.tsx'
 import type { SendMode } from './composer/use-draft.ts'
@@ -7,6 +8,8 @@ export interface ChatActions {
   readonly conversationId: string
   send(text: string, mode?: SendMode): Promise<void>
   decide(callId: string, decision: Decision): Promise<void>
+  /** The complete parameters of a call that waits. Undefined if it does not wait any more. */
+  readParams(callId: string): Promise<ToolStep['params'] | undefined>
   feedback(turnId: string, reaction: 'ok' | 'not_ok', text: string): Promise<void>
   /** Puts a text into the box for the message. */
   edit(text: string): void
@@ -25,6 +28,7 @@ export const ChatActionsContext = createContext<ChatActions>({
   conversationId: '',
   send: unavailable,
   decide: unavailable,
+  readParams: unavailable,
   feedback: unavailable,
   edit: () => {},
   openPanel: () => {},

@@ -90,6 +90,10 @@ function actionsOf(id: string, openPanel: (panel: PanelContent) => void, setEdit
   return {
     conversationId: id,
     send: (text, mode = 'followup') => sendMessage(id, { text, mode, files: [], key: crypto.randomUUID() }, () => {}),
+    readParams: async (callId) => {
+      const { waits } = await client.waiting({ conversationId: id })
+      return waits.find(({ call_id }) => call_id === callId)?.params
+    },
     decide: async (callId, decision) => {
       await client.decide(id, callId, decision)
       void loadWaits()
