@@ -269,10 +269,13 @@ it('says that a conversation does not exist', async () => {
   await tab.getByText('This conversation does not exist.').waitFor()
 })
 
-it('nothing scrolls sideways at 360 px, and axe finds nothing in light and dark colours', async () => {
-  for (const screen of ['timeline', 'prompt', 'cost', 'sources', 'effects', 'replay']) {
+it.each(['timeline', 'prompt', 'cost', 'sources', 'effects', 'replay'])(
+  'nothing scrolls sideways at 360 px, and axe finds nothing in light and dark colours: %s',
+  async (screen) => {
     for (const [width, dark] of [
       [360, false],
+      [360, true],
+      [1440, false],
       [1440, true],
     ] as const) {
       const tab = await page.open(`/c/${id}/${screen}`, { width, height: 800, dark })
@@ -292,5 +295,5 @@ it('nothing scrolls sideways at 360 px, and axe finds nothing in light and dark 
       expect([screen, width, wide, violations]).toEqual([screen, width, 0, []])
       await tab.close()
     }
-  }
-})
+  },
+)
