@@ -49,6 +49,7 @@ export default function Inspect({ id, screen }: { readonly id: string; readonly 
             <Link
               key={each}
               href={inspectPath(id, each)}
+              ref={each === screen ? showTab : undefined}
               aria-current={each === screen ? 'page' : undefined}
               className="border-b-2 border-transparent px-2 py-2 text-sm text-soft hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink"
             >
@@ -85,7 +86,7 @@ export default function Inspect({ id, screen }: { readonly id: string; readonly 
             <SourcesScreen id={id} journal={journal} />
           </Route>
           <Route path="/c/:id/effects">
-            <EffectsScreen id={id} version={calls} />
+            <EffectsScreen id={id} version={calls} entries={entries} />
           </Route>
           <Route path="/c/:id/replay">
             <ReplayScreen id={id} journal={journal} />
@@ -98,6 +99,9 @@ export default function Inspect({ id, screen }: { readonly id: string; readonly 
     </section>
   )
 }
+
+/** Scrolls the tabs of a narrow window to the one that is open. */
+const showTab = (tab: HTMLAnchorElement | null) => tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 
 /** The limits that turns of this conversation had of their own. */
 function limitsIn(entries: ReturnType<typeof useJournal>['entries']): readonly string[] {

@@ -67,7 +67,7 @@ export function ConversationRow({ conversation, current, onChoose }: Conversatio
       <Menu
         label={`More about ${name}`}
         icon={<Ellipsis size={15} />}
-        className="size-7 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 data-popup-open:opacity-100 pointer-coarse:opacity-100"
+        className={`size-7 ${current ? '' : 'opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 data-popup-open:opacity-100 pointer-coarse:opacity-100'}`}
       >
         <MenuItem onSelect={() => go(inspectPath(id, 'timeline'))}>Inspect</MenuItem>
         <MenuItem onSelect={() => setMode('rename')}>Rename</MenuItem>

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { client } from '../data/session.ts'
 import { useLoaded } from '../data/use-loaded.ts'
-import { roundBars } from '../model/inspect/cost-series.ts'
+import { type RoundBar, roundBars } from '../model/inspect/cost-series.ts'
 import { formatCount, formatMoney, formatPercent } from '../model/inspect/figures.ts'
 import { missSentence } from '../model/inspect/miss-sentence.ts'
 import { bucketColors } from '../primitives/buckets-bar.tsx'
@@ -27,6 +27,8 @@ function Costs({ id, cost, limits }: { readonly id: string; readonly cost: CostV
   const { tokens, money, unpriced, calls } = cost.total
   const missed = bars.filter(({ miss }) => miss)
   const turns = Object.keys(cost.turns)
+  const roundName = ({ turnId, iteration }: Pick<RoundBar, 'turnId' | 'iteration'>) =>
+    `Turn ${turns.indexOf(turnId) + 1}, round ${iteration + 1}`
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Cost">
       <div className="mx-auto max-w-5xl space-y-8 px-4 py-6">
@@ -53,10 +55,15 @@ function Costs({ id, cost, limits }: { readonly id: string; readonly cost: CostV
             {formatCount(tokens.output)}
           </Figure>
         </dl>
+        <p className="text-sm text-soft">
+          Tokens of prompts are read from the cache of the provider, written to it, or paid in full. The hit rate is the share that was
+          read.
+        </p>
         {limits.length > 0 && <p className="text-sm text-soft">Limits: {limits.join(', ')}.</p>}
         <section aria-label="Rounds">
           <h2 className="text-sm font-medium">Tokens per round</h2>
-          <RoundChart bars={bars} hrefOf={(bar) => promptPath(id, bar.turnId, bar.iteration)} />
+          <p className="text-xs text-soft">Each bar opens the prompt of its round. A dot marks a cache miss.</p>
+          <RoundChart bars={bars} nameOf={roundName} hrefOf={(bar) => promptPath(id, bar.turnId, bar.iteration)} />
           <h2 className="mt-5 text-sm font-medium">Hit rate per round</h2>
           <HitRateChart bars={bars} />
         </section>
@@ -66,9 +73,7 @@ function Costs({ id, cost, limits }: { readonly id: string; readonly cost: CostV
             <ul className="mt-2 divide-y divide-line rounded-md border border-line text-sm">
               {missed.map(({ seq, turnId, iteration, miss }) => (
                 <li key={seq} data-miss={miss?.cause} className="flex flex-wrap items-baseline gap-x-3 px-3 py-2">
-                  <span className="w-36 shrink-0 text-xs text-soft">
-                    Turn {turns.indexOf(turnId) + 1}, round {iteration + 1}
-                  </span>
+                  <span className="w-36 shrink-0 text-xs text-soft">{roundName({ turnId, iteration })}</span>
                   <Link
                     href={promptPath(id, turnId, iteration)}
                     className={`min-w-0 hover:underline ${miss?.avoidable ? 'text-accent' : 'text-soft'}`}

@@ -10,8 +10,14 @@ const height = 160
 /** The width of a bar with its gap, in pixels. Many bars are narrower. */
 const widestBar = 41
 
+interface RoundChartProps {
+  readonly bars: readonly RoundBar[]
+  nameOf(bar: RoundBar): string
+  hrefOf(bar: RoundBar): string
+}
+
 /** The four buckets of each round, one above the other. A round with a cache miss has a dot. */
-export function RoundChart({ bars, hrefOf }: { readonly bars: readonly RoundBar[]; hrefOf(bar: RoundBar): string }) {
+export function RoundChart({ bars, nameOf, hrefOf }: RoundChartProps) {
   const [shown, setShown] = useState<number>()
   const most = Math.max(1, ...bars.map(sum))
   const bar = bars[shown ?? bars.length - 1]
@@ -31,7 +37,7 @@ export function RoundChart({ bars, hrefOf }: { readonly bars: readonly RoundBar[
             <Link
               key={each.seq}
               href={hrefOf(each)}
-              aria-label={labelOf(each)}
+              aria-label={`${nameOf(each)}: ${labelOf(each)}`}
               className={`relative flex h-full min-w-0 max-w-10 flex-1 flex-col justify-end outline-offset-[-2px] ${shown === undefined || shown === index ? '' : 'opacity-60'}`}
               onPointerEnter={() => setShown(index)}
               onFocus={() => setShown(index)}
@@ -51,8 +57,8 @@ export function RoundChart({ bars, hrefOf }: { readonly bars: readonly RoundBar[
       </div>
       {bar && (
         <p className="mt-1 min-h-10 pl-10 text-xs text-soft" aria-live="polite">
-          Round {bars.indexOf(bar) + 1}: {formatCount(bar.read)} read, {formatCount(bar.write)} written, {formatCount(bar.uncached)} in
-          full, {formatCount(bar.output)} output, {formatMoney(bar.money)}
+          {nameOf(bar)}: {formatCount(bar.read)} read, {formatCount(bar.write)} written, {formatCount(bar.uncached)} in full,{' '}
+          {formatCount(bar.output)} output, {formatMoney(bar.money)}
           {bar.miss ? `. ${missSentence(bar.miss)}` : '.'}
         </p>
       )}
@@ -62,8 +68,7 @@ export function RoundChart({ bars, hrefOf }: { readonly bars: readonly RoundBar[
 
 const sum = ({ read, write, uncached, output }: RoundBar): number => read + write + uncached + output
 
-const labelOf = (bar: RoundBar): string =>
-  `Round ${bar.iteration + 1}: ${formatCount(sum(bar))} tokens, ${formatMoney(bar.money)}${bar.miss ? ', cache miss' : ''}`
+const labelOf = (bar: RoundBar): string => `${formatCount(sum(bar))} tokens, ${formatMoney(bar.money)}${bar.miss ? ', cache miss' : ''}`
 
 /** Which share of each prompt was read from the cache. */
 export function HitRateChart({ bars }: { readonly bars: readonly RoundBar[] }) {

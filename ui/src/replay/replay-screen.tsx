@@ -23,7 +23,7 @@ export function ReplayScreen({ id, journal: { entries, loaded } }: { readonly id
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Replay">
       <div className="mx-auto max-w-4xl space-y-5 px-4 py-6">
         <header className="flex flex-wrap items-center gap-3">
-          <p className="min-w-0 flex-1" role="status">
+          <p className="min-w-60 flex-1" role="status">
             <span className="font-medium">
               {different === 0 ? 'The present code does the same.' : `${different} of ${replayed} turns would not be the same.`}
             </span>{' '}

@@ -59,7 +59,7 @@ export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: Bl
         </span>
       </div>
       <div className="pointer-events-none flex shrink-0 items-center gap-3 pr-3 text-right text-xs tabular-nums text-soft">
-        <span className="hidden w-20 truncate text-left @4xl:block">{block.author}</span>
+        <span className="hidden w-16 truncate text-left @3xl:block">{block.author}</span>
         <span className="hidden w-16 @2xl:block">{formatSize(size)}</span>
         <span className="w-10" title="tokens, estimated">
           {formatShort(tokens)}
@@ -69,6 +69,26 @@ export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: Bl
     </div>
   )
 }
+
+/** What the columns of the rows are. Narrow windows have two lines per block, and no headings. */
+export const BlockHeadings = () => (
+  <div
+    className="@container sticky top-0 z-10 hidden h-7 items-center border-b border-line bg-page pl-1 text-xs text-soft md:flex"
+    data-testid="headings"
+  >
+    <div className="flex min-w-0 flex-1 gap-3 px-3">
+      <span className="w-52 shrink-0">Type</span>
+      <span className="hidden w-44 shrink-0 px-1 @3xl:block">Path</span>
+      <span className="flex-1">Content</span>
+    </div>
+    <div className="flex shrink-0 gap-3 pr-3 text-right">
+      <span className="hidden w-16 text-left @3xl:block">Author</span>
+      <span className="hidden w-16 @2xl:block">Size</span>
+      <span className="w-10">Tokens</span>
+      <span className="w-14">Time</span>
+    </div>
+  </div>
+)
 
 const State = ({ words }: { readonly words: string }) => (
   <span className="rounded-sm border border-line bg-page px-1 text-[11px] leading-4 text-soft">{words}</span>

@@ -12,7 +12,7 @@ import { filterRows, minimapBands, stateOf, timelineRows, visibleBlocks } from '
 import { Notice } from '../primitives/notice.tsx'
 import { conversationPath } from '../routes.ts'
 import { BlockDetails } from './block-details.tsx'
-import { BlockRow } from './block-row.tsx'
+import { BlockHeadings, BlockRow } from './block-row.tsx'
 import { entryWords } from './entry-words.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { ForkBar } from './fork-bar.tsx'
@@ -49,10 +49,13 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
 
   const scroller = useRef<HTMLDivElement>(null)
   const narrow = useNarrow()
+  const headings = narrow ? 0 : 28 // their height
   const virtual = useVirtualizer({
     count: found.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (narrow ? 56 : 36),
+    scrollMargin: headings,
+    scrollPaddingStart: headings,
     getItemKey: (index) => found[index]?.block.id ?? index,
     overscan: 8,
   })
@@ -81,13 +84,14 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
             aria-label="Blocks"
             data-testid="blocks"
           >
+            <BlockHeadings />
             {found.length === 0 && <p className="p-6 text-center text-soft">No block fits.</p>}
             <div className="relative" style={{ height: virtual.getTotalSize() }}>
               {items.map((item) => {
                 const row = found[item.index]
                 if (!row) return null
                 return (
-                  <div key={item.key} className="absolute inset-x-0 top-0" style={{ transform: `translateY(${item.start}px)` }}>
+                  <div key={item.key} className="absolute inset-x-0 top-0" style={{ transform: `translateY(${item.start - headings}px)` }}>
                     <BlockRow
                       row={row}
                       state={stateNow(row)}
