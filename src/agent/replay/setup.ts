@@ -142,11 +142,7 @@ export async function setUpReplay(
       ...tools,
       settings,
       hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
-      get hooksDelayCompletion() {
-        // If a response is the next entry, the replay commits it alone, before its blocks. The comparison accepts this, whether the recorded
-        // turn made one commit or two.
-        return player.hasResponseNext()
-      },
+      hooksDelayCompletion: false,
       clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
       hosting: undefined,
       onProblem: () => {},
@@ -176,8 +172,15 @@ export async function setUpReplay(
           return frozen && { frozen, services: withTools(frozen) }
         },
       },
-      // every model is replaced by the recording, and no person is asked again
-      (tools) => ({ ...servicesFor(servicesOf(tools), options && { stored: options }, () => undefined), approve: undefined }),
+      (tools) => ({
+        ...servicesFor(servicesOf(tools), options && { stored: options }, () => undefined), // every model is replaced by the recording
+        approve: undefined, // no person is asked again
+        get hooksDelayCompletion() {
+          // If a response is the next entry, the replay commits it alone, before its blocks. The comparison accepts this, whether the recorded
+          // turn made one commit or two.
+          return player.hasResponseNext()
+        },
+      }),
     )
     return { turn, died: () => died }
   }
