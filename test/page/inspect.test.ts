@@ -70,7 +70,7 @@ describe('the timeline', () => {
       .click({ position: { x: 40, y: 12 } })
     const details = tab.getByRole('complementary', { name: /^Block b_/ })
     await details.getByText('Which colour have the doors?').waitFor()
-    expect(new URL(tab.url()).searchParams.get('block')).toMatch(/^b_/)
+    await expect.poll(() => new URL(tab.url()).searchParams.get('block')).toMatch(/^b_/)
     await details
       .getByRole('button', { name: /^(ar|fi|tc|conv|tu|us)/ })
       .first()
