@@ -115,7 +115,8 @@ it('a message that the agent has not read is a bubble above the box, and moves i
   await tab.keyboard.press('Enter')
   const waiting = tab.getByRole('list', { name: 'Messages that wait' })
   await waiting.getByText('Second?').waitFor()
-  expect(await waiting.textContent()).toContain('Not seen yet')
+  await waiting.getByText('Not seen yet').first().waitFor()
+  await expect.poll(() => waiting.getByRole('listitem').count()).toBe(1) // the first message waits until its turn has begun
   await waiting.getByRole('button', { name: 'Change this message' }).click()
   await tab.getByLabel('Change the message').fill('Another second?')
   await tab.keyboard.press('Enter')
@@ -127,8 +128,8 @@ it('a message that the agent has not read is a bubble above the box, and moves i
   await waiting.getByText('Never mind').waitFor({ state: 'detached' })
   held.release()
   await tab.getByText('Both answered.').waitFor()
-  expect(await waiting.count()).toBe(0)
-  expect(await tab.getByRole('log').getByText('Another second?').count()).toBe(1)
+  await expect.poll(() => waiting.count()).toBe(0)
+  await expect.poll(() => tab.getByRole('log').getByText('Another second?').count()).toBe(1)
   expect(await tab.getByText('Never mind').count()).toBe(0)
 })
 
