@@ -4,7 +4,7 @@ import { reply } from '../../src/testing/scripted-model.ts'
 import { heldAnswer, usePage } from '../support/page/page-fixture.ts'
 
 const page = usePage()
-const boxOf = (tab: Page) => tab.getByRole('textbox', { name: 'Message' })
+const boxOf = (tab: Page) => tab.getByRole('textbox', { name: 'Message', exact: true })
 
 async function ask(text: string) {
   const tab = await page.open()
@@ -120,6 +120,7 @@ it('a message that the agent has not read is a bubble above the box, and moves i
   await waiting.getByRole('button', { name: 'Change this message' }).click()
   await tab.getByLabel('Change the message').fill('Another second?')
   await tab.keyboard.press('Enter')
+  await tab.getByLabel('Change the message').waitFor({ state: 'detached' })
   await waiting.getByText('Another second?').waitFor()
   await boxOf(tab).fill('Never mind')
   await tab.keyboard.press('Enter')
