@@ -41,7 +41,9 @@ const files: OutputOptions = {
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name]-[hash].js',
   sourcemap: true,
-  comments: false, // a shorter file is imported faster. The types have the comments
+  // A shorter file is imported faster. The types have the comments, and the source maps have the names.
+  comments: false,
+  minify: true,
 }
 const mainOnly = modulesOfMainEntry((await bundle.generate(files)).output)
 // Every file that an import opens takes time. So the modules of the main entry that no small entry needs become one file.
