@@ -13,7 +13,8 @@ import { twoPeopleSamples } from './recall/two-people.ts'
 /**
  * Measures what a memory search finds, how long it takes, and what the index costs an append. `--data path`, once or several times, names
  * files in the shape of LoCoMo or LongMemEval-S. Without it, generated conversations are searched. Those that are called held out have other
- * subjects, people and phrases than those that the rules of the search were chosen with.
+ * subjects, people and phrases than those that the rules of the search were chosen with. But the list of topics for advice was written with
+ * the questions for advice in `chats-held-out.txt` at hand, so for these only `chats-by-the-way.txt` and `chats-advice-held-out.txt` count.
  */
 export async function bench(options: readonly string[] = []): Promise<void> {
   const files = [...dataFiles(options), ...(process.env.RECALL_DATA ?? '').split(',').filter((file) => file !== '')]
@@ -21,8 +22,15 @@ export async function bench(options: readonly string[] = []): Promise<void> {
   if (files.length === 0) {
     await printQuality('two people', twoPeopleSamples(8))
     await printQuality('two people, held out', twoPeopleSamples(8, heldOutWorld))
-    await printQuality('one user', oneUserSamples('chats.txt'))
-    await printQuality('one user, held out', oneUserSamples('chats-held-out.txt'))
+    for (const others of ['elsewhere', 'same'] as const) {
+      const kind = others === 'same' ? 'one user, other sessions about the same subjects' : 'one user'
+      await printQuality(kind, oneUserSamples({ file: 'chats.txt', others }))
+      await printQuality(`${kind}, held out`, oneUserSamples({ file: 'chats-held-out.txt', others }))
+    }
+    await printQuality('one user, facts in passing, held out', oneUserSamples({ file: 'chats-by-the-way.txt', others: 'elsewhere' }))
+    await printQuality('one user, advice in other words', oneUserSamples({ file: 'chats-advice.txt', others: 'elsewhere' }))
+    const heldOutAdvice = oneUserSamples({ file: 'chats-advice-held-out.txt', others: 'elsewhere' })
+    await printQuality('one user, advice in other words, held out', heldOutAdvice)
     await printQuality('bridges', bridgeSamples(8))
     await printQuality('sentences of documents', [clozeSample(join(import.meta.dirname, '..', 'docs'))])
   }

@@ -72,21 +72,55 @@ const replies = [
   'Could you summarise this in a short list that I can print?',
 ]
 
-/** One sample per question of a file. Every sample has its evidence and other sessions, also about the same subject. */
-export function oneUserSamples(file: 'chats.txt' | 'chats-held-out.txt', seed = 1): readonly RecallSample[] {
-  const random = createRandom(seed)
-  const subjects = readSubjects(file)
-  return subjects.flatMap((subject) => subject.items.map((item, n) => sampleOf(random, subjects, subject, item, `${subject.name}-${n}`)))
+/** Which file has the questions, and what the other sessions are about. */
+interface OneUserOptions {
+  readonly file: 'chats.txt' | 'chats-held-out.txt' | 'chats-by-the-way.txt' | 'chats-advice.txt' | 'chats-advice-held-out.txt'
+  /**
+   * `same`: also about the subject of the question, so several sessions are nearly as good as the evidence. `elsewhere`: never about this
+   * subject, and mostly about subjects that no question has. LongMemEval-S takes its other sessions from the chats of other people.
+   */
+  readonly others: 'same' | 'elsewhere'
 }
 
-function sampleOf(random: Random, subjects: readonly Subject[], subject: Subject, item: Item, name: string): RecallSample {
-  const messages = item.kind === 'a' ? [item.texts] : item.texts.map((text) => [text])
-  const others = subjects.flatMap((each) => each.items.filter((other) => other !== item).map((other) => ({ subject: each, item: other })))
-  const fillers = random.some(others, SESSIONS - messages.length).map((other) => {
+/** One sample per question of a file. */
+export function oneUserSamples({ file, others }: OneUserOptions, seed = 1): readonly RecallSample[] {
+  const random = createRandom(seed)
+  const subjects = readSubjects(file)
+  const elsewhere = others === 'same' ? [] : readSubjects('chats-elsewhere.txt')
+  return subjects.flatMap((subject) =>
+    subject.items.map((item, n) => sampleOf(random, { subjects, elsewhere }, subject, item, `${subject.name}-${n}`)),
+  )
+}
+
+interface Subjects {
+  readonly subjects: readonly Subject[]
+  /** Subjects without questions. If there are any, two thirds of the other sessions are about them. */
+  readonly elsewhere: readonly Subject[]
+}
+
+interface Filler {
+  readonly subject: Subject
+  readonly texts: readonly string[]
+  readonly isEvidence: boolean
+}
+
+function fillersOf(random: Random, { subjects, elsewhere }: Subjects, about: Subject, item: Item, count: number): readonly Filler[] {
+  const isElsewhere = elsewhere.length > 0
+  const foreign = Array.from({ length: isElsewhere ? Math.floor((count * 2) / 3) : 0 }, () => random.pick(elsewhere))
+  const others = subjects
+    .filter((each) => !isElsewhere || each !== about)
+    .flatMap((each) => each.items.filter((other) => other !== item).map((other) => ({ subject: each, item: other })))
+  const told = random.some(others, count - foreign.length).map((other) => {
     // half of the other sessions tell facts too, and the rest only ask for advice
     const text = random.next() < 0.5 && other.item.kind !== 'a' ? random.pick(other.item.texts) : random.pick(other.subject.openings)
     return { subject: other.subject, texts: [text], isEvidence: false }
   })
+  return [...told, ...foreign.map((subject) => ({ subject, texts: [random.pick(subject.openings)], isEvidence: false }))]
+}
+
+function sampleOf(random: Random, known: Subjects, subject: Subject, item: Item, name: string): RecallSample {
+  const messages = item.kind === 'a' ? [item.texts] : item.texts.map((text) => [text])
+  const fillers = fillersOf(random, known, subject, item, SESSIONS - messages.length)
   const all = random.some([...fillers, ...messages.map((texts) => ({ subject, texts, isEvidence: true }))], SESSIONS)
   // the sessions of one item keep their order
   const evidence = all.flatMap(({ isEvidence }, at) => (isEvidence ? [at] : []))

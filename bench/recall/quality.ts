@@ -4,7 +4,7 @@ import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { completionBlock, userPromptBlock } from '../../src/core/block/index.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
-import { appended, closed, opened } from '../../src/testing/conformance/store-fixture.ts'
+import { appended, closed, opened } from '../../src/testing/conformance/store/fixture.ts'
 import { plainBm25 } from './bm25.ts'
 import type { RecallQuestion, RecallSample } from './data.ts'
 

@@ -25,7 +25,7 @@ export interface FolderListing {
   readonly leftOut: readonly LeftOut[]
 }
 
-const maxFiles = 50_000
+const maxListedFiles = 50_000
 const maxDepth = 32
 /** So many files that are left out are named. */
 const maxLeftOut = 1_000
@@ -74,11 +74,12 @@ export async function mayHoldDocuments({ path: folder, excluded }: KnowledgeFold
 /**
  * Lists the files that may be documents. Symbolic links are not followed. Throws when the folder itself can not be read.
  */
-export async function listFolder(folder: KnowledgeFolder): Promise<FolderListing> {
+export async function listFolder(folder: KnowledgeFolder, { maxFiles = maxListedFiles } = {}): Promise<FolderListing> {
   const root = await realpath(folder.path)
   const files: FolderFile[] = []
   const leftOut: LeftOut[] = []
   let more = 0
+  let isFull = false
   const skip = (path: string, problem: string) => {
     if (leftOut.length < maxLeftOut) leftOut.push({ path, problem })
     else more++
@@ -90,9 +91,11 @@ export async function listFolder(folder: KnowledgeFolder): Promise<FolderListing
     entries.sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const entry of entries) {
       const below = path === '' ? entry.name : `${path}/${entry.name}`
-      if (files.length >= maxFiles) return
+      isFull ||= files.length >= maxFiles
+      if (isFull) return
       const reason = unsafeReason(below)
-      if (entry.isSymbolicLink()) skip(below, 'is a symbolic link, which is not followed')
+      if (await hasOtherName(below)) skip(below, 'has a name that is not UTF-8')
+      else if (entry.isSymbolicLink()) skip(below, 'is a symbolic link, which is not followed')
       else if (reason !== undefined) skip(below, `can not be named in a path: it ${reason}`)
       else if (entry.isDirectory()) {
         if (!(await mayHoldDocuments(folder, below))) continue
@@ -103,13 +106,16 @@ export async function listFolder(folder: KnowledgeFolder): Promise<FolderListing
     }
   }
 
+  /** A name that is not UTF-8 is listed with U+FFFD in place of its wrong bytes, and then there is no entry with this name. */
+  const hasOtherName = async (path: string) => path.includes('\ufffd') && (await lstat(join(root, path)).catch(ignoreMissing)) === undefined
+
   async function describe(path: string): Promise<void> {
     const stats = await lstat(join(root, path), { bigint: true }).catch(ignoreMissing)
     if (stats?.isFile()) files.push({ path, size: Number(stats.size), mtime: String(stats.mtimeNs) })
   }
 
   await visit('', 0)
-  if (files.length >= maxFiles) skip('', `has more than ${maxFiles} files, and the others are left out`)
+  if (isFull) skip('', `has more than ${maxFiles} files, and the others are left out`)
   if (more > 0) leftOut.push({ path: '', problem: `has ${more} more files that are left out` })
   return { files, leftOut }
 }

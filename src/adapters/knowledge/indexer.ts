@@ -26,6 +26,8 @@ interface IndexerParts {
   readonly index: KnowledgeIndex
   readonly readers: DocumentReaders
   readonly signal: AbortSignal
+  /** Files that took too much time or memory once, by their paths, with their size and time. They are read once more. */
+  readonly tooMuch: Map<string, Pick<FileState, 'size' | 'mtime'>>
   onProgress?(progress: IndexProgress): void
 }
 
@@ -73,7 +75,7 @@ export async function updateIndex(folders: readonly KnowledgeFolder[], parts: In
   return { documents: listed.filter(({ mime }) => mime !== '').length, indexed: done, removed, problems }
 }
 
-const isSame = (known: FileState | undefined, { size, mtime }: Omit<FileState, 'hash'>): boolean =>
+const isSame = (known: Pick<FileState, 'size' | 'mtime'> | undefined, { size, mtime }: Omit<FileState, 'hash'>): boolean =>
   known?.size === size && known.mtime === mtime
 
 /** Brings one file up to date. Returns why that was not possible for now; lasting problems of the file are in the index. */
@@ -85,7 +87,11 @@ export async function refreshFile(folder: KnowledgeFolder, path: string, parts: 
   return undefined
 }
 
-async function indexFile(folder: KnowledgeFolder, file: FolderFile, { index, readers }: IndexerParts): Promise<string | undefined> {
+async function indexFile(
+  folder: KnowledgeFolder,
+  file: FolderFile,
+  { index, readers, tooMuch }: IndexerParts,
+): Promise<string | undefined> {
   const path = prefixOf(folder) + file.path
   const tooLarge = sizeProblem(file.path, file.size)
   if (tooLarge !== undefined) {
@@ -100,7 +106,12 @@ async function indexFile(folder: KnowledgeFolder, file: FolderFile, { index, rea
     return undefined
   }
   const result = await readDocument(file.path, bytes, readers)
-  if ('problem' in result && result.forNow) return result.problem
+  const isSecond = isSame(tooMuch.get(path), file)
+  tooMuch.delete(path)
+  if ('problem' in result && (result.again === 'later' || (result.again === 'once' && !isSecond))) {
+    if (result.again === 'once') tooMuch.set(path, file)
+    return result.problem
+  }
   const content: IndexedContent = 'problem' in result ? result : await withTerms(result.document, file.path)
   index.put(path, { ...file, hash }, content)
   return undefined

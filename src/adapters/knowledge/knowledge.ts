@@ -60,6 +60,7 @@ export function openKnowledge({
   const ending = new AbortController()
   const opened = once(() => openIndex(file))
   const reported = new Set<string>()
+  const tooMuch: Parameters<typeof updateIndex>[1]['tooMuch'] = new Map()
   let progress: IndexProgress | undefined
   let running: Promise<IndexReport> | undefined
   let purging: Promise<void> | undefined
@@ -71,6 +72,7 @@ export function openKnowledge({
     index,
     readers,
     signal: ending.signal,
+    tooMuch,
     onProgress(step: IndexProgress) {
       progress = step
       onProgress?.(step)

@@ -24,10 +24,13 @@ export interface DocumentReaders {
 /** The document, or why there is none. The reason continues a sentence that begins with the name of the file. */
 export type DocumentResult = { readonly document: KnowledgeDocument } | DocumentProblem
 
-/** Why a file is not a document. `forNow`: not because of the file, so it may be possible later. */
+/**
+ * Why a file is not a document. `again`: whether it is worth to read it again, although it has not changed. `later`: the reason is not in the
+ * file. `once`: the reason may be the file, or a machine with much to do.
+ */
 export interface DocumentProblem {
   readonly problem: string
-  readonly forNow?: boolean
+  readonly again?: 'later' | 'once'
 }
 
 type Format = 'markdown' | 'html' | 'pdf' | 'plain'
@@ -40,6 +43,8 @@ const maxBytes: Readonly<Record<Format, number>> = {
   pdf: 32 * 1024 * 1024,
 }
 const maxPages = 1_000
+/** As Markdown, a page may be longer than its file, if it has many links. */
+const maxHtmlText = 4_000_000
 
 /** The largest file that is opened at all. */
 export const maxFileBytes: number = Math.max(...Object.values(maxBytes))
@@ -76,12 +81,17 @@ export async function readDocument(path: string, bytes: Uint8Array, readers: Doc
     return format === 'markdown' ? readMarkdown(path, text, mime, readers.yaml) : readPlain(path, text, mime)
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'document.unreadable') throw error
-    return { problem: `can not be read: ${errorMessage(error)}`, forNow: passingReasons.has(String(error.details.reason)) }
+    const again = reasonsToReadAgain.get(String(error.details.reason))
+    return { problem: `can not be read: ${errorMessage(error)}`, ...(again && { again }) }
   }
 }
 
-/** Reasons of readers that have nothing to do with the file. */
-const passingReasons: ReadonlySet<string> = new Set(['reader_missing', 'reader_closed', 'too_slow', 'out_of_memory'])
+const reasonsToReadAgain: ReadonlyMap<string, 'later' | 'once'> = new Map([
+  ['reader_missing', 'later'],
+  ['reader_closed', 'later'],
+  ['too_slow', 'once'],
+  ['out_of_memory', 'once'],
+])
 
 /** The text of a file in UTF-8, or in UTF-16 with a byte order mark. Undefined for other bytes. Control characters mean that it is binary. */
 function textOf(bytes: Uint8Array): string | undefined {
@@ -109,7 +119,7 @@ const readPlain = (path: string, text: string, mime: string): DocumentResult => 
 })
 
 async function readPdf(path: string, bytes: Uint8Array, mime: string, { documents }: DocumentReaders): Promise<DocumentResult> {
-  if (!documents) return { problem: 'can not be read: there is nothing that reads PDF', forNow: true }
+  if (!documents) return { problem: 'can not be read: there is nothing that reads PDF', again: 'later' }
   const { pages, text } = await documents.pdf(bytes, { maxPages })
   if (text.every((page) => page.trim() === '')) return { problem: 'has no text, perhaps pictures of it' }
   const remark = text.length < pages ? `has ${pages} pages, and only the first ${text.length} can be found` : undefined
@@ -117,11 +127,13 @@ async function readPdf(path: string, bytes: Uint8Array, mime: string, { document
 }
 
 async function readHtml(path: string, bytes: Uint8Array, mime: string, { pages }: DocumentReaders): Promise<DocumentResult> {
-  if (!pages) return { problem: 'can not be read: there is nothing that reads HTML', forNow: true }
-  const { title, markdown } = await (await pages()).read(bytes, { url: 'https://knowledge.invalid/' })
+  if (!pages) return { problem: 'can not be read: there is nothing that reads HTML', again: 'later' }
+  const { title, markdown, isCut } = await (await pages()).read(bytes, { url: 'https://knowledge.invalid/', maxText: maxHtmlText })
   if (markdown.trim() === '') return { problem: 'has no text' }
   const sections = markdownSections(markdown)
-  return { document: { tags: [], mime, title: titleOf(title.trim() || (firstHeading(sections) ?? nameOf(path))), sections } }
+  const remark = isCut && `has more than ${maxHtmlText} characters of text, and the rest can not be found`
+  const about = { tags: [], mime, title: titleOf(title.trim() || (firstHeading(sections) ?? nameOf(path))) }
+  return { document: { ...about, sections, ...(remark && { remark }) } }
 }
 
 const titleOf = (title: string): string => oneLine(title, 200)

@@ -1,3 +1,4 @@
+import { stem } from './stem.ts'
 import { termsOf } from './terms.ts'
 
 /*
@@ -69,5 +70,12 @@ function readGroups(): ReadonlyMap<string, readonly string[]> {
 /** Terms of words that mean nearly the same as a term, or that are examples of it. */
 export function relatedTerms(term: string): readonly string[] {
   related ??= readGroups()
-  return related.get(term) ?? []
+  return [...(related.get(term) ?? []), ...deedsOf(term)]
+}
+
+/** For a word such as `mover` or `teacher`: the terms of what these people do. Some words only look like it, so the terms are weak too. */
+function deedsOf(term: string): readonly string[] {
+  if (term.length < 5 || !term.endsWith('er')) return []
+  const [withE, base] = [term.slice(0, -1), term.slice(0, -2)]
+  return [...new Set([stem(withE), ...(base.length > 3 ? [stem(base)] : [])])].filter((each) => each !== term)
 }

@@ -1,4 +1,4 @@
-import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner } from './tables.ts'
+import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner, roleIds } from './tables.ts'
 
 /** The documents of an owner, in columns. The number of a snippet is its position. A removed snippet has the role 0. */
 export interface Documents {
@@ -26,6 +26,8 @@ export interface Documents {
 export interface ConversationDocuments {
   readonly key: number
   readonly terms: number
+  /** How many of them are in answers. */
+  readonly answered: number
   /** The number of the last snippet. */
   readonly last: number
 }
@@ -91,7 +93,9 @@ function readDocuments(tables: IndexReader, { key: owner, next, snippets }: Owne
       before[number] = last
       if (last >= 0) after[last] = number
       terms += size
-      conversations[position] = { key, terms: (conversations[position]?.terms ?? 0) + size, last: number }
+      const answer = id === roleIds.assistant ? size : 0
+      const { terms: termsBefore, answered } = conversations[position] ?? { terms: 0, answered: 0 }
+      conversations[position] = { key, terms: termsBefore + size, answered: answered + answer, last: number }
     }
   }
   const scores = [new Float32Array(next), new Float32Array(next)] as const

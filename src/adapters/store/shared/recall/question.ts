@@ -3,13 +3,17 @@ import { speakerOf } from '../../../../core/recall/question-speaker.ts'
 import { relatedTerms } from '../../../../core/recall/related.ts'
 import { isName, speakerTerm } from '../../../../core/recall/speakers.ts'
 import { termsOf, wordsOf } from '../../../../core/recall/terms.ts'
+import { asksForAdvice, topicTerms } from '../../../../core/recall/topics.ts'
 import type { WeightedTerm } from './score.ts'
 
 /** What a question looks for. */
 export interface Question {
   /** The terms that the question has. Without any, nothing is found. */
   readonly asked: readonly WeightedTerm[]
-  /** The people that the question names as speakers, and words that mean nearly the same as those of the question. */
+  /**
+   * The people that the question names as speakers, and words that mean nearly the same as those of the question. If it asks for advice, also
+   * words of the same topics.
+   */
   readonly added: readonly WeightedTerm[]
   /** The time that the question names. */
   readonly period: Period | undefined
@@ -17,10 +21,10 @@ export interface Question {
   readonly speaker: 'user' | 'assistant' | undefined
 }
 
-/** A question has at most this many different terms, and this many are added to them. */
-const [MAX_TERMS, MAX_ADDED] = [32, 24]
-/** How much a speaker counts, and how much a word of nearly the same meaning. */
-const [SPEAKER_WEIGHT, RELATED_WEIGHT] = [1.5, 0.35]
+/** A question has at most this many different terms. This many are added to them, and this many of its topics. */
+const [MAX_TERMS, MAX_ADDED, MAX_OF_TOPICS] = [32, 24, 40]
+/** How much a speaker counts, a word of nearly the same meaning, and a word of the same topic. */
+const [SPEAKER_WEIGHT, RELATED_WEIGHT, TOPIC_WEIGHT] = [1.5, 0.35, 0.4]
 
 /** A related word that more snippets have is left out. */
 const RELATED_AT_MOST = 4_000
@@ -43,21 +47,23 @@ export function analyseQuestion(question: string, now: number): Question {
   const isOnlyAsking = asked.every((term) => asking.has(term))
   const isSubject = (term: string) => isOnlyAsking || !asking.has(term)
   const speakers = new Set(words.filter(({ text }) => isName(text)).map(({ text }) => speakerTerm(text)))
-  const related = new Set(
-    asked
-      .filter(isSubject)
-      .flatMap(relatedTerms)
-      .filter((term) => !asked.includes(term)),
-  )
+  const subjects = asked.filter(isSubject)
+  const lower = words.map(({ text }) => text.toLowerCase())
+  const isAdvice = asksForAdvice(lower)
+  const related = new Set(subjects.flatMap(relatedTerms).filter((term) => !asked.includes(term)))
+  const ofTopics = new Set(isAdvice ? subjects.flatMap(topicTerms).filter((term) => !asked.includes(term) && !related.has(term)) : [])
   const added = [
     ...[...speakers].map((term) => ({ term, weight: SPEAKER_WEIGHT })),
     ...[...related].map((term) => ({ term, weight: RELATED_WEIGHT, atMost: RELATED_AT_MOST })),
   ]
-  const lower = words.map(({ text }) => text.toLowerCase())
   return {
     asked: asked.map((term) => ({ term, weight: isSubject(term) ? 1 : ASKING_WEIGHT })),
-    added: added.slice(0, MAX_ADDED),
+    added: [
+      ...added.slice(0, MAX_ADDED),
+      ...[...ofTopics].slice(0, MAX_OF_TOPICS).map((term) => ({ term, weight: TOPIC_WEIGHT, atMost: RELATED_AT_MOST })),
+    ],
     period: periodOf(lower, now),
-    speaker: speakerOf(lower),
+    // who asks for advice means what they have told
+    speaker: speakerOf(lower) ?? (isAdvice ? 'user' : undefined),
   }
 }

@@ -1,5 +1,5 @@
 import type { Documents } from './documents.ts'
-import { CHUNK, type IndexReader, type Owner, POSTING_BYTES, termKey } from './tables.ts'
+import { CHUNK, type IndexReader, type Owner, POSTING_BYTES, roleIds, termKey } from './tables.ts'
 
 /** A term to look for, and how much it counts. */
 export interface WeightedTerm {
@@ -11,6 +11,12 @@ export interface WeightedTerm {
 
 /** The parameters of BM25. */
 const [K1, B] = [1.2, 0.5]
+
+/**
+ * How much the words of answers count in the score of a conversation, when the question asks for what the user said. Answers are long, and
+ * have words that the user never said.
+ */
+const ANSWER_SHARE = 0.5
 
 /** The scores of an owner's snippets and conversations for the terms that were added. */
 export interface Scorer {
@@ -28,12 +34,14 @@ export interface Scorer {
  * Scores with BM25. The scores of all snippets are added up in one array, which takes a few nanoseconds per posting, so that a search can
  * rank every snippet before it cuts the list.
  */
-export function createScorer(tables: IndexReader, owner: Owner, documents: Documents): Scorer {
-  const { length, conversation, conversations: known } = documents
+export function createScorer(tables: IndexReader, owner: Owner, documents: Documents, asksFor: 'user' | 'assistant' | undefined): Scorer {
+  const { length, role, conversation, conversations: known } = documents
+  const answerShare = asksFor === 'user' ? ANSWER_SHARE : 1
   const snippets = documents.scores[0].fill(0)
   const conversations = new Float32Array(known.length)
   const perLength = (K1 * B * documents.snippets) / Math.max(1, documents.terms)
-  const averageTerms = Math.max(1, documents.terms / Math.max(1, known.length))
+  const lengths = known.map(({ terms, answered }) => terms - (1 - answerShare) * answered)
+  const averageLength = Math.max(1, lengths.reduce((sum, each) => sum + each, 0) / Math.max(1, known.length))
   const counts = new Float32Array(known.length)
 
   function addTerm({ term, weight, atMost }: WeightedTerm): void {
@@ -51,7 +59,7 @@ export function createScorer(tables: IndexReader, owner: Owner, documents: Docum
         const count = body[at + 2] as number
         snippets[number] = (snippets[number] as number) + (factor * count) / (count + fixed + perLength * (length[number] as number))
         const position = conversation[number] as number
-        counts[position] = (counts[position] as number) + count
+        counts[position] = (counts[position] as number) + (role[number] === roleIds.assistant ? answerShare * count : count)
       }
     }
     addToConversations(weight)
@@ -61,10 +69,10 @@ export function createScorer(tables: IndexReader, owner: Owner, documents: Docum
     let having = 0
     for (const count of counts) if (count > 0) having++
     const factor = weight * rarityOf(having, known.length) * (K1 + 1)
-    for (const [position, { terms }] of known.entries()) {
+    for (let position = 0; position < lengths.length; position++) {
       const count = counts[position] as number
       if (count === 0) continue
-      const score = (factor * count) / (count + K1 * (1 - B + (B * terms) / averageTerms))
+      const score = (factor * count) / (count + K1 * (1 - B + (B * (lengths[position] as number)) / averageLength))
       conversations[position] = (conversations[position] as number) + score
     }
   }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { completion, minute, prompt } from '../../../../testing/blocks.ts'
-import { appended, closed, opened, writeConversation } from '../../../../testing/conformance/store-fixture.ts'
-import { inConversation, memoryOf } from '../../../../testing/conformance/store-memory.ts'
+import { appended, closed, opened, writeConversation } from '../../../../testing/conformance/store/fixture.ts'
+import { inConversation, memoryOf } from '../../../../testing/conformance/store/memory.ts'
 import { createFixedClock } from '../../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../../blobs/memory.ts'
 import { createMemoryStore } from '../../memory/store.ts'
@@ -100,6 +100,13 @@ describe('a memory search', () => {
       'What happened to the rubbish of the children?',
       'The kids carried the trash away.',
       'A horse ate the grass.',
+    ],
+    ['what people do, by the word for these people', 'What became of the gardeners and movers?', 'The moving van is full.', 'Bob: hello'],
+    [
+      'what was said about the subject, when advice is asked for',
+      'Which concert should I see this season?',
+      'Baroque orchestras on old instruments make me happy.',
+      'The bakery opens at noon.',
     ],
   ])('finds %s', async (_, question, wanted, other) => {
     const store = createStore()
@@ -201,5 +208,24 @@ describe('a memory search', () => {
     expect(await first('What is wrong with my tent?')).toBe('user')
     expect(await first('Can you remind me what you recommended for the tent?')).toBe('assistant')
     expect(await first('Which poles did you suggest?')).toBe('assistant')
+  })
+
+  it('a question about the user prefers the conversation in which the user has the word, and not a long answer', async () => {
+    const store = createStore()
+    const filler = 'Take your time and note what works. '.repeat(3)
+    const conversations = {
+      told: ['I own an aquarium now.', `${filler} Enjoy it.`],
+      advised: ['What could I put on a shelf?', `${filler} Books, an aquarium, or a second aquarium.`],
+    }
+    for (const [id, [asked = '', answered = '']] of Object.entries(conversations))
+      await writeConversation(store, `acme/web/ann/${id}`, [
+        opened('t1', 1),
+        appended([prompt(asked, 't1', 1), completion(answered, 't1', 1), completion(answered, 't1', 1)], 1),
+        closed('t1', 1),
+      ])
+    const filter = inConversation('', { within: { user: scopeOf('ann') } })
+    const first = async (question: string) => (await memoryOf(store).search(question, filter))[0]?.conversationId
+    expect(await first('Do I have an aquarium?')).toBe('acme/web/ann/told')
+    expect(await first('What did you say about an aquarium?')).toBe('acme/web/ann/advised')
   })
 })

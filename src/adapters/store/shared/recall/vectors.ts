@@ -1,4 +1,4 @@
-import type { MemoryVectors, SnippetText } from '../../../../ports/memory-index.ts'
+import type { MemoryVectors, SnippetText } from '../../../../ports/store/memory-index.ts'
 
 /** How many vectors are compared before other work of the process goes on. */
 export const VECTORS_PER_STEP = 512
