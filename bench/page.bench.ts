@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import type { CDPSession, Page } from 'playwright-core'
 import { z } from 'zod'
 import { buildPage } from '../scripts/build-page.ts'
-import type { Agent } from '../src/agent/agent.ts'
+import type { Agent } from '../src/agent/agent-interface.ts'
 import type { Client } from '../src/client/client.ts'
 import type { ConversationView } from '../src/client/view/conversation-view.ts'
 import { reply, scriptedModel } from '../src/testing/scripted-model.ts'
@@ -62,7 +62,8 @@ function firstLoad(): number {
 }
 
 /**
- * Memory is measured after a collection of garbage, at each quarter of the text. The model waits meanwhile, and these frames do not count.
+ * The frames count until the page shows the end of what was sent. Memory is measured after a collection of garbage, at each quarter of the
+ * text. The model waits meanwhile, and these frames do not count.
  */
 async function measureStreaming(browser: TestBrowser, client: Client, url: string, pauses: readonly Pause[]): Promise<void> {
   await client.conversations.create({ id: 'stream' })
@@ -73,12 +74,13 @@ async function measureStreaming(browser: TestBrowser, client: Client, url: strin
   const samples = [await memory(session)]
   await client.send('stream', 'Write a megabyte.')
   const frames: number[] = []
-  for (const { reached, resume } of pauses) {
+  for (const { reached, resume, shown } of pauses) {
     await watchFrames(tab)
     resume.resolve()
     await reached.promise
-    await tab.waitForTimeout(300) // the last deltas are on their way
-    frames.push(...(await takeFrames(tab)).slice(2, -2))
+    await tab.getByText(shown).waitFor({ timeout: 120_000 }) // the page may still draw
+    frames.push(...(await takeFrames(tab)))
+    await tab.waitForTimeout(300) // parts far from the screen lose their elements
     samples.push(await memory(session))
   }
   print('frames while 1 MB arrives, p95', p95(frames), 50, 'ms')
@@ -92,14 +94,21 @@ async function measureStreaming(browser: TestBrowser, client: Client, url: strin
 interface Pause {
   readonly reached: PromiseWithResolvers<void>
   readonly resume: PromiseWithResolvers<void>
+  /** A word that only the end of the text so far has. */
+  readonly shown: string
 }
 
 /** An answer of 1 MB in deltas of 20 characters. The model waits before each quarter of it. */
 function pausedAnswer() {
-  const pauses: Pause[] = Array.from({ length: 4 }, () => ({ reached: Promise.withResolvers(), resume: Promise.withResolvers() }))
   const [head = '', tail = ''] = reply.answer('\0').split('\0')
-  const deltas = Array.from({ length: Math.ceil(megabyte.length / 20) }, (_, index) => megabyte.slice(index * 20, index * 20 + 20))
-  const quarter = Math.ceil(deltas.length / 4)
+  const quarters = Array.from({ length: 4 }, (_, index) => {
+    const shown = `quarter${index}end`
+    return { shown, text: `${megabyte.slice(index * 250_000, index * 250_000 + 249_980)} ${shown} `.padEnd(250_000) }
+  })
+  const pauses = quarters.map(({ shown }): Pause => ({ reached: Promise.withResolvers(), resume: Promise.withResolvers(), shown }))
+  const text = quarters.map((quarter) => quarter.text).join('')
+  const deltas = Array.from({ length: Math.ceil(text.length / 20) }, (_, index) => text.slice(index * 20, index * 20 + 20))
+  const quarter = deltas.length / 4
   async function onChunk(index: number): Promise<void> {
     const at = (index - 1) / quarter // the first delta is the beginning of the response
     if (!Number.isInteger(at)) return

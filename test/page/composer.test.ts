@@ -193,3 +193,27 @@ it('a message that is sent while its file is still being checked has the file', 
   await tab.getByText('late.txt').waitFor()
   expect(await count()).toBe(before + 1)
 })
+
+it('the first message of a new conversation is on the page at once, before the server has sent the conversation', async () => {
+  page.say(reply.answer('Hello.'))
+  const tab = await page.open('/')
+  const held = Promise.withResolvers<void>()
+  await tab.route('**/events?*', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  await tab
+    .locator('input[type=file]')
+    .first()
+    .setInputFiles({ name: 'orders.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n') })
+  await tab.getByRole('textbox', { name: 'Message' }).fill('Good morning')
+  await tab.keyboard.press('Enter')
+  await tab.waitForURL(/\/c\//)
+  const thread = tab.getByRole('log', { name: 'Conversation' })
+  await thread.getByText('Good morning').waitFor()
+  await thread.getByText('orders.csv').waitFor()
+  expect(await tab.getByText('Good morning').count()).toBe(1)
+  held.resolve()
+  await thread.getByText('Hello.').waitFor()
+  expect(await thread.getByText('Good morning').count()).toBe(1)
+})

@@ -117,6 +117,15 @@ it.each([false, true])('axe finds no serious problem in any state (dark: %s)', a
   held.release()
 })
 
+it('at 360 px the bar to find a text is on the screen as a whole', async () => {
+  const { shown } = await conversations()
+  const tab = await page.open(`/c/${shown}`, { width: 360, height: 740 })
+  await tab.getByRole('log').waitFor()
+  await tab.keyboard.press('Control+f')
+  const box = await tab.getByRole('search').last().boundingBox()
+  expect(box && box.x >= 8 && box.x + box.width <= 352).toBe(true)
+})
+
 it('motion stops for people who do not want it', async () => {
   const tab = await page.open('/')
   await tab.emulateMedia({ reducedMotion: 'reduce' })

@@ -27,6 +27,10 @@ it('a person attaches a table, asks for a report, approves the file and download
 
   const card = tab.getByRole('region', { name: /^Approval/ })
   await card.waitFor()
+  expect(await card.getByRole('heading').innerText()).toBe('Save report.md')
+  expect(await card.getByLabel('Channel').isVisible()).toBe(false)
+  await card.getByText('More settings').click()
+  expect(await card.getByLabel('Channel').isVisible()).toBe(true)
   await tab.getByRole('link', { name: /^Waiting 1$/ }).waitFor({ timeout: 5_000 }) // earlier than the next refresh of the list
   await expect.poll(() => card.getByLabel('Content').inputValue()).toMatch(/^# Report on orders\.csv.{200,}[^…]$/s) // the whole content
   expect(await card.getByLabel('Path').isEnabled()).toBe(true)

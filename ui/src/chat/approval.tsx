@@ -1,6 +1,6 @@
 import type { ToolStep, Wait } from 'daybook/client'
 import { useContext, useEffect, useState } from 'react'
-import { toolTitle } from '../model/tool-titles.ts'
+import { mainParameters, toolTitle } from '../model/tool-titles.ts'
 import { isCut } from '../primitives/cut-parameters.ts'
 import { WaitCard } from '../primitives/wait-card.tsx'
 import { ChatActionsContext } from './chat-actions.ts'
@@ -15,7 +15,7 @@ interface ApprovalProps {
 export function Approval({ wait, callId, step }: ApprovalProps) {
   const { decide } = useContext(ChatActionsContext)
   const params = useCompleteParams(callId, step.params)
-  const { title, detail } = toolTitle(step.toolId, step.params, true)
+  const { title, detail } = toolTitle(step.toolId, step.params, 'asked')
   // the question that the server asks by itself only repeats the id of the tool
   const question = wait.question?.includes(step.toolId) ? undefined : wait.question
   return (
@@ -24,6 +24,7 @@ export function Approval({ wait, callId, step }: ApprovalProps) {
       detail={detail}
       question={question}
       params={params}
+      main={mainParameters(step.toolId)}
       onlyOperator={wait.approver === 'operator'}
       decide={(decision) => decide(callId, decision)}
     />

@@ -1,6 +1,7 @@
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { type ConversationStore, openConversation } from '../data/conversation-store.ts'
 import { loadConversations, showOpenTurn, showTitle } from '../data/conversations.ts'
+import { firstMessageOf } from '../data/first-message.ts'
 import { sendMessage } from '../data/send.ts'
 import { client } from '../data/session.ts'
 import { loadWaits } from '../data/waits.ts'
@@ -11,6 +12,7 @@ import { type ChatActions, ChatActionsContext, type PanelContent } from './chat-
 import { Composer } from './composer/composer.tsx'
 import type { SendDraft } from './composer/use-draft.ts'
 import { ConnectionLine } from './connection-line.tsx'
+import { FirstQuestion } from './first-question.tsx'
 import { Panel, type RenderFile } from './panel.tsx'
 import { Thread } from './thread.tsx'
 import { WaitingMessages } from './waiting-messages.tsx'
@@ -33,6 +35,7 @@ function OpenChat({ id, store, renderFile }: { readonly id: string; readonly sto
     showTitle(id, view.title)
   }, [id, view.title])
   const last = view.turns.at(-1)
+  const first = loaded && last?.prompt !== undefined ? undefined : firstMessageOf(id)
   const openTurn = last && last.endedAt === undefined ? last.id : null
   const waitIds = last?.waits.map(({ wait_id }) => wait_id).join(' ') ?? ''
   useEffect(() => {
@@ -64,12 +67,14 @@ function OpenChat({ id, store, renderFile }: { readonly id: string; readonly sto
         <div className="flex h-full">
           <section className="flex min-w-0 flex-1 flex-col" aria-label={view.title ?? 'Conversation'}>
             {connection === 'lost' && <ConnectionLine attempt={attempt} running={running} onRetry={store.retry} />}
-            {loaded ? (
+            {first ? (
+              <FirstQuestion message={first} />
+            ) : loaded ? (
               <Thread id={id} view={view} finding={finding} onFindClose={() => setFinding(false)} />
             ) : (
               <div className="flex-1" aria-busy="true" />
             )}
-            <WaitingMessages messages={view.waiting} />
+            <WaitingMessages messages={first ? [] : view.waiting} />
             <Composer
               draftKey={id}
               running={running}
@@ -107,7 +112,7 @@ function actionsOf(id: string, openPanel: (panel: PanelContent) => void, setEdit
 /** Opens a conversation while the component is shown. */
 function useConversation(id: string): ConversationStore | undefined {
   const [open, setOpen] = useState<{ readonly id: string; readonly store: ConversationStore }>()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const store = openConversation(client, id)
     setOpen({ id, store })
     return () => store.close()

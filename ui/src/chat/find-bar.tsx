@@ -26,14 +26,14 @@ export function FindBar({ view, onShow, onClose }: FindBarProps) {
   return (
     <div
       role="search"
-      className="absolute top-2 right-4 z-10 flex items-center gap-1 rounded-lg border border-line bg-page py-1 pr-1 pl-3 shadow-md"
+      className="absolute top-2 right-4 z-10 flex max-w-[calc(100%-2rem)] items-center gap-1 rounded-lg border border-line bg-page py-1 pr-1 pl-3 shadow-md"
     >
       <input
         ref={(element) => element?.focus()}
         value={query}
         aria-label="Find in conversation"
         placeholder="Find"
-        className="w-40 bg-transparent text-base outline-none md:text-sm"
+        className="w-40 min-w-0 shrink bg-transparent text-base outline-none md:text-sm"
         onChange={(event) => {
           setQuery(event.target.value)
           setAt(0)

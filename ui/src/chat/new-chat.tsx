@@ -1,6 +1,7 @@
 import { type ReactNode, useCallback, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { loadConversations } from '../data/conversations.ts'
+import { rememberFirstMessage } from '../data/first-message.ts'
 import { sendMessage } from '../data/send.ts'
 import { client } from '../data/session.ts'
 import { conversationPath } from '../routes.ts'
@@ -19,6 +20,7 @@ export function NewChat({ children }: { readonly children?: ReactNode }) {
       created.current ??= (await client.conversations.create()).id // a message that is sent again goes to the same conversation
       const id = created.current
       await sendMessage(id, message, onProgress)
+      rememberFirstMessage({ conversationId: id, text: message.text, fileNames: message.files.map(({ name }) => name) })
       void loadConversations()
       setTimeout(() => go(conversationPath(id))) // when the draft is removed
     },

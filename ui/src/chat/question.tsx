@@ -3,7 +3,7 @@ import { Paperclip } from 'lucide-react'
 
 interface QuestionProps {
   readonly text: string
-  readonly attachments: readonly FileView[]
+  readonly attachments: readonly Pick<FileView, 'path' | 'filename'>[]
   /** Said above a message that arrived while the turn ran. */
   readonly label?: string
 }

@@ -1,8 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import type { ConversationView, TurnView } from 'daybook/client'
 import { ArrowDown } from 'lucide-react'
-import { useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { readPlace, writePlace } from '../data/places.ts'
+import { countParagraphs, noParagraphs } from '../model/live-text.ts'
 import type { FoundPlace } from '../model/search.ts'
 import { FindBar } from './find-bar.tsx'
 import { clearMarks, markText } from './mark-text.ts'
@@ -27,8 +28,12 @@ const pillDistance = 80
 export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const { turns, live } = view
-  const [opened] = useState(() => ({ turns: turns.length, isLive: turns.at(-1)?.endedAt === undefined }))
-  const following = useFollowing(scroller, (top) => virtual.scrollToOffset(top)) // the list may still be on its way to the end; this ends it
+  const [opened] = useState(() => ({ turns: turns.length, place: placeToOpen(id, turns) }))
+  const following = useFollowing(scroller, {
+    atFirst: opened.place === undefined,
+    onPause: (top) => virtual.scrollToOffset(top), // the list may still be on its way to the end; this ends it
+    onBehind: () => virtual.scrollToEnd(),
+  })
   const virtual = useVirtualizer({
     count: turns.length,
     getScrollElement: () => scroller.current,
@@ -44,10 +49,9 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the place is restored only when the conversation is opened
   useLayoutEffect(() => {
-    const place = opened.isLive ? undefined : readPlace(id)
-    const index = place ? turns.findIndex((turn) => turn.id === place.turn) : -1
-    if (!place || index < 0) virtual.scrollToEnd()
-    else virtual.scrollToOffset((virtual.getOffsetForIndex(index, 'start')?.[0] ?? 0) + place.offset)
+    const { place } = opened
+    if (!place) virtual.scrollToEnd()
+    else virtual.scrollToOffset((virtual.getOffsetForIndex(place.index, 'start')?.[0] ?? 0) + place.offset)
   }, [])
 
   function rememberPlace() {
@@ -74,7 +78,7 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
     onFindClose()
   }
 
-  const items = useMemo(() => countItems(view), [view])
+  const items = useItemCount(view)
   const seen = useRef(items)
   if (following.active) seen.current = items
   const news = Math.max(items - seen.current, 0)
@@ -107,7 +111,7 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
                 className={`absolute inset-x-0 top-0 ${fills ? 'min-h-[calc(100cqh-24px)]' : ''}`}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <Turn turn={turn} live={live?.turnId === turn.id ? live : undefined} isLast={index === last} />
+                <Turn turn={turn} live={live?.turnId === turn.id ? live : undefined} isLast={index === last} isNew={fills} />
               </div>
             )
           })}
@@ -126,11 +130,20 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   )
 }
 
+/** Where the reader was when the conversation was left. Undefined if it opens at its end, as a conversation with a running turn does. */
+function placeToOpen(id: string, turns: readonly TurnView[]) {
+  const place = turns.at(-1)?.endedAt === undefined ? undefined : readPlace(id)
+  const index = place ? turns.findIndex((turn) => turn.id === place.turn) : -1
+  return place && index >= 0 ? { index, offset: place.offset } : undefined
+}
+
 /** How many things a reader could have missed: steps, answers, and the paragraphs of the answer that is being written. */
-function countItems({ turns, live }: ConversationView): number {
+function useItemCount({ turns, live }: ConversationView): number {
   const turn = turns.at(-1)
   const answer = live?.lanes.find(({ marker }) => marker === 'answer')?.text ?? turn?.answers.at(-1)?.text ?? ''
-  return turns.length + (turn?.steps.length ?? 0) + answer.split('\n\n').length
+  const paragraphs = useRef(noParagraphs)
+  paragraphs.current = countParagraphs(answer, paragraphs.current)
+  return turns.length + (turn?.steps.length ?? 0) + paragraphs.current.count
 }
 
 /** A first guess of the height of a turn, which is replaced when the turn is on the screen. */

@@ -20,15 +20,17 @@ interface TurnProps {
   /** The running round, if it belongs to this turn. */
   readonly live: LiveRound | undefined
   readonly isLast: boolean
+  /** Whether the turn is the last one and began while the page was open. */
+  readonly isNew: boolean
 }
 
 /** A question, the steps that the agent took, and the answer. */
-export const Turn = memo(function Turn({ turn, live, isLast }: TurnProps) {
+export const Turn = memo(function Turn({ turn, live, isLast, isNew }: TurnProps) {
   const running = turn.endedAt === undefined && !turn.parked
   const items = turnItems(turn, live).filter((item) => item.kind !== 'tool' || isShown(item.step, turn))
   const hasAnswer = items.some((item) => item.kind === 'answer' && !item.replaced)
   const renderStep = (item: TurnItem, inLongList: boolean) => (
-    <Step key={item.key} item={item} turnId={turn.id} waiting={isWaiting(item, turn)} inLongList={inLongList} />
+    <Step key={item.key} item={item} turnId={turn.id} waiting={isWaiting(item, turn)} inLongList={inLongList} isNew={isNew} />
   )
   return (
     <article className="mx-auto flex w-full max-w-3xl flex-col gap-3 px-4 pb-8" aria-label={turn.prompt?.slice(0, 80) ?? 'Turn'}>

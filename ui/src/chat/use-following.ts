@@ -12,16 +12,25 @@ export interface Following {
 
 const atEnd = 2
 
+interface FollowingOptions {
+  /** Whether the thread opens at its end. */
+  readonly atFirst: boolean
+  /** Called when a selection has stopped the following. */
+  onPause(top: number): void
+  /** Called when the thread has grown, and its end is not on the screen although it is followed. */
+  onBehind(): void
+}
+
 /**
- * Following stops when the reader scrolls up or selects text, and `onPause` is called for a selection. It resumes only when the reader scrolls to the end, or by `resume`. Text that
+ * Following stops when the reader scrolls up or selects text. It resumes only when the reader scrolls to the end, or by `resume`. Text that
  * arrives never changes it.
  */
-export function useFollowing(scroller: RefObject<HTMLElement | null>, onPause: (top: number) => void): Following {
-  const [active, setActive] = useState(true)
+export function useFollowing(scroller: RefObject<HTMLElement | null>, options: FollowingOptions): Following {
+  const [active, setActive] = useState(options.atFirst)
   const [distance, setDistance] = useState(0)
   const lastTop = useRef(0)
-  const pause = useRef(onPause)
-  pause.current = onPause
+  const latest = useRef({ ...options, active })
+  latest.current = { ...options, active }
   const measure = useCallback(() => {
     const element = scroller.current
     return element ? element.scrollHeight - element.clientHeight - element.scrollTop : 0
@@ -41,10 +50,13 @@ export function useFollowing(scroller: RefObject<HTMLElement | null>, onPause: (
     const onSelection = () => {
       if (hasSelection(element)) {
         setActive(false)
-        pause.current(element.scrollTop)
+        latest.current.onPause(element.scrollTop)
       } else if (measure() <= atEnd) setActive(true)
     }
-    const onResize = new ResizeObserver(() => setDistance(measure()))
+    const onResize = new ResizeObserver(() => {
+      if (latest.current.active && measure() > atEnd) latest.current.onBehind()
+      setDistance(measure())
+    })
     if (element.firstElementChild) onResize.observe(element.firstElementChild)
     element.addEventListener('scroll', onScroll, { passive: true })
     document.addEventListener('selectionchange', onSelection)

@@ -6,7 +6,7 @@ import { useLoaded } from '../data/use-loaded.ts'
 import { type RoundBar, roundBars } from '../model/inspect/cost-series.ts'
 import { formatCount, formatMoney, formatPercent } from '../model/inspect/figures.ts'
 import { missSentence } from '../model/inspect/miss-sentence.ts'
-import { bucketColors } from '../primitives/buckets-bar.tsx'
+import { TokenFigures } from '../primitives/buckets-bar.tsx'
 import { Figure } from '../primitives/figure.tsx'
 import { Notice } from '../primitives/notice.tsx'
 import { promptPath, timelinePath } from '../routes.ts'
@@ -42,18 +42,13 @@ function Costs({ id, cost, limits }: { readonly id: string; readonly cost: CostV
           <Figure label="Hit rate" name="hit-rate">
             {formatPercent(cost.cache.hit_rate)}
           </Figure>
-          <Figure label="Read" name="read" color={bucketColors.read}>
-            {formatCount(tokens.cache_read)}
-          </Figure>
-          <Figure label="Written" name="written" color={bucketColors.write}>
-            {formatCount(tokens.cache_write)}
-          </Figure>
-          <Figure label="In full" name="full" color={bucketColors.uncached}>
-            {formatCount(tokens.uncached)}
-          </Figure>
-          <Figure label="Output" name="output" color={bucketColors.output}>
-            {formatCount(tokens.output)}
-          </Figure>
+          <TokenFigures
+            read={tokens.cache_read}
+            write={tokens.cache_write}
+            uncached={tokens.uncached}
+            output={tokens.output}
+            format={formatCount}
+          />
         </dl>
         <p className="text-sm text-soft">
           Tokens of prompts are read from the cache of the provider, written to it, or paid in full. The hit rate is the share that was

@@ -1,4 +1,7 @@
-import { type Client, type ConversationView, emptyView, foldEvent, RequestRefused, type TurnEvent } from 'daybook/client'
+import { type Client, type ConversationView, emptyView, RequestRefused, type TurnEvent } from 'daybook/client'
+import { keepShownText } from '../model/live-text.ts'
+import { foldSome, onlyLiveDiffers } from './fold-some.ts'
+import { nextTask } from './next-task.ts'
 
 /** A conversation as the page knows it, and the state of the line to the server. */
 export interface ConversationState {
@@ -28,13 +31,22 @@ const hiddenPageMs = 250
 /** A line on which nothing arrives for so long is opened again. The server sends a comment every 3 seconds. */
 const silenceMs = 10_000
 
-/** Follows a conversation and folds its events. All events of one animation frame cause one change of the state. */
+/** So many milliseconds of a frame may be used to fold events. The other events wait for the next frame. */
+const foldMs = 8
+/** After so many milliseconds of reading events, the browser may draw and handle input. */
+const readMs = 6
+
+/**
+ * Follows a conversation and folds its events. All events of one animation frame cause one change of the state. While the page is hidden,
+ * events are folded, but text that arrives causes no change of the state until a person can see it.
+ */
 export function openConversation(client: Client, id: string): ConversationStore {
   let state = initial
   let line = new AbortController()
   let storedSeq: number | undefined
+  let folded = emptyView // all events that were folded; `state.view` is what the page shows of it
   let queue: TurnEvent[] = []
-  let scheduled = false
+  let cancelScheduled: (() => void) | undefined
   const listeners = new Set<() => void>()
 
   function change(next: Partial<ConversationState>): void {
@@ -42,23 +54,37 @@ export function openConversation(client: Client, id: string): ConversationStore 
     for (const listener of listeners) listener()
   }
   function applyQueue(): void {
-    scheduled = false
-    const events = queue
-    queue = []
-    const view = events.reduce(foldEvent, state.view)
-    change({ view, loaded: state.loaded || isLoaded(view) })
+    cancelScheduled = undefined
+    const before = folded
+    const end = performance.now() + foldMs
+    const { view, rest } = foldSome(queue, folded, () => !document.hidden && performance.now() > end)
+    folded = view
+    queue = rest
+    if (rest.length > 0) schedule()
+    const loaded = state.loaded || (storedSeq !== undefined && folded.lastSeq >= storedSeq)
+    if (document.hidden && loaded === state.loaded && onlyLiveDiffers(before, folded)) return
+    change({ view: keepShownText(state.view, folded), loaded })
   }
-  const isLoaded = (view: ConversationView) => storedSeq !== undefined && view.lastSeq >= storedSeq
   function schedule(): void {
-    if (scheduled) return
-    scheduled = true
-    if (document.hidden) setTimeout(applyQueue, hiddenPageMs)
-    else requestAnimationFrame(applyQueue)
+    if (cancelScheduled) return
+    if (document.hidden) {
+      const timer = setTimeout(applyQueue, hiddenPageMs)
+      cancelScheduled = () => clearTimeout(timer)
+    } else {
+      const frame = requestAnimationFrame(applyQueue)
+      cancelScheduled = () => cancelAnimationFrame(frame)
+    }
+  }
+  function scheduleAgain(): void {
+    cancelScheduled?.()
+    cancelScheduled = undefined
+    schedule()
   }
 
   async function follow({ signal }: AbortController): Promise<void> {
+    let since = performance.now()
     try {
-      const after = state.view.lastSeq
+      const after = folded.lastSeq
       const onConnection = (connection: 'open' | 'lost') => {
         if (signal.aborted) return
         change({ connection, attempt: connection === 'lost' ? state.attempt + 1 : 0 })
@@ -67,6 +93,9 @@ export function openConversation(client: Client, id: string): ConversationStore 
         if (signal.aborted) return
         queue.push(event)
         schedule()
+        if (performance.now() - since < readMs) continue
+        await nextTask()
+        since = performance.now()
       }
     } catch (error) {
       if (signal.aborted) return
@@ -89,6 +118,7 @@ export function openConversation(client: Client, id: string): ConversationStore 
     void follow(line)
   }
   const onVisible = () => {
+    scheduleAgain() // a page that has become visible shows at once what arrived while it was hidden
     if (!document.hidden && state.connection !== 'open' && state.refused === undefined) retry()
   }
   document.addEventListener('visibilitychange', onVisible)
@@ -105,6 +135,7 @@ export function openConversation(client: Client, id: string): ConversationStore 
     retry,
     close() {
       line.abort()
+      cancelScheduled?.()
       document.removeEventListener('visibilitychange', onVisible)
       window.removeEventListener('online', onVisible)
     },

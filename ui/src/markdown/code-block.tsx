@@ -2,6 +2,7 @@ import { memo, useEffect, useState } from 'react'
 import { CopyButton } from '../primitives/copy-button.tsx'
 import { Diagram } from './diagram.tsx'
 import type { CodePiece } from './highlight.ts'
+import { PlainLines } from './plain-lines.tsx'
 
 interface CodeBlockProps {
   readonly code: string
@@ -32,7 +33,7 @@ function Code({ code, language, open }: CodeBlockProps) {
         data-open={open || undefined}
         data-highlighted={lines ? true : undefined}
       >
-        <code>{lines ? lines.map(renderLine) : code}</code>
+        <code>{lines ? lines.map(renderLine) : <PlainLines text={code} live={open} />}</code>
       </pre>
     </figure>
   )

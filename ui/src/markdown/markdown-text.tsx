@@ -1,5 +1,6 @@
 import { memo, useRef, useSyncExternalStore } from 'react'
 import { chunksOf, emptyMarkdown, settleMarkdown } from '../model/settled-markdown.ts'
+import { useDrawnCount } from './drawn-chunks.ts'
 import { useRemovedHeight } from './removed-chunks.ts'
 
 type MarkdownView = typeof import('./markdown-view.tsx').default
@@ -25,16 +26,25 @@ interface MarkdownTextProps {
   readonly live: boolean
 }
 
-/** A markdown text. While it grows, only its last chunk is parsed again. */
-export const MarkdownText = memo(function MarkdownText({ text, live }: MarkdownTextProps) {
+/**
+ * A markdown text. While it grows, only its last chunk is parsed again. With `arriving`, a long text is drawn in steps even if it is complete
+ * when it arrives.
+ */
+export const MarkdownText = memo(function MarkdownText({
+  text,
+  live,
+  arriving = live,
+}: MarkdownTextProps & { readonly arriving?: boolean }) {
+  const box = useRef<HTMLDivElement>(null)
   const settled = useRef(emptyMarkdown)
   settled.current = settleMarkdown(text, settled.current)
   const chunks = chunksOf(settled.current)
+  const drawn = useDrawnCount(box, chunks.length, arriving)
   return (
-    <div className="prose">
-      {chunks.map((chunk, index) => (
+    <div ref={box} className="prose" data-drawing={drawn < chunks.length || undefined}>
+      {chunks.slice(0, drawn).map((chunk, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a chunk keeps its place, and only the last one changes
-        <Chunk key={index} text={chunk} live={live && index === chunks.length - 1} many={chunks.length > 4} />
+        <Chunk key={index} text={chunk} live={live && index === chunks.length - 1} many={chunks.length > 8} />
       ))}
     </div>
   )

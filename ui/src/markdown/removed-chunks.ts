@@ -16,7 +16,6 @@ export function useRemovedHeight(box: RefObject<HTMLElement | null>, enabled: bo
   useEffect(() => {
     const element = box.current
     if (!enabled || !element) return
-    const show = () => flushSync(() => setHeight(undefined))
     const observer = new IntersectionObserver(
       (entries) => {
         const last = entries.at(-1)
@@ -29,19 +28,32 @@ export function useRemovedHeight(box: RefObject<HTMLElement | null>, enabled: bo
     const { offsetWidth } = element
     const resized = new ResizeObserver(() => element.offsetWidth !== offsetWidth && setHeight(undefined)) // its lines break elsewhere now
     if (isRemoved) resized.observe(element)
-    element.addEventListener(showEvent, show)
+    const stopListening = onShowRequest(element, () => setHeight(undefined))
     return () => {
       observer.disconnect()
       resized.disconnect()
-      element.removeEventListener(showEvent, show)
+      stopListening()
     }
   }, [box, enabled, isRemoved])
   return enabled ? height : undefined
 }
 
-/** Gives the chunks below an element their elements again, for those that read the whole text from the document. */
+/**
+ * Draws the texts below an element as a whole, for those that read the text from the document: chunks that were not drawn so far, and chunks
+ * whose elements are removed.
+ */
 export function showRemovedChunks(root: Element): void {
+  for (const text of root.querySelectorAll('[data-drawing]')) text.dispatchEvent(new Event(showEvent))
   for (const chunk of root.querySelectorAll('[data-removed]')) chunk.dispatchEvent(new Event(showEvent))
+}
+
+/** Calls a function that changes the state of a component when its element must be drawn as a whole. Returns a function that ends this. */
+export function onShowRequest(element: HTMLElement, change: () => void): () => void {
+  const show = (event: Event) => {
+    if (event.target === element) flushSync(change)
+  }
+  element.addEventListener(showEvent, show)
+  return () => element.removeEventListener(showEvent, show)
 }
 
 const hasSelection = (element: Element) =>

@@ -7,7 +7,7 @@ import { notesForPeople } from './notes.ts'
 import { findInConversation } from './search.ts'
 import { tableCsv } from './table-csv.ts'
 import { duration, fileSize } from './time.ts'
-import { toolTitle } from './tool-titles.ts'
+import { mainParameters, toolTitle } from './tool-titles.ts'
 import { turnEnd } from './turn-end.ts'
 import { runningTurn, turnItems } from './turn-items.ts'
 
@@ -64,11 +64,20 @@ it('a turn that waits does not run', () => {
 })
 
 it('tools have titles for people, and unknown tools are named in words', () => {
-  expect(toolTitle('web_tools.web_search', { queries: ['a', 'b'] }, true)).toEqual({ title: 'Searching the web', detail: 'a · b' })
-  expect(toolTitle('react.read', { paths: ['fi:t.files/a/report.md'] }, false)).toEqual({ title: 'Read', detail: 'report.md' })
-  expect(toolTitle('shop.order_book', { title: 'Walden' }, false)).toEqual({ title: 'Shop order book', detail: 'Walden' })
-  expect(toolTitle('constructor', {}, false).title).toBe('Constructor')
-  expect(toolTitle('', { queries: 3 }, false)).toEqual({ title: 'Tool', detail: '3' })
+  expect(toolTitle('web_tools.web_search', { queries: ['a', 'b'] }, 'running')).toEqual({ title: 'Searching the web', detail: 'a · b' })
+  expect(toolTitle('react.read', { paths: ['fi:t.files/a/report.md'] }, 'done')).toEqual({ title: 'Read', detail: 'report.md' })
+  expect(toolTitle('shop.order_book', { title: 'Walden' }, 'done')).toEqual({ title: 'Shop order book', detail: 'Walden' })
+  expect(toolTitle('constructor', {}, 'done').title).toBe('Constructor')
+  expect(toolTitle('', { queries: 3 }, 'done')).toEqual({ title: 'Tool', detail: '3' })
+})
+
+it('a call that waits for a person is named by what it would do, and settings of tools are not among its main parameters', () => {
+  const params = { path: 'files/out/report.md', channel: 'canvas', content: '# Report', kind: 'file' }
+  expect(toolTitle('react.write', params, 'asked')).toEqual({ title: 'Save', detail: 'report.md' })
+  expect(toolTitle('react.patch', { path: 'a.md' }, 'asked')).toEqual({ title: 'Change', detail: 'a.md' })
+  expect(toolTitle('rendering_tools.write_pdf', { path: 'a.pdf' }, 'asked')).toEqual({ title: 'Make a PDF', detail: 'a.pdf' })
+  expect(Object.keys(params).filter((name) => mainParameters('react.write')?.includes(name))).toEqual(['path', 'content'])
+  expect(mainParameters('shop.order_book')).toBeUndefined()
 })
 
 it('citations are read, and links of running answers stand for them', () => {

@@ -20,7 +20,7 @@ interface Scan {
 }
 
 /** A chunk ends at the first good place after this number of characters. */
-const chunkLength = 8_000
+const chunkLength = 4_000
 /** A chunk this long ends at the next line, also inside of a list or a paragraph. */
 const longestChunk = 48_000
 

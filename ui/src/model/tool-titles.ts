@@ -5,7 +5,7 @@ export interface ToolTitle {
 }
 
 type Params = Readonly<Record<string, unknown>>
-type Describe = readonly [running: string, done: string, detail: (params: Params) => string]
+type Describe = readonly [running: string, done: string, asked: string, detail: (params: Params) => string]
 
 const none = () => ''
 const text = (value: unknown) => (typeof value === 'string' ? value : '')
@@ -19,32 +19,42 @@ const pathNames = ({ path, paths }: Params) =>
 const hostOf = (url: string) => URL.parse(url)?.hostname.replace(/^www\./, '') ?? url
 
 const known: Readonly<Record<string, Describe>> = {
-  'react.read': ['Reading', 'Read', pathNames],
-  'react.write': ['Writing', 'Wrote', pathNames],
-  'react.patch': ['Changing', 'Changed', pathNames],
-  'react.plan': ['Planning', 'Planned', none],
-  'react.hide': ['Setting aside', 'Set aside', pathNames],
-  'react.pull': ['Fetching files', 'Fetched files', pathNames],
-  'react.checkout': ['Opening files', 'Opened files', pathNames],
-  'react.memsearch': ['Searching earlier messages', 'Searched earlier messages', ({ query }) => text(query)],
-  'react.search_files': ['Searching files', 'Searched files', ({ query, pattern }) => text(query ?? pattern)],
-  'react.search_knowledge': ['Searching the knowledge', 'Searched the knowledge', ({ query }) => text(query)],
-  'web_tools.web_search': ['Searching the web', 'Searched the web', ({ queries }) => list(queries).join(' · ')],
-  'web_tools.web_fetch': ['Reading', 'Read', ({ urls }) => list(urls).map(hostOf).join(', ')],
-  'exec_tools.execute_code_python': ['Running a program', 'Ran a program', ({ prog_name: name }) => text(name)],
-  'exec_tools.execute_code_javascript': ['Running a program', 'Ran a program', ({ prog_name: name }) => text(name)],
-  'rendering_tools.write_pdf': ['Making a PDF', 'Made a PDF', pathNames],
-  'rendering_tools.write_docx': ['Making a document', 'Made a document', pathNames],
-  'rendering_tools.write_pptx': ['Making slides', 'Made slides', pathNames],
-  'rendering_tools.write_png': ['Making a picture', 'Made a picture', pathNames],
+  'react.read': ['Reading', 'Read', 'Read', pathNames],
+  'react.write': ['Writing', 'Wrote', 'Save', pathNames],
+  'react.patch': ['Changing', 'Changed', 'Change', pathNames],
+  'react.plan': ['Planning', 'Planned', 'Plan', none],
+  'react.hide': ['Setting aside', 'Set aside', 'Set aside', pathNames],
+  'react.pull': ['Fetching files', 'Fetched files', 'Fetch files', pathNames],
+  'react.checkout': ['Opening files', 'Opened files', 'Open files', pathNames],
+  'react.memsearch': ['Searching earlier messages', 'Searched earlier messages', 'Search earlier messages', ({ query }) => text(query)],
+  'react.search_files': ['Searching files', 'Searched files', 'Search files', ({ query, pattern }) => text(query ?? pattern)],
+  'react.search_knowledge': ['Searching the knowledge', 'Searched the knowledge', 'Search the knowledge', ({ query }) => text(query)],
+  'web_tools.web_search': ['Searching the web', 'Searched the web', 'Search the web', ({ queries }) => list(queries).join(' · ')],
+  'web_tools.web_fetch': ['Reading', 'Read', 'Read', ({ urls }) => list(urls).map(hostOf).join(', ')],
+  'exec_tools.execute_code_python': ['Running a program', 'Ran a program', 'Run a program', ({ prog_name: name }) => text(name)],
+  'exec_tools.execute_code_javascript': ['Running a program', 'Ran a program', 'Run a program', ({ prog_name: name }) => text(name)],
+  'rendering_tools.write_pdf': ['Making a PDF', 'Made a PDF', 'Make a PDF', pathNames],
+  'rendering_tools.write_docx': ['Making a document', 'Made a document', 'Make a document', pathNames],
+  'rendering_tools.write_pptx': ['Making slides', 'Made slides', 'Make slides', pathNames],
+  'rendering_tools.write_png': ['Making a picture', 'Made a picture', 'Make a picture', pathNames],
 }
 
+/** Whether a call is running, has ended, or waits until a person allows it. */
+type CallState = 'running' | 'done' | 'asked'
+
 /** The title of a call. A tool that the page does not know is named by its id, in words. */
-export function toolTitle(toolId: string, params: Params, running: boolean): ToolTitle {
+export function toolTitle(toolId: string, params: Params, state: CallState): ToolTitle {
   const description = Object.hasOwn(known, toolId) ? known[toolId] : undefined
   if (!description) return { title: wordsOf(toolId), detail: shortest(params) }
-  const [now, done, detail] = description
-  return { title: running ? now : done, detail: detail(params) }
+  const [running, done, asked, detail] = description
+  return { title: { running, done, asked }[state], detail: detail(params) }
+}
+
+/** The parameters of a tool that people decide by. The others are settings, which few people know. Undefined if all are of one kind. */
+export function mainParameters(toolId: string): readonly string[] | undefined {
+  if (toolId === 'react.write' || toolId === 'react.patch') return ['path', 'content', 'patch']
+  if (toolId.startsWith('rendering_tools.')) return ['path', 'content', 'title']
+  return undefined
 }
 
 /** Whether a call only serves the agent's own order, so that people need not see it. */

@@ -50,7 +50,7 @@ export function workSummary({ items }: Work, since: string): WorkSummary {
   const calls = items.flatMap((item): readonly ToolStep[] => (item.kind === 'tool' ? [item.step] : []))
   const ended = calls.flatMap(({ endedAt }) => (endedAt === undefined ? [] : [Date.parse(endedAt)]))
   const titles = calls.map(({ toolId, params, status }) => {
-    const { title, detail } = toolTitle(toolId, params, status === 'running')
+    const { title, detail } = toolTitle(toolId, params, status === 'running' ? 'running' : 'done')
     return `${title} ${detail}`.trim()
   })
   return {

@@ -1,3 +1,5 @@
+import { Figure } from './figure.tsx'
+
 /** The colours of tokens by the way in which they were billed. */
 export const bucketColors = {
   read: 'light-dark(#2f7a4a, #74bd8d)',
@@ -28,5 +30,33 @@ export function BucketsBar({ label, read, write, uncached, most }: BucketsBarPro
         <span key={name} style={{ width: `${most === 0 ? 0 : (tokens / most) * 100}%`, background: bucketColors[name] }} />
       ))}
     </div>
+  )
+}
+
+interface TokenFiguresProps {
+  readonly read: number
+  readonly write: number
+  readonly uncached: number
+  readonly output: number
+  format(tokens: number): string
+}
+
+/** The tokens of model calls as four numbers, in the colours of the bars. */
+export function TokenFigures({ read, write, uncached, output, format }: TokenFiguresProps) {
+  return (
+    <>
+      <Figure label="Read" name="read" color={bucketColors.read}>
+        {format(read)}
+      </Figure>
+      <Figure label="Written" name="written" color={bucketColors.write}>
+        {format(write)}
+      </Figure>
+      <Figure label="In full" name="full" color={bucketColors.uncached}>
+        {format(uncached)}
+      </Figure>
+      <Figure label="Output" name="output" color={bucketColors.output}>
+        {format(output)}
+      </Figure>
+    </>
   )
 }

@@ -6,33 +6,54 @@ export type FieldTexts = Readonly<Record<string, string>>
 
 interface ParameterFieldsProps {
   readonly params: Readonly<Record<string, unknown>>
+  /** The names of the parameters that are shown at once. The others can be opened. Undefined if all are shown. */
+  readonly main: readonly string[] | undefined
   readonly texts: FieldTexts
   readonly disabled: boolean
   onChange(texts: FieldTexts): void
 }
 
 /** The parameters of a call as fields that can be changed. */
-export function ParameterFields({ params, texts, disabled, onChange }: ParameterFieldsProps) {
-  const id = useId()
+export function ParameterFields({ params, main, ...fields }: ParameterFieldsProps) {
+  const entries = Object.entries(params)
+  const shown = main ? entries.filter(([name]) => main.includes(name)) : entries
+  const others = entries.filter((entry) => !shown.includes(entry))
   return (
     <div className="mt-3 space-y-2">
-      {Object.entries(params).map(([name, value]) => (
-        <div key={name}>
-          <label htmlFor={`${id}-${name}`} className="block text-sm text-soft">
-            {labelOf(name)}
-          </label>
-          <textarea
-            id={`${id}-${name}`}
-            rows={1}
-            disabled={disabled}
-            value={texts[name] ?? initialText(value)}
-            onChange={(event) => onChange({ ...texts, [name]: event.target.value })}
-            className={`field-sizing-content max-h-60 w-full resize-none rounded-md border border-line bg-page px-2.5 py-1.5 text-base md:text-sm ${typeof value === 'string' ? '' : 'font-mono'}`}
-          />
-        </div>
-      ))}
+      <Fields entries={shown} {...fields} />
+      {others.length > 0 && (
+        <details className="text-sm text-soft">
+          <summary className="w-fit cursor-pointer rounded-sm hover:text-ink">More settings</summary>
+          <div className="mt-2 space-y-2">
+            <Fields entries={others} {...fields} />
+          </div>
+        </details>
+      )}
     </div>
   )
+}
+
+interface FieldsProps extends Pick<ParameterFieldsProps, 'texts' | 'disabled' | 'onChange'> {
+  readonly entries: readonly (readonly [name: string, value: unknown])[]
+}
+
+function Fields({ entries, texts, disabled, onChange }: FieldsProps) {
+  const id = useId()
+  return entries.map(([name, value]) => (
+    <div key={name}>
+      <label htmlFor={`${id}-${name}`} className="block text-sm text-soft">
+        {labelOf(name)}
+      </label>
+      <textarea
+        id={`${id}-${name}`}
+        rows={1}
+        disabled={disabled}
+        value={texts[name] ?? initialText(value)}
+        onChange={(event) => onChange({ ...texts, [name]: event.target.value })}
+        className={`field-sizing-content max-h-60 w-full resize-none rounded-md border border-line bg-page px-2.5 py-1.5 text-base text-ink md:text-sm ${typeof value === 'string' ? '' : 'font-mono'}`}
+      />
+    </div>
+  ))
 }
 
 /** The name of a parameter as a label, such as `Order number` for `order_number`. */

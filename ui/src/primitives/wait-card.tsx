@@ -15,13 +15,15 @@ interface WaitCardProps {
   readonly detail: string
   readonly question: string | undefined
   readonly params: Readonly<Record<string, unknown>>
+  /** The names of the parameters that are shown at once. The others can be opened. Undefined if all are shown. */
+  readonly main: readonly string[] | undefined
   readonly onlyOperator: boolean
   /** Undefined if no one can answer here, for example for a result that arrives later. */
   readonly decide: ((decision: Decision) => Promise<void>) | undefined
 }
 
 /** A call that waits for a person: its parameters can be read and changed, and it can be approved or refused with a word. */
-export function WaitCard({ title, detail, question, params, onlyOperator, decide }: WaitCardProps) {
+export function WaitCard({ title, detail, question, params, main, onlyOperator, decide }: WaitCardProps) {
   const [texts, setTexts] = useState<FieldTexts>({})
   const [note, setNote] = useState('')
   const [state, setState] = useState<'open' | 'sending' | 'sent'>('open')
@@ -56,7 +58,7 @@ export function WaitCard({ title, detail, question, params, onlyOperator, decide
       <p className="mt-0.5 text-sm text-soft">
         {question ?? (decide ? 'The agent asks for your approval before it does this.' : 'The result arrives later.')}
       </p>
-      <ParameterFields params={params} texts={texts} disabled={busy || hasCutParts} onChange={setTexts} />
+      <ParameterFields params={params} main={main} texts={texts} disabled={busy || hasCutParts} onChange={setTexts} />
       {decide && hasCutParts && (
         <p className="mt-1 text-xs text-faint">A long text is shown in part, so the parameters can not be changed here.</p>
       )}

@@ -1,7 +1,7 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import type { RoundBar } from '../model/inspect/cost-series.ts'
 import { formatCount, formatMoney } from '../model/inspect/figures.ts'
-import { bucketColors } from '../primitives/buckets-bar.tsx'
+import { TokenFigures } from '../primitives/buckets-bar.tsx'
 import { IconButton } from '../primitives/button.tsx'
 import { Figure } from '../primitives/figure.tsx'
 import { Kbd } from '../primitives/kbd.tsx'
@@ -42,18 +42,7 @@ export function PromptHeader({ bars, bar, against, choose, compare }: PromptHead
         </span>
       </div>
       <dl className="flex flex-wrap gap-x-6 gap-y-1">
-        <Figure label="Read" name="read" color={bucketColors.read}>
-          {formatCount(bar.read)}
-        </Figure>
-        <Figure label="Written" name="written" color={bucketColors.write}>
-          {formatCount(bar.write)}
-        </Figure>
-        <Figure label="In full" name="full" color={bucketColors.uncached}>
-          {formatCount(bar.uncached)}
-        </Figure>
-        <Figure label="Output" name="output" color={bucketColors.output}>
-          {formatCount(bar.output)}
-        </Figure>
+        <TokenFigures read={bar.read} write={bar.write} uncached={bar.uncached} output={bar.output} format={formatCount} />
         <Figure label="Price" name="price">
           {formatMoney(bar.money)}
           {bar.estimated && <span className="text-xs font-normal text-soft"> estimated</span>}

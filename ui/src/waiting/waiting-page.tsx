@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { conversationList } from '../data/conversations.ts'
 import { client } from '../data/session.ts'
 import { loadWaits, waits } from '../data/waits.ts'
-import { toolTitle } from '../model/tool-titles.ts'
+import { mainParameters, toolTitle } from '../model/tool-titles.ts'
 import { WaitCard } from '../primitives/wait-card.tsx'
 import { conversationPath } from '../routes.ts'
 
@@ -32,7 +32,7 @@ export function WaitingPage() {
             kind,
             approver,
           } = wait
-          const { title, detail } = toolTitle(toolId, params, true)
+          const { title, detail } = toolTitle(toolId, params, kind === 'approval' ? 'asked' : 'running')
           return (
             <li key={waitId}>
               <Link href={conversationPath(id)} className="text-sm text-accent hover:underline">
@@ -43,6 +43,7 @@ export function WaitingPage() {
                 detail={detail}
                 question={toolId !== '' && question?.includes(toolId) ? undefined : question}
                 params={params}
+                main={mainParameters(toolId)}
                 onlyOperator={approver === 'operator'}
                 decide={
                   kind === 'approval' && callId !== undefined

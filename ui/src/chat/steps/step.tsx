@@ -15,14 +15,16 @@ interface StepProps {
   readonly waiting: boolean
   /** Whether the item is one of many steps. */
   readonly inLongList: boolean
+  /** Whether the turn began while the page was open. */
+  readonly isNew: boolean
 }
 
 /** One item of a turn. */
 export const Step = memo(
-  function Step({ item, turnId, waiting, inLongList }: StepProps) {
+  function Step({ item, turnId, waiting, inLongList, isNew }: StepProps) {
     switch (item.kind) {
       case 'answer':
-        return <Answer item={item} />
+        return <Answer item={item} isNew={isNew} />
       case 'thinking':
         return <Thinking text={item.text} live={item.live} preview={inLongList} />
       case 'notes':
@@ -54,12 +56,12 @@ function sameItem(a: TurnItem, b: TurnItem): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
 
-function Answer({ item }: { readonly item: AnswerItem }) {
+function Answer({ item, isNew }: { readonly item: AnswerItem; readonly isNew: boolean }) {
   if (item.replaced) return <Earlier title="An earlier answer" text={item.text} />
   return (
-    <div data-answer="last">
+    <div data-answer="last" className="pt-1.5">
       <h2 className="sr-only">Answer</h2>
-      <MarkdownText text={item.text} live={item.live} />
+      <MarkdownText text={item.text} live={item.live} arriving={item.live || isNew} />
     </div>
   )
 }

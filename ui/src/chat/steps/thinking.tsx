@@ -1,5 +1,6 @@
 import { Brain } from 'lucide-react'
 import { memo, useEffect, useRef, useState } from 'react'
+import { PlainLines } from '../../markdown/plain-lines.tsx'
 import { duration } from '../../model/time.ts'
 import { Disclosure } from './disclosure.tsx'
 
@@ -27,7 +28,9 @@ export const Thinking = memo(function Thinking({ text, live, preview }: Thinking
       detail={preview && !open ? text.slice(0, 200) : ''}
       onToggle={setChosen}
     >
-      <p className="whitespace-pre-wrap text-soft wrap-anywhere">{text}</p>
+      <p className="whitespace-pre-wrap text-soft wrap-anywhere">
+        <PlainLines text={text} live={live} />
+      </p>
     </Disclosure>
   )
 })

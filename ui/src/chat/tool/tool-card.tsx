@@ -27,7 +27,7 @@ export const ToolCard = memo(function ToolCard({ step, running, progress, waitin
   const key = documentKey(step)
   const [chosen, setOpen] = useState<boolean>()
   const open = chosen ?? (running && step.code !== undefined) // a program can be read while it runs
-  const { title, detail } = toolTitle(step.toolId, step.params, step.status === 'running')
+  const { title, detail } = toolTitle(step.toolId, step.params, step.status === 'running' ? 'running' : 'done')
   const Icon = iconOf(step.toolId)
   return (
     <Disclosure

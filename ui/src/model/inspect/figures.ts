@@ -13,14 +13,13 @@ export function formatShort(count: number): string {
 export const formatPercent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`
 
 /**
- * An amount of money that is given in billionths of a US dollar. `unpriced` is the number of calls whose price is not known: then the
- * amount is at least this much, or not known at all.
+ * An amount of money that is given in billionths of a US dollar. It always has six decimals, as in the command line, so that the cost of a
+ * block and the cost of a conversation can be compared. `unpriced` is the number of calls whose price is not known: then the amount is at
+ * least this much, or not known at all.
  */
 export function formatMoney(billionths: number | null, unpriced = 0): string {
   if (billionths === null || (billionths === 0 && unpriced > 0)) return '?'
-  const dollars = billionths / 1e9
-  const digits = dollars === 0 || dollars >= 1 ? 2 : dollars >= 0.01 ? 4 : 6
-  return `${unpriced > 0 ? '≥ ' : ''}$${dollars.toFixed(digits)}`
+  return `${unpriced > 0 ? '≥ ' : ''}$${(billionths / 1e9).toFixed(6)}`
 }
 
 /** The size of a text or a file, such as 1.2 KB. */

@@ -119,7 +119,7 @@ describe('texts', () => {
       '$0.005283',
       '?',
       '?',
-      '≥ $1.50',
+      '≥ $1.500000',
       '12k',
     ])
     const miss = { cause: 'system text changed', tokens: 1_761, money: 5_283_000 }
