@@ -52,6 +52,8 @@ export const loaderFile = (id: SandboxLanguage['id']): string =>
 /** Debian's Python. A `python3` of `PATH` may belong to a version manager and lie in a folder that programs do not see. */
 export const pythonPath = '/usr/bin/python3'
 
+const runLoader = `exec(open("${inside.guest}/python/loader.py", "rb").read())`
+
 interface Interpreter {
   readonly command: readonly string[]
   /** Memory that the interpreter reserves when it starts, and does not use. */
@@ -62,8 +64,9 @@ function interpreterOf(id: SandboxLanguage['id'], { memoryBytes }: SandboxLimits
   switch (id) {
     case 'python':
       // `-I`: no variables and no folders of a user change what Python loads. `-S`: the loader prepares packages only if a program needs
-      // them. `-u`: output is not delayed, so that none is lost when a program is ended.
-      return { command: [pythonPath, '-I', '-S', '-u', '-B', `${inside.guest}/python/loader.py`], reservedBytes: 0 }
+      // them. `-u`: output is not delayed, so that none is lost when a program is ended. `-c`: for a file, Python would first look whether
+      // it is an archive with modules, which takes time.
+      return { command: [pythonPath, '-I', '-S', '-u', '-B', '-c', runLoader], reservedBytes: 0 }
     case 'javascript': {
       const heap = `--max-old-space-size=${Math.round((memoryBytes * 0.75) / MiB)}`
       return {
@@ -102,7 +105,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const guest = guestFolder()
 
   async function run(program: SandboxProgram): Promise<SandboxReport> {
-    await checkProgram(program, languages)
+    checkProgram(program, languages)
     const startedAt = performance.now()
     const output = createOutputLog(limits.logBytes)
     const report = (end: ProgramEnd, sandboxLog = ''): SandboxReport => ({
@@ -126,6 +129,8 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       if (folders.before.bytes > workspaceBytes) return report(workspaceTooLarge(workspaceBytes))
       const node = program.language === 'javascript' ? process.execPath : undefined
       const files = { guest, node, socket: requests.path, readOnlyInTurn: folders.readOnly }
+      const inputs = [filter, program.code, requests.token]
+      const { joinFds = [] } = cgroup ?? {}
       const command = sandboxCommand({
         system,
         mounts: mountsOfRun(program.folders, files),
@@ -138,13 +143,14 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         environment: { ...environment, DAYBOOK_TOOLS: callableTools(program.tools ?? []) },
         currentFolder: `${inside.out}/${program.folders.turn}`,
         identity,
-        joinFiles: cgroup?.joinFiles ?? [],
+        joinFds: joinFds.map((_, index) => firstInputFd + inputs.length + index),
         limits,
         cpuSeconds,
         reservedBytes: interpreter.reservedBytes,
         interpreter: interpreter.command,
       })
-      const started = startProcess(command, [filter, program.code, requests.token], output.add, processesBefore(identity))
+      const started = startProcess(command, inputs, joinFds, output.add, processesBefore(identity))
+      if (started.pid !== undefined) cgroup?.moveInBackground(started.pid)
       const stop = stopWhenNeeded(started, program, { graceMs, maxSeconds: limits.maxSeconds })
       const watch = watchProgram(started, folders.writable, folders.before, limits, stop.now)
       const ended = await started.ended

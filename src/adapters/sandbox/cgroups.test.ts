@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -80,10 +80,12 @@ describe('the cgroups of this process', () => {
   it('have the limits of a program with version 2', async () => {
     const root = machine({ 'cgroup/cgroup.procs': '' })
     const cgroup = openCgroup({ version: 2, folders: [`${root}/cgroup`] }, defaultLimits)
+    expect(cgroup).toBeDefined()
     const made = join(root, 'cgroup', readdirSync(join(root, 'cgroup')).find((name) => name.startsWith('daybook-')) ?? '')
     const written = ['memory.max', 'pids.max'].map((file) => Number(readFileSync(join(made, file), 'utf8')))
     expect(written).toEqual([defaultLimits.memoryBytes + 64 * 1024 * 1024, defaultLimits.processes + 12])
-    expect(cgroup?.joinFiles).toEqual([join(made, 'cgroup.procs')])
+    for (const fd of cgroup?.joinFds ?? []) writeSync(fd, '0')
+    expect(readFileSync(join(made, 'cgroup.procs'), 'utf8')).toBe('0')
     writeFileSync(join(made, 'memory.events'), 'low 0\noom 2\noom_kill 1\n')
     expect(cgroup?.ranOutOfMemory()).toBe(true)
     writeFileSync(join(made, 'memory.events'), 'low 0\noom 0\noom_kill 0\n')
@@ -110,10 +112,22 @@ describe.skipIf(parents === undefined || found.sandbox === undefined)('a program
           : [],
       ),
     )
+    const programs = [...new Set(members[0])].filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('/usr/bin/python3'))
     await fixture.write('work/go', '')
     expect((await running).end).toEqual({ kind: 'exited', exitCode: 0 })
-    expect(members.every((pids) => pids.length >= 2)).toBe(true)
+    expect(programs).toHaveLength(1)
+    expect(members.every((pids) => programs.every((pid) => pids.includes(pid)))).toBe(true)
     await fixture.remove()
     expect(ours()).toEqual([])
+  })
+
+  it('can not use the files with which it joined the cgroup', async () => {
+    const fixture = await openSandboxFixture(createBubblewrapSandbox({ languages: found.sandbox?.languages ?? [] }))
+    const list = (pid: string) => `for fd in os.listdir("/proc/${pid}/fd"):
+    if os.path.lexists(f"/proc/${pid}/fd/{fd}"): print("${pid}", os.readlink(f"/proc/${pid}/fd/{fd}"))`
+    const { log } = await fixture.run('python', `import os\n${list('self')}\n${list('1')}`)
+    expect(log).toContain('self socket:')
+    expect(log).not.toContain('cgroup')
+    await fixture.remove()
   })
 })

@@ -1,5 +1,18 @@
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  write,
+  writeFileSync,
+} from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { SandboxLimits } from '../../ports/sandbox.ts'
 
 /*
@@ -15,8 +28,14 @@ export interface CgroupParents {
 
 /** The cgroup of one run. */
 export interface RunCgroup {
-  /** A process joins the cgroup by writing `0` to these files. */
-  readonly joinFiles: readonly string[]
+  /** File descriptors of this process. A process that inherits them joins the cgroup by writing `0` to each. */
+  readonly joinFds: readonly number[]
+  /**
+   * Moves the first process of a run into the first folder of the cgroup. The kernel takes up to 15 ms to move a process, if it has moved
+   * none for a while. With this call the time passes while the first process prepares the sandbox. Its children may exist before it was
+   * moved, so the program has to join by itself.
+   */
+  moveInBackground(pid: number): void
   /** Whether the kernel has ended a process because the memory of the cgroup was used up. */
   ranOutOfMemory(): boolean
   remove(): Promise<void>
@@ -78,22 +97,32 @@ export function openCgroup({ version, folders }: CgroupParents, limits: SandboxL
   count += 1
   const made = folders.map((folder) => `${folder}/daybook-${process.pid}-${count}`)
   const [memory = '', pids = memory] = made
+  const joinFds: number[] = []
   try {
     for (const folder of made) mkdirSync(folder)
     writeFileSync(`${memory}/${version === 2 ? 'memory.max' : 'memory.limit_in_bytes'}`, `${limits.memoryBytes + ownBytes}`)
     writeFileSync(`${pids}/pids.max`, `${limits.processes + ownProcesses}`)
+    for (const folder of made) joinFds.push(openSync(`${folder}/cgroup.procs`, 'w'))
   } catch {
+    for (const fd of joinFds) closeSync(fd)
     for (const folder of made) removeEmpty(folder)
     return undefined
   }
   const eventsFile = `${memory}/${version === 2 ? 'memory.events' : 'memory.oom_control'}`
+  let moving: Promise<unknown> = Promise.resolve()
   return {
-    joinFiles: made.map((folder) => `${folder}/cgroup.procs`),
+    joinFds,
+    moveInBackground(pid) {
+      const [fd] = joinFds
+      if (fd !== undefined) moving = promisify(write)(fd, `${pid}`).catch(() => {}) // fails if the process has already ended
+    },
     ranOutOfMemory: () =>
       readText(eventsFile)
         .split('\n')
         .some((line) => line.startsWith('oom_kill ') && line !== 'oom_kill 0'),
     async remove() {
+      await moving
+      for (const fd of joinFds) closeSync(fd)
       // The kernel forgets ended processes a little later.
       for (let tries = 0; tries < 50 && !made.map(removeEmpty).every((gone) => gone); tries += 1) await sleep(20)
     },

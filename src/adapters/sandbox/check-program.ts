@@ -1,10 +1,10 @@
-import { lstat, stat } from 'node:fs/promises'
+import { lstatSync, type Stats, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { InvalidOption } from '../../core/options.ts'
 import type { SandboxLanguage, SandboxProgram } from '../../ports/sandbox.ts'
 
 /** Rejects a program that no sandbox could run: an unknown language, a wrong name, or a folder or file that does not exist. */
-export async function checkProgram({ execId, language, folders, timeoutSeconds }: SandboxProgram, languages: readonly SandboxLanguage[]) {
+export function checkProgram({ execId, language, folders, timeoutSeconds }: SandboxProgram, languages: readonly SandboxLanguage[]) {
   const invalid = (option: string, message: string) => new InvalidOption('sandbox.run', option, message)
   if (!languages.some(({ id }) => id === language)) throw invalid('language', `the sandbox has no language ${JSON.stringify(language)}`)
   if (!/^[\w-]+$/.test(execId)) throw invalid('execId', '`execId` may have only letters, digits, _ and -')
@@ -16,13 +16,20 @@ export async function checkProgram({ execId, language, folders, timeoutSeconds }
     ['folders.turn', join(folders.out, folders.turn)],
   ] as const) {
     // The folder of the turn may be a link only if something has gone wrong, because no program can replace it.
-    const stats = isAbsolute(path) ? await (option === 'folders.turn' ? lstat : stat)(path).catch(() => undefined) : undefined
-    if (!stats?.isDirectory()) throw invalid(option, `${path} is not a folder`)
+    if (!statsOf(path, option === 'folders.turn' ? lstatSync : statSync)?.isDirectory()) throw invalid(option, `${path} is not a folder`)
   }
   for (const [name, path] of Object.entries(folders.context)) {
     if (!name.split('/').every(isPlainName)) throw invalid('folders.context', `${JSON.stringify(name)} is not a relative path`)
-    const stats = isAbsolute(path) ? await stat(path).catch(() => undefined) : undefined
-    if (!stats?.isFile()) throw invalid('folders.context', `${path} is not a file`)
+    if (!statsOf(path, statSync)?.isFile()) throw invalid('folders.context', `${path} is not a file`)
+  }
+}
+
+/** What is at an absolute path. Undefined if nothing is there, or nothing that this process can reach. */
+function statsOf(path: string, look: (path: string) => Stats): Stats | undefined {
+  try {
+    return isAbsolute(path) ? look(path) : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -21,8 +21,8 @@ export interface CommandParts {
   readonly currentFolder: string
   /** The user of the program, if this process is root. */
   readonly identity: Identity | undefined
-  /** The files by which the processes join a cgroup. Empty if there is none. */
-  readonly joinFiles: readonly string[]
+  /** The file descriptors by which the program joins a cgroup. Empty if there is none. */
+  readonly joinFds: readonly number[]
   readonly limits: SandboxLimits
   readonly cpuSeconds: number
   /** Memory that the interpreter reserves and does not use. */
@@ -34,7 +34,7 @@ export interface CommandParts {
 const userInside = ['--uid', '1001', '--gid', '1000']
 
 /**
- * The command that runs one program in a sandbox, with an empty environment.
+ * The command that runs one program in a sandbox.
  *
  * If this process is root, a first bubblewrap shows the folders of the run to an unprivileged user, who could not reach them otherwise:
  * data folders are often closed for other users. `setpriv` then changes to the unprivileged user, and the second bubblewrap builds the
@@ -45,11 +45,9 @@ const userInside = ['--uid', '1001', '--gid', '1000']
 export function sandboxCommand(parts: CommandParts): readonly string[] {
   const { identity, mounts } = parts
   const status = ['--json-status-fd', `${parts.statusFd}`]
-  const start = ['env', '-i', ...joinArguments(parts.joinFiles)]
-  if (!identity) return [...start, ...sandboxArguments(parts, mounts, status)]
+  if (!identity) return sandboxArguments(parts, mounts, status)
   const staged = mounts.map((mount, index) => ({ ...mount, source: `/tmp/${index}` }))
   return [
-    ...start,
     ...['/usr/bin/bwrap', '--die-with-parent', '--unshare-pid', ...status],
     ...['--dev-bind', '/', '/', '--tmpfs', '/tmp'],
     ...mounts.flatMap(({ source, writable }, index) => [writable ? '--bind' : '--ro-bind', source, `/tmp/${index}`]),
@@ -58,12 +56,6 @@ export function sandboxCommand(parts: CommandParts): readonly string[] {
     ...sandboxArguments(parts, staged, []),
   ]
 }
-
-const joinScript = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 > "$1" || exit 1; shift; n=$((n - 1)); done; exec "$@"'
-
-/** Joins a cgroup before anything else is started. The arguments of the script are the number of files, the files and the command. */
-const joinArguments = (files: readonly string[]): readonly string[] =>
-  files.length === 0 ? [] : ['/bin/sh', '-c', joinScript, 'sh', `${files.length}`, ...files]
 
 /** How many processes are between the first process that bubblewrap reports and the first one of the sandbox. */
 export const processesBefore = (identity: Identity | undefined): number => (identity ? 2 : 0)
@@ -87,19 +79,20 @@ function sandboxArguments(parts: CommandParts, mounts: readonly Mount[], status:
 }
 
 /**
- * Sets the limits that the kernel enforces for each process, and starts the interpreter. Others are watched while the program runs. A shell
+ * Joins the cgroup, sets the limits that the kernel enforces for each process, and starts the interpreter. Others are watched while the program runs. A shell
  * does this with less time than a program for it. If the machine runs out of memory, its kernel ends this program first. The program gets
  * one stream for its output and its error messages, so that they arrive in the order in which it wrote them. Only programs that prepare the
  * sandbox write to the other stream.
  */
-function startScript({ limits, cpuSeconds, reservedBytes }: CommandParts): string {
+function startScript({ joinFds, limits, cpuSeconds, reservedBytes }: CommandParts): string {
   const kibibytes = Math.ceil((limits.memoryBytes + reservedBytes) / 1024)
   const blocks = Math.ceil(limits.fileBytes / 512)
+  const join = joinFds.flatMap((fd) => [`echo 0 >&${fd}`, `exec ${fd}>&-`])
   const set = [
     ...[`-S -t ${cpuSeconds}`, `-H -t ${cpuSeconds + 5}`, `-d ${kibibytes}`, `-f ${blocks}`],
     ...['-n 256', '-c 0', '-l 64'],
   ].map((limit) => `ulimit ${limit}`)
   // Shells differ in the letter for processes. In bash, `-p` is something that can not be set.
   const processes = `{ ulimit -p ${limits.processes} 2> /dev/null || ulimit -u ${limits.processes}; }`
-  return `${[...set, processes].join(' && ')} || exit 125; echo 1000 > /proc/self/oom_score_adj; exec "$@" 2>&1`
+  return `${[...join, ...set, processes].join(' && ')} || exit 125; echo 1000 > /proc/self/oom_score_adj; exec "$@" 2>&1`
 }

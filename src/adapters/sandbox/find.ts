@@ -15,7 +15,6 @@ export type FoundSandbox =
 const neededPrograms = [
   { path: '/usr/bin/bwrap', debianPackage: 'bubblewrap' },
   { path: '/usr/bin/setpriv', debianPackage: 'util-linux' },
-  { path: '/usr/bin/env', debianPackage: 'coreutils' },
 ] as const
 
 /** Packages that programs of models often use. */

@@ -1,4 +1,4 @@
-import { lchown, lstat, stat } from 'node:fs/promises'
+import { lchownSync, lstatSync, statSync } from 'node:fs'
 import type { SandboxFolders } from '../../ports/sandbox.ts'
 import type { Identity } from './identity.ts'
 import { addTotals, type FolderTotals, giveFolder, lendReadOnly, reclaimFolder, walkFolder } from './walk.ts'
@@ -42,20 +42,20 @@ export async function prepareFolders(
 
 async function giveToProgram(folders: SandboxFolders, identity: Identity | undefined, endRun: () => void): Promise<PreparedFolders> {
   const writable = [`${folders.out}/${folders.turn}`, folders.work]
-  const owner = identity && (await ownerOf(folders.out))
+  const owner = identity && ownerOf(folders.out)
   let lentEntries = 0
   if (identity) {
     lentEntries = await lendReadOnly(folders.out, folders.turn, identity)
-    for (const path of Object.values(folders.context)) if (await isPrivate(path)) await lchown(path, identity.uid, identity.gid)
+    for (const path of Object.values(folders.context)) if (isPrivate(path)) lchownSync(path, identity.uid, identity.gid)
   }
   const before = await visitAll(writable, (path) => (identity ? giveFolder(path, identity) : walkFolder(path)))
-  const attachments = await lstat(`${folders.out}/${folders.turn}/attachments`).catch(() => undefined)
+  const attachments = lstatSync(`${folders.out}/${folders.turn}/attachments`, { throwIfNoEntry: false })
 
   async function takeBack(): Promise<FolderTotals> {
     const after = await visitAll(writable, (path) => reclaimFolder(path, owner))
     if (!identity || !owner) return after
     if (lentEntries > 0) await giveFolder(folders.out, owner)
-    for (const path of Object.values(folders.context)) if ((await stat(path)).uid === identity.uid) await lchown(path, owner.uid, owner.gid)
+    for (const path of Object.values(folders.context)) if (statSync(path).uid === identity.uid) lchownSync(path, owner.uid, owner.gid)
     return after
   }
 
@@ -89,10 +89,10 @@ async function waitForTurn(work: string, signal: AbortSignal): Promise<(() => vo
   return undefined
 }
 
-const isPrivate = async (path: string) => ((await stat(path)).mode & 0o004) === 0
+const isPrivate = (path: string) => (statSync(path).mode & 0o004) === 0
 
 /** The user that the files belong to when no program runs. */
-async function ownerOf(folder: string): Promise<Identity> {
-  const { uid, gid } = await stat(folder)
+function ownerOf(folder: string): Identity {
+  const { uid, gid } = statSync(folder)
   return { uid, gid }
 }

@@ -56,7 +56,7 @@ function createBytes(size: number) {
       bytes.set(piece, position)
       length = Math.max(length, end)
     },
-    /** All bytes, in the order that begins at `start` and goes on at 0. */
+    /** All bytes: first those from `start` to the end, then those before `start`. */
     read: (start: number): Buffer => Buffer.concat([bytes.subarray(start, length), bytes.subarray(0, start)]),
   }
 }

@@ -9,6 +9,8 @@ import { inheritedFds } from './inherited-fds.ts'
 /** A sandbox that runs. All of its processes have ended when `ended` resolves. */
 export interface SandboxProcess {
   readonly ended: Promise<ProcessEnd>
+  /** The process id of the command. Undefined if it could not be started. */
+  readonly pid: number | undefined
   /** The process id, on this machine, of the first process of the sandbox. Undefined until it exists. */
   firstPid(): number | undefined
   /** Asks the program to end. A program can ignore this. */
@@ -30,17 +32,18 @@ export const firstInputFd = 4
 const maxMessageBytes = 16 * 1024
 
 /**
- * Starts the command of a sandbox. Each input is written to a file descriptor of its own, beginning with `firstInputFd`. `onOutput` gets
- * what the program writes. `processesBefore` is how many processes are between the one that bubblewrap reports and the first one of the
+ * Starts the command of a sandbox. Each input is written to a file descriptor of its own, beginning with `firstInputFd`. The file
+ * descriptors `inherited` of this process come behind them. `onOutput` gets what the program writes. `processesBefore` is how many processes are between the one that bubblewrap reports and the first one of the
  * sandbox. Each has one child.
  */
 export function startProcess(
   command: readonly string[],
   inputs: readonly (string | Uint8Array)[],
+  inherited: readonly number[],
   onOutput: (piece: Uint8Array) => void,
   processesBefore: number,
 ): SandboxProcess {
-  const child = spawnClean(command, ['ignore', 'pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)])
+  const child = spawnClean(command, ['ignore', 'pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const), ...inherited])
   const streams = child.stdio as readonly (Readable | Writable | null | undefined)[]
   let messages = ''
   let status = ''
@@ -76,6 +79,7 @@ export function startProcess(
 
   return {
     ended: waitForEnd(),
+    pid: child.pid,
     firstPid,
     terminate() {
       const pid = firstPid()
@@ -97,7 +101,7 @@ export function startProcess(
 }
 
 /** Starts a process that gets no variables and no files of this process, except those in `stdio`. */
-function spawnClean([file = '', ...args]: readonly string[], stdio: readonly ('ignore' | 'pipe')[]): ChildProcess {
+function spawnClean([file = '', ...args]: readonly string[], stdio: readonly ('ignore' | 'pipe' | number)[]): ChildProcess {
   const inherited = inheritedFds().filter((fd) => fd >= stdio.length)
   const nothing = openSync('/dev/null', 'r')
   try {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const arrivalMs = 30_000
  * A connection has one request: a JSON text, and the end of the stream. The answer is `{ok: true, result}` or `{ok: false, error}`.
  */
 export async function serveRequests(answer: SandboxProgram['answer'], identity: Identity | undefined): Promise<RequestServer> {
-  const folder = await mkdtemp(join(tmpdir().length < 64 ? tmpdir() : '/tmp', 'daybook-run-')) // paths of sockets have at most 107 bytes
+  const folder = mkdtempSync(join(tmpdir().length < 64 ? tmpdir() : '/tmp', 'daybook-run-')) // paths of sockets have at most 107 bytes
   const path = join(folder, 'requests.sock')
   const token = randomBytes(32).toString('hex')
   const queue = createQueue(maxConcurrentAnswers)
@@ -64,12 +64,12 @@ export async function serveRequests(answer: SandboxProgram['answer'], identity: 
   async function close(): Promise<void> {
     for (const connection of connections) connection.destroy()
     await new Promise<void>((resolve) => server.close(() => resolve()))
-    await rm(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 
   try {
     await listen(server, path)
-    if (identity) await chown(path, identity.uid, identity.gid)
+    if (identity) chownSync(path, identity.uid, identity.gid)
   } catch (error) {
     await close()
     throw error

@@ -1,10 +1,13 @@
 """Runs the program of a model. The program is a separate file, so that line numbers in error messages are those of its text."""
 
 import builtins
-import os
 import sys
 
+# A part of `os`, which a program may not need. Importing `os` takes time.
+from posix import environ, getcwd
+
 PROGRAM = "/daybook/run/program.py"
+LIBRARY = "/daybook/guest/python"
 # Lets a program use `await` outside of a function. This is ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, but importing `ast` takes time.
 ALLOW_TOP_LEVEL_AWAIT = 0x2000
 IS_COROUTINE = 0x80  # inspect.CO_COROUTINE
@@ -21,8 +24,8 @@ def run():
     add_tools(main)
     sys.modules["__main__"] = main
     sys.argv = [PROGRAM]
-    sys.path.insert(0, os.getcwd())
-    sys.path.append(os.path.dirname(__file__))
+    sys.path.insert(0, getcwd())
+    sys.path.append(LIBRARY)
     sys.meta_path.append(InstalledPackages())
     if b"importlib" in text or b"pkgutil" in text:  # they may list packages without importing one
         InstalledPackages.find_spec("")
@@ -52,13 +55,17 @@ class InstalledPackages:
 
 def add_folders(main, text):
     """Adds the folders of the program. Paths are made only for a program that uses them, because importing `pathlib` takes time."""
-    main.OUTPUT_DIR = os.environ["OUTPUT_DIR"]
+    main.OUTPUT_DIR = variable("OUTPUT_DIR")
     names = [name for name in ("OUT_DIR", "WORKDIR", "CONTEXT_DIR") if name.encode() in text]
     if names:
         from pathlib import Path
 
         for name in names:
-            setattr(main, name, Path(os.environ[name]))
+            setattr(main, name, Path(variable(name)))
+
+
+def variable(name):
+    return environ.get(name.encode(), b"").decode()
 
 
 def add_tools(main):
@@ -93,7 +100,7 @@ def add_tools(main):
 
     main.fetch_ctx = lambda path: library().fetch_ctx(path)
     main.tool_call = lambda *args, **named: library().tool_call(*args, **named)
-    ids = [each for each in os.environ.get("DAYBOOK_TOOLS", "").split(",") if each]
+    ids = [each for each in variable("DAYBOOK_TOOLS").split(",") if each]
     # An alias never hides a module or a function of Python. Such tools can be called with `tool_call`.
     for alias in sorted({each.split(".")[0] for each in ids} - set(sys.stdlib_module_names) - set(dir(builtins))):
         module(alias, tools_of(alias))
