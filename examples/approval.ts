@@ -22,18 +22,12 @@ const model = scriptedModel([
 const agent = createAgent({ model, tools: [sendMail] })
 
 // The turn stops before the tool runs. The process could end here: any process with the same store can decide later.
-const { exitReason, waits = [] } = await agent.run('mails', 'Tell Ann that the report is ready.').result
+const { turnId, exitReason, waits = [] } = await agent.run('mails', 'Tell Ann that the report is ready.').result
 console.log(exitReason, '-', waits[0]?.kind, '- sent:', sent.length)
 
 await agent.decide('mails', waits[0]?.call_id ?? '', { approved: true, by: 'Bob' })
 await agent.drain(5_000) // waits for the rest of the turn
 
 console.log(sent)
-for await (const event of agent.follow('mails')) {
-  if (event.type !== 'entry' || event.change.type !== 'blocks.appended') continue
-  const answer = event.change.blocks.find(({ type }) => type === 'assistant.completion')
-  if (!answer) continue
-  console.log(answer.text)
-  break
-}
+console.log((await agent.archive.turnResult('mails', turnId)).answer)
 await agent.close()
