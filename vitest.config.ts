@@ -39,8 +39,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // A browser or a database server can be late on a busy machine. The output names every test that needed a second attempt.
-    retry: process.env.CI ? 1 : 0,
+    // A browser or a database server can be late on a busy machine. The output names every test that needed another attempt.
+    retry: process.env.CI ? 2 : 0,
     maxWorkers: '100%', // the default leaves one core idle, and most slow suites wait for child processes
     isolate: false, // tests share no state, so a worker may run many files
     reporters: ['default', attackTable, slowestFiles],

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { buildPage } from '../scripts/build-page.ts'
-import type { Agent } from '../src/agent/agent.ts'
+import type { Agent } from '../src/agent/agent-interface.ts'
 import { reply, scriptedModel } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tools/define.ts'
 import { startBrowser } from '../test/support/page/browser.ts'

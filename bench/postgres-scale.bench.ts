@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { createSystemClock } from '../src/adapters/clock/system.ts'
-import { createPostgresStore } from '../src/adapters/store/postgres/store.ts'
+import { createPostgresStore, migratePostgres } from '../src/adapters/store/postgres/store.ts'
 import { fillTitles } from '../src/adapters/store/postgres/titles.ts'
 import type { ConversationStore } from '../src/ports/store.ts'
 import { result } from '../src/testing/blocks.ts'
-import { appended } from '../src/testing/conformance/store-fixture.ts'
+import { appended } from '../src/testing/conformance/store/fixture.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { median, report, timed } from './measure.ts'
 
@@ -12,17 +12,21 @@ import { median, report, timed } from './measure.ts'
 const LARGE = Number(process.env.SCALE_CONVERSATIONS ?? 100_000)
 const SMALL = 200
 const ENTRIES = 100
+const RUNS = 60
 const me = { id: 'bench', host: 'here', pid: process.pid }
 
 /**
  * Compares the work of a store with 100,000 conversations and 10 million entries with the same work of an almost empty one. It takes minutes
- * and about 8 GB of disk, so it runs only if it is named: `npm run bench -- postgres-scale`.
+ * and about 8 GB of disk, so it runs only if it is named: `npm run bench -- postgres-scale`. With `--keep=FOLDER` the large database stays
+ * in that folder, and the next run with the same folder measures at once.
  */
-export async function bench(): Promise<void> {
+export async function bench(options: readonly string[]): Promise<void> {
   if (!process.argv.includes('postgres-scale')) return console.log('takes minutes: it runs only if it is named')
-  const server = await startPostgres() // not durable, because syncing the disk would hide the rest
+  const keptIn = options.find((option) => option.startsWith('--keep='))?.slice('--keep='.length)
+  const server = await startPostgres(keptIn === undefined ? {} : { keptIn }) // not durable, because syncing the disk would hide the rest
   try {
-    const stores = { small: await fill(await server.createDatabase(), SMALL), large: await fill(await server.createDatabase(), LARGE) }
+    const stores = { small: await open(server.url, 'small', SMALL), large: await open(server.url, `large_${LARGE}`, LARGE) }
+    await readOnce(stores)
     for (const [name, work] of Object.entries(works)) await compare(name, stores, work)
     for (const store of Object.values(stores)) await store.close()
   } finally {
@@ -30,8 +34,31 @@ export async function bench(): Promise<void> {
   }
 }
 
-async function fill(url: string, conversations: number): Promise<ConversationStore> {
-  const store = await createPostgresStore({ url, clock: createSystemClock() })
+/** Opens the store of a database. The small one is made anew, the large one only if an earlier run has not left it. */
+async function open(server: string, name: string, conversations: number): Promise<ConversationStore> {
+  const url = server.replace(/[^/]+$/, name)
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    if (name === 'small') await client.query('DROP DATABASE IF EXISTS small WITH (FORCE)')
+    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [name])
+    if (found.rowCount !== 0) {
+      await migratePostgres({ url })
+      return await createPostgresStore({ url, clock: createSystemClock() })
+    }
+    const unfinished = `${name}_unfinished` // a run that ends early leaves this name, and the next run begins again
+    await client.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`)
+    await client.query(`CREATE DATABASE ${unfinished}`)
+    await fill(server.replace(/[^/]+$/, unfinished), conversations)
+    await client.query(`ALTER DATABASE ${unfinished} RENAME TO ${name}`)
+    return await createPostgresStore({ url, clock: createSystemClock() })
+  } finally {
+    await client.end()
+  }
+}
+
+async function fill(url: string, conversations: number): Promise<void> {
+  await (await createPostgresStore({ url, clock: createSystemClock() })).close() // makes the tables
   const client = new pg.Client({ connectionString: url, options: '-c search_path=daybook -c maintenance_work_mem=512MB' })
   await client.connect()
   const took = await timed(async () => {
@@ -59,7 +86,6 @@ async function fill(url: string, conversations: number): Promise<ConversationSto
   })
   await client.end()
   console.log(`${conversations} conversations with ${conversations * ENTRIES} entries were made in ${(took / 1000).toFixed(0)} s`)
-  return store
 }
 
 type Work = (store: ConversationStore, id: string, n: number) => Promise<unknown>
@@ -86,17 +112,32 @@ const works: Readonly<Record<string, Work>> = {
   },
   delete: (store, id) => store.delete(id),
 }
+/** A kept database has no conversations any more that an earlier run has deleted: each run begins with another one. */
+const first = Math.floor(Date.now() / 1000)
 const claims = new Map<ConversationStore, Awaited<ReturnType<ConversationStore['claim']>>>()
+
+const numberOf = (n: number, count: number) => 1 + n * Math.floor(count / RUNS) + (first % Math.floor(count / RUNS))
+const idOf = (number: number, count: number) => `t${number % (count / 100)}/p/u/c${number}`
+
+/** Reads the conversations that are measured, so that the work of the stores is compared, and not whether the disk was read before. */
+async function readOnce(stores: Readonly<Record<'small' | 'large', ConversationStore>>): Promise<void> {
+  for (let n = 0; n < RUNS; n++)
+    for (const [store, count] of [[stores.small, SMALL] as const, [stores.large, LARGE] as const]) {
+      const id = idOf(numberOf(n, count), count)
+      await store.list({ limit: 50, search: `Report ${numberOf(n, count)} about` })
+      await store.loadVisible(id)
+      for (const call of ['c1', 'c50', 'c99']) await store.findByCall(id, call)
+    }
+}
 
 async function compare(name: string, stores: Readonly<Record<'small' | 'large', ConversationStore>>, work: Work): Promise<void> {
   const times = { small: [] as number[], large: [] as number[] }
-  for (let n = 0; n < 60; n++)
+  for (let n = 0; n < RUNS; n++)
     for (const [size, count] of [
       ['small', SMALL],
       ['large', LARGE],
     ] as const) {
-      const number = 1 + ((n * Math.floor(count / 60)) % count)
-      times[size].push(await timed(() => work(stores[size], `t${number % (count / 100)}/p/u/c${number}`, n)))
+      times[size].push(await timed(() => work(stores[size], idOf(numberOf(n, count), count), n)))
     }
   const floor = median(times.small.slice(10))
   report(`${name} (small: ${floor.toFixed(2)} ms)`, median(times.large.slice(10)) / floor, 2, 'small')

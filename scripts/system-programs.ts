@@ -28,6 +28,8 @@ const programs: readonly SystemProgram[] = [
   { shownBy: '/usr/bin/python3', debianPackage: 'python3', neededBy: 'sandbox suites' },
   ...['numpy', 'pandas', 'matplotlib'].map(pythonPackage),
   { shownBy: '/usr/lib/postgresql', debianPackage: 'postgresql', neededBy: 'suites of the PostgreSQL store' },
+  { shownBy: '/usr/sbin/pgbouncer', debianPackage: 'pgbouncer', neededBy: 'suites of the PostgreSQL store' },
+  { shownBy: 'redis-server', debianPackage: 'redis-server', neededBy: 'suites of the relay over Redis' },
   { shownBy: 'chromium', debianPackage: 'chromium', neededBy: 'suites for PDF and PNG files' },
   { shownBy: 'pdftotext', debianPackage: 'poppler-utils', neededBy: 'suites for PDF and PNG files' },
   { shownBy: 'unzip', debianPackage: 'unzip', neededBy: 'suites for Word documents and presentations' },

@@ -91,7 +91,9 @@ describe('the data of the recall benchmark', () => {
   const sets = {
     'two people': () => twoPeopleSamples(1),
     'two people, held out': () => twoPeopleSamples(1, heldOutWorld),
-    'one user, held out': () => oneUserSamples('chats-held-out.txt').filter((_, n) => n % 3 === 0),
+    'one user': () => oneUserSamples({ file: 'chats-by-the-way.txt', others: 'elsewhere' }).filter((_, n) => n % 4 === 0),
+    'one user, advice': () => oneUserSamples({ file: 'chats-advice.txt', others: 'elsewhere' }),
+    'one user, same subjects': () => oneUserSamples({ file: 'chats-held-out.txt', others: 'same' }).filter((_, n) => n % 3 === 0),
     bridges: () => bridgeSamples(1),
   }
 

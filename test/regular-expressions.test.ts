@@ -7,7 +7,8 @@ import { shapesOf } from './support/regular-expressions/shapes.ts'
 import { everywhere, findSlow, showTiming, worstShapes } from './support/regular-expressions/time.ts'
 
 // This is the one test that looks at the clock. An expression that takes quadratic time lets a small request stop the server for seconds,
-// and no other observation shows that. The limits are far above what a linear expression needs on a busy machine.
+// and no other observation shows that. The limits are far above what a linear expression needs, and the time
+// for which the thread waits for a processor does not count.
 
 const listPath = 'test/regular-expressions.txt'
 const listed = readList(readFileSync(listPath, 'utf8'))

@@ -67,11 +67,16 @@ export const failureTexts: { readonly [Code in FailureCode]: readonly [happened:
     'Check the folder `hosted` or the bucket: space, rights, and the keys of the settings `s3`.',
   ],
   'message.missing': ['No message with this id waits.', 'Take the id from the response to the message.'],
+  'message.withdrawn': ['The message was taken back or refused, so no turn answers it.', 'Send another message.'],
   'message.read': ['A turn has read the message, so it can not be taken back or changed.', 'Use a steer, or stop the turn.'],
   'model.unavailable': [
     'The name of the model is unknown, its package is not installed, or its key is missing.',
     'The message says which. `daybook doctor` lists the keys. See [Models](../models.md#choosing-one).',
   ],
+  'schedule.invalid': ['The id, the time or the interval of a schedule is not valid.', 'Correct it as the message says.'],
+  'schedule.limit': ['The conversation has the largest number of schedules.', 'Remove a schedule that is not needed.'],
+  'schedule.missing': ['The conversation has no such schedule.', '`daybook schedule list` shows the schedules that there are.'],
+  'schedule.unsupported': ['The store of this agent can not schedule messages.', 'Use a store of Daybook, or add `schedules` to your own.'],
   'store.closed': ['The store was closed before.', 'Do not use an agent after `close()`.'],
   'store.damaged': ['The database can not be read.', 'Restore it from a [back-up](../guides/backup.md). Keep the damaged file.'],
   'store.failed': [

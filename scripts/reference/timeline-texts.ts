@@ -139,7 +139,8 @@ export const timelineTexts: Readonly<Record<string, string>> = {
   'tool_call_error.missing_assets': 'A document names files that do not exist. It was not made.',
   'tool_call_error.outcome_unknown': 'The notice for `outcome_unknown`.',
   'tool_call_warning.mcp': 'A part of the result of an MCP server was left out.',
-  'tool_call_warning.missing_sid_assets': 'A document shows images of sources that do not exist. They were left out.',
+  'tool_call_warning.missing_sid_assets':
+    'A document cites sources whose files are not available. It was made without the content of these files.',
   'tool_call_warning.missing_sources': 'The content cites sources that do not exist.',
   'tool_call_warning.rendering': 'The document was made, but something in it could not be shown.',
   'tool_call_warning.search_failed': 'A search service did not answer.',

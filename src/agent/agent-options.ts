@@ -148,6 +148,7 @@ export const agentPartRules: OptionRules<AgentParts> = {
   attachments: optional(group('an object with rules for uploaded files', attachments)),
   hooks: optional(listOf('objects with hooks', group('an object with hooks', hooks))),
   announce: optional(callback),
+  acceptOnly: optional(flag),
   bookkeeping: optional(objectWith('an object with `chargeOf` and `rulesOf`', 'chargeOf', 'rulesOf')),
   telemetry: optional(objectWith('an object with `observe`, such as `openTelemetry` of daybook/telemetry gives it', 'observe')),
   onEntry: optional(callback),

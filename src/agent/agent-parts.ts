@@ -29,6 +29,11 @@ export interface AgentParts {
   /** Models that a single run can choose by name: `run(id, text, { model: 'fast' })`. */
   readonly models?: Readonly<Record<string, Model>>
   readonly store: ConversationStore
+  /**
+   * If true, the agent runs no turns. It stores messages, steers and decisions for other processes with the same store, whose agents `work`.
+   * Default: false.
+   */
+  readonly acceptOnly?: boolean
   readonly clock: Clock
   /** Without workspaces the agent has no files, and tools that need files return an error. */
   readonly workspaces?: Workspaces

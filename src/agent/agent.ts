@@ -1,97 +1,32 @@
-import type { TurnEvent } from '../core/event.ts'
-import type { OutputOf, StandardSchemaV1 } from '../core/standard-schema.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
+import type { Agent } from './agent-interface.ts'
 import type { AgentParts } from './agent-parts.ts'
-import { type Archive, createArchive } from './archive/archive.ts'
+import { createArchive } from './archive/archive.ts'
 import { createAdmission } from './conversation/admission.ts'
 import { cancelledError, cancelMessage } from './conversation/cancel-message.ts'
 import type { NewEvent } from './conversation/inbox.ts'
 import { createOwner } from './conversation/owner.ts'
 import { createRunningConversations } from './conversation/running.ts'
 import { noBookkeeping } from './conversation/spending.ts'
-import { createWaitingMessages, type WaitingMessages } from './conversation/waiting-messages.ts'
+import { createWaitingMessages } from './conversation/waiting-messages.ts'
 import { createDeletion } from './deletion.ts'
-import { type FollowOptions, follow } from './events/follow.ts'
+import { follow } from './events/follow.ts'
 import { followTurn } from './events/follow-turn.ts'
+import { remoteEvents } from './events/relay/on-demand.ts'
 import { type FeedHandle, openTurnHandle, type TurnHandle } from './events/turn-handle.ts'
-import {
-  type Accepted,
-  checkEventId,
-  checked,
-  checkText,
-  type EventOptions,
-  type FeedbackOptions,
-  type NotifyOptions,
-  type RunOptions,
-  type SendOptions,
-  type SteerOptions,
-} from './message.ts'
-import { type RecoverOptions, type Recovery, recoverAll } from './recovery/recover.ts'
-import { type AgentAbout, aboutAgent, createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
+import { untilClosed } from './events/until-closed.ts'
+import { checkEventId, checked, checkText, type EventOptions, type RunOptions } from './message.ts'
+import { keepUp, recoverAll } from './recovery/recover.ts'
+import { aboutAgent, createCurrentParts, type ReplaceParts } from './replaceable-parts.ts'
+import { createScheduling, runSchedules } from './schedules.ts'
 import { withCallerOutput } from './turn/output.ts'
 import type { TurnResult } from './turn/result.ts'
 import { type TurnOptions, turnOptions } from './turn/turn-options.ts'
-import { createWaitingTurns, type WaitingTurns } from './waiting.ts'
+import { createWaitingTurns } from './waiting.ts'
+import { createWork } from './work/worker.ts'
 
 export type { AgentParts }
-
-/** An agent. It has any number of conversations. Each conversation has at most one running turn. */
-export interface Agent extends WaitingTurns, WaitingMessages {
-  /** Starts a turn. If a turn of this conversation is already running, the message becomes a followup of that turn. */
-  run<Schema extends StandardSchemaV1>(
-    conversationId: string,
-    text: string,
-    options: RunOptions & { readonly output: Schema },
-  ): TurnHandle<OutputOf<Schema>>
-  run(conversationId: string, text: string, options?: RunOptions): TurnHandle
-  /**
-   * Sends a message without waiting for the answer. The message starts a turn or becomes a followup, as with `run`. Resolves as soon as the
-   * message is in the journal and so can not be lost.
-   */
-  send(conversationId: string, text: string, options?: SendOptions): Promise<Accepted>
-  /**
-   * Interrupts the running turn. `mode` says whether the turn then changes direction or wraps up. With an empty text, the turn stops.
-   * Resolves with false when no turn is running, and with `known` when an event with this `eventId` was accepted before.
-   */
-  steer(conversationId: string, text: string, options?: SteerOptions): Promise<boolean | 'known'>
-  /**
-   * Stops the running turn. If users have seen a part of its answer, this part becomes the answer. If they have seen nothing, the answer is
-   * a fixed text. All blocks and files of the turn are kept. Returns false when no turn is running.
-   */
-  stop(conversationId: string): Promise<boolean>
-  /** Stores feedback about an earlier turn. The announce of the next turn shows it to the model. */
-  feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void>
-  /**
-   * Delivers an event from outside the conversation, such as a service alert. The running turn reads the event. If no turn is running, the
-   * event waits for the next turn.
-   */
-  notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
-  /** Yields the stored entries of a conversation, then its events as they happen. */
-  follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
-  /** What callers can choose, and the limits of attachments. */
-  readonly about: AgentAbout
-  /** Ids of the conversations that have a running turn in this process. */
-  readonly running: Iterable<string>
-  /** Lists, renames, forks, exports and deletes conversations. */
-  readonly archive: Archive
-  /**
-   * Finishes deletions that failed, resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns
-   * have ended. Skips a conversation while another agent holds its claim. That agent may still be working. Or its process is dead but this
-   * can not be proven, for example because its container was replaced. The result lists the skipped conversations with the time at which to
-   * try again.
-   */
-  recover(options?: RecoverOptions): Promise<Recovery>
-  /**
-   * From now on, continues every conversation for which another process stores an event while no process runs it, such as the message of
-   * `daybook send`. A server does so. Returns a function that ends this.
-   */
-  continueOffered(): () => void
-  /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */
-  drain(withinMs: number): Promise<void>
-  /** Interrupts the running turns. They stay open in the journal, so that `recover` of a later process can resume them. */
-  close(): Promise<void>
-}
 
 /** `onReplaceable` gets a function that replaces the parts of the agent while it runs. */
 export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: ReplaceParts) => void): Agent {
@@ -100,7 +35,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
   const { hub, onProblem } = current().context
   const owner = createOwner(clock)
   const admission = createAdmission({ store, documents, policy: () => current().parts.attachments ?? {}, onProblem })
-  const conversations = createRunningConversations(() => current().context, owner)
+  const conversations = createRunningConversations(() => current().context, owner, { acceptOnly: parts.acceptOnly === true })
   const deletion = createDeletion({
     store,
     owner,
@@ -117,6 +52,11 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     onProblem,
   })
   const closed = new AbortController()
+  const remote = store.relay && remoteEvents(store.relay, hub)
+  const upkeep = () => keepUp(store, clock, deletion.finish)
+  const sendScheduled = () =>
+    store.schedules ? runSchedules(store.schedules, clock, (error) => onProblem({ where: 'schedules', error })) : () => {}
+  const work = createWork({ store, owner, conversations, upkeep, sendScheduled, onProblem, acceptOnly: parts.acceptOnly === true })
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: EventOptions = {}) {
     if (eventId !== undefined) checkEventId(eventId)
@@ -172,7 +112,10 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     })
     if (offered) {
       const { priceOf } = current().context.settings
-      return followTurn({ conversationId, offered, signal, feed }, { store, clock, hub, agentClosed: closed.signal, priceOf, onProblem })
+      return followTurn(
+        { conversationId, offered, signal, feed },
+        { store, clock, hub, remote, agentClosed: closed.signal, priceOf, onProblem },
+      )
     }
     const eventId = acceptedEvent?.event_id ?? running?.firstEventId
     const result = eventId === undefined ? running?.firstResult : running?.results.of(eventId)
@@ -199,6 +142,23 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
       signal?.removeEventListener('abort', onAbort)
     }
   }
+
+  const archive = createArchive({
+    store,
+    clock,
+    owner,
+    hosting,
+    workspaces,
+    agentParts: () => current().parts,
+    bookkeeping,
+    publishEntry: (conversationId, event) => hub.publish(conversationId, event),
+    deletion,
+    async commitToRunning(conversationId, change) {
+      const running = await conversations.find(conversationId)
+      await running?.commit(change)
+      return running !== undefined
+    },
+  })
 
   return {
     run: (conversationId: string, text: string, options: RunOptions = {}) =>
@@ -254,29 +214,27 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     },
     ...waitingTurns,
     ...createWaitingMessages({ store, clock, conversations }),
-    archive: createArchive({
-      store,
-      clock,
-      owner,
-      hosting,
-      workspaces,
-      agentParts: () => current().parts,
-      bookkeeping,
-      publishEntry: (conversationId, event) => hub.publish(conversationId, event),
-      deletion,
-      async commitToRunning(conversationId, change) {
-        const running = await conversations.find(conversationId)
-        await running?.commit(change)
-        return running !== undefined
-      },
-    }),
-    follow: (conversationId, options = {}) => follow(conversationId, checked.follow(options), hub, store, closed.signal),
+    archive,
+    untilClosed: (conversationId, eventId, options = {}) =>
+      untilClosed(conversationId, eventId, checked.untilClosed(options), {
+        store,
+        hub,
+        agentClosed: closed.signal,
+        turnResult: archive.turnResult,
+      }),
+    follow: (conversationId, options = {}) => follow(conversationId, checked.follow(options), hub, store, closed.signal, remote),
     recover: async (options = {}) => recoverAll(store, conversations, clock, checked.recover(options), deletion.finish),
-    continueOffered: conversations.continueOffered,
-    drain: async (withinMs) => conversations.drain(checked.drain({ withinMs }).withinMs),
+    ...createScheduling({ store, clock, owner }),
+    work: (options = {}) => work.start(checked.work(options)),
+    async drain(withinMs, options = {}) {
+      const checkedOptions = checked.drain({ withinMs, ...options })
+      await conversations.drain(checkedOptions.withinMs, checkedOptions.handOver)
+    },
     async close() {
+      work.end()
       await conversations.close()
       closed.abort()
+      await remote?.close()
     },
   }
 }

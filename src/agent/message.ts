@@ -18,8 +18,10 @@ import { isSchema } from '../core/standard-schema.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 import type { SteerMode } from './conversation/inbox.ts'
 import type { FollowOptions } from './events/follow.ts'
+import type { UntilClosedOptions } from './events/until-closed.ts'
 import type { RecoverOptions } from './recovery/recover.ts'
 import { maxInstructions, type TurnChoices } from './turn/turn-options.ts'
+import type { WorkOptions } from './work/worker.ts'
 
 /** Options of `Agent.run`. */
 export interface RunOptions extends TurnChoices {
@@ -140,7 +142,13 @@ export const checked = {
   feedback: check<FeedbackOptions>('feedback', feedback, 'an object with `turnId`'),
   follow: check<FollowOptions>('follow', { after: optional(wholeNumberFrom(0)), signal }),
   recover: check<RecoverOptions>('recover', { onSkipped: optional(callback) }),
-  drain: check<{ readonly withinMs: number }>('drain', { withinMs: numberFrom(0) }),
+  untilClosed: check<UntilClosedOptions>('untilClosed', { signal }),
+  work: check<WorkOptions>('work', {
+    conversations: optional(wholeNumberFrom(1)),
+    perTenant: optional(wholeNumberFrom(1)),
+    attempts: optional(wholeNumberFrom(1)),
+  }),
+  drain: check<{ readonly withinMs: number; readonly handOver?: boolean }>('drain', { withinMs: numberFrom(0), handOver: optional(flag) }),
 }
 
 /** Throws when an event id has characters that are not allowed in a logical path. The event id becomes part of a path. */

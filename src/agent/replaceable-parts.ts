@@ -5,7 +5,7 @@ import { type AgentContext, createAgentContext } from './agent-context.ts'
 import { agentPartRules } from './agent-options.ts'
 
 /** The parts of an agent that hold data or threads. They stay the same as long as the agent lives. */
-type KeptPart = 'store' | 'clock' | 'workspaces' | 'hosting' | 'documents' | 'bookkeeping'
+type KeptPart = 'store' | 'clock' | 'workspaces' | 'hosting' | 'documents' | 'bookkeeping' | 'acceptOnly'
 
 /**
  * Replaces the model, the tools, the texts, the settings and the hooks of an agent. A conversation that is running keeps the old ones until

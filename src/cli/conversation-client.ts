@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Archive, ConversationInfo } from '../agent/archive/archive.ts'
+import { parkedList } from '../agent/archive/parked-list.ts'
 import { turnResultView } from '../agent/archive/stored-result.ts'
 import type { Waiting } from '../agent/waiting.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
-import type { ConversationList, ConversationSummary, FileSummary } from '../core/api/conversation.ts'
+import type { ConversationList, ConversationSummary, FileSummary, ParkedView } from '../core/api/conversation.ts'
 import { type EffectsView, effectsView, type PromptView } from '../core/api/report.ts'
+import { type ScheduleBody, type ScheduledView, type ScheduleView, scheduleView } from '../core/api/schedule.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { WaitList, WaitView } from '../core/api/waiting.ts'
 import { Failure } from '../core/failure.ts'
@@ -40,6 +42,15 @@ export interface ConversationClient {
   readFile(file: FileSummary): Promise<Uint8Array>
   /** What the turns of all conversations wait for, or the turn of one conversation. */
   waiting(conversationId?: string): Promise<readonly WaitView[]>
+  /** Sends a message at a later time. */
+  schedule(conversationId: string, schedule: ScheduleBody): Promise<ScheduledView>
+  /** The messages that will be sent to all conversations, or to one. */
+  schedules(conversationId?: string): Promise<readonly ScheduleView[]>
+  unschedule(conversationId: string, scheduleId: string): Promise<void>
+  /** Conversations whose turns failed too often, of all users. */
+  parked(): Promise<readonly ParkedView[]>
+  /** Runs a conversation again whose turns failed. False when they have not failed. */
+  retry(id: string): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -70,7 +81,39 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
       if (!file) throw new Failure('blob.missing', `the bytes of ${filename} are not stored`)
       return file.read()
     },
-    waiting: (conversationId) => allWaits((cursor) => localWaits(archive, conversationId, cursor)),
+    waiting: (conversationId) =>
+      allPages(async (cursor) => {
+        const { waits, next } = await localWaits(archive, conversationId, cursor)
+        return { items: waits, next }
+      }),
+    async schedule(id, { text, schedule_id, at, every, notification }) {
+      const { status, scheduleId, nextAt } = await archive.schedule(id, text, {
+        ...(at !== undefined && { at }),
+        ...(every !== undefined && { every }),
+        ...(schedule_id !== undefined && { scheduleId: schedule_id }),
+        ...(notification && { notification: {} }),
+      })
+      return { status, schedule_id: scheduleId, next_at: nextAt }
+    },
+    schedules: (conversationId) =>
+      allPages(async (cursor) => {
+        const which = conversationId === undefined ? { plain: true as const } : { conversationId }
+        const { schedules, next } = await archive.schedules({ ...which, ...(cursor !== undefined && { cursor }) })
+        return { items: schedules.map(scheduleView), next }
+      }),
+    async unschedule(id, scheduleId) {
+      if (!(await archive.unschedule(id, scheduleId)))
+        throw new Failure('schedule.missing', `there is no schedule ${scheduleId} in ${id}: daybook schedule list shows all`)
+    },
+    parked: () =>
+      allPages(async (cursor) => {
+        const { parked, next } = await parkedList(archive, cursor)
+        return { items: parked, next }
+      }),
+    async retry(id) {
+      await archive.head(id)
+      return archive.work.retry(id)
+    },
     close,
   }
 }
@@ -98,9 +141,23 @@ export function remoteConversationClient(client: Client): ConversationClient {
     files: async (id) => (await client.files(id)).files,
     readFile: async ({ rn }) => new Uint8Array(await (await client.resource(rn)).arrayBuffer()),
     waiting: (conversationId) =>
-      allWaits((cursor) =>
-        client.waiting({ ...(conversationId !== undefined && { conversationId }), ...(cursor !== undefined && { cursor }) }),
-      ),
+      allPages(async (cursor) => {
+        const { waits, next } = await client.waiting(pageOf(conversationId, cursor))
+        return { items: waits, next }
+      }),
+    schedule: (id, schedule) => client.schedule(id, schedule),
+    schedules: (conversationId) =>
+      allPages(async (cursor) => {
+        const { schedules, next } = await client.schedules(pageOf(conversationId, cursor))
+        return { items: schedules, next }
+      }),
+    unschedule: (id, scheduleId) => client.unschedule(id, scheduleId),
+    parked: () =>
+      allPages(async (cursor) => {
+        const { parked, next } = await client.parked(cursor === undefined ? {} : { cursor })
+        return { items: parked, next }
+      }),
+    retry: async (id) => (await client.retry(id)).retried,
     close: async () => {},
   }
 }
@@ -128,13 +185,21 @@ const waitView = ({
   ...(params && { params: { ...params } }),
 })
 
-async function allWaits(read: (cursor: string | undefined) => Promise<WaitList>): Promise<readonly WaitView[]> {
-  const found: WaitView[] = []
+const pageOf = (conversationId: string | undefined, cursor: string | undefined) => ({
+  ...(conversationId !== undefined && { conversationId }),
+  ...(cursor !== undefined && { cursor }),
+})
+
+/** Reads all pages of a list. */
+async function allPages<Item>(
+  read: (cursor: string | undefined) => Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }>,
+): Promise<readonly Item[]> {
+  const found: Item[] = []
   let cursor: string | undefined
   do {
-    const page = await read(cursor)
-    found.push(...page.waits)
-    cursor = page.next
+    const { items, next } = await read(cursor)
+    found.push(...items)
+    cursor = next
   } while (cursor !== undefined)
   return found
 }

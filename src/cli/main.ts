@@ -6,7 +6,7 @@ import { cachelintCommand } from './commands/cachelint.ts'
 import { chatCommand } from './commands/chat.ts'
 import { completionCommand } from './commands/completion.ts'
 import { configCommand } from './commands/config.ts'
-import { deleteCommand, forkCommand, listCommand, renameCommand } from './commands/conversations.ts'
+import { deleteCommand, forkCommand, listCommand, renameCommand, retryCommand } from './commands/conversations.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { filesCommand } from './commands/files.ts'
 import { initCommand } from './commands/init.ts'
@@ -16,6 +16,7 @@ import { mcpCommand } from './commands/mcp.ts'
 import { replayCommand } from './commands/replay.ts'
 import { cacheCommand, costCommand, effectsCommand } from './commands/reports.ts'
 import { runCommand } from './commands/run.ts'
+import { scheduleCommand } from './commands/schedule.ts'
 import { sendCommand, steerCommand, stopCommand } from './commands/send.ts'
 import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
@@ -78,8 +79,10 @@ export async function main(
     approveCommand(context, exit),
     refuseCommand(context, exit),
     completeCommand(context, exit),
+    scheduleCommand(context),
     forkCommand(context),
     renameCommand(context),
+    retryCommand(context),
     exportCommand(context),
     importCommand(context),
     deleteCommand(context),
@@ -97,7 +100,10 @@ export async function main(
     completionCommand(terminal, program),
   ]
   // Additional arguments are an error, because they usually mean that quotes are missing, as in `daybook run what is this`.
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false))
+  for (const command of commands) {
+    program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false))
+    for (const part of command.commands) part.copyInheritedSettings(program).allowExcessArguments(false)
+  }
 
   program.hook('preAction', () => {
     const options = program.opts<SettingsLayer['values']>()

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import type { Agent } from '../agent/agent.ts'
+import type { Agent } from '../agent/agent-interface.ts'
 import type { Completion, Decision } from '../agent/waiting.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'

@@ -5,7 +5,8 @@ import { dirname, join, resolve } from 'node:path'
 import type { Settings } from '../config/settings.ts'
 import type { MachineCheck as Check } from '../core/api/info.ts'
 import { errorMessage, Failure } from '../core/failure.ts'
-import { describeDatabase } from '../wiring/migrate.ts'
+import { describeDatabase, describeRelay } from '../wiring/migrate.ts'
+import { countParked } from '../wiring/parked.ts'
 import { openStore } from '../wiring/store.ts'
 import { findUnreferencedBlobs, type UnreferencedBlobs } from '../wiring/unreferenced-blobs.ts'
 
@@ -67,14 +68,28 @@ function causeText(error: unknown): string {
   return errorMessage(error instanceof Failure ? (error.cause ?? error) : error)
 }
 
-/** Checks the database, if one is set. The message of an error says what to do. */
+/** Checks the Redis server, if one is set. It is not required: without it, followers on other servers get a text with its entry. */
+async function checkRelay(settings: Settings): Promise<readonly Check[]> {
+  const description = await describeRelay(settings)
+  return description ? [{ name: 'redis', required: false, ...description }] : []
+}
+
+/** Checks the database and Redis, if they are set. The message of an error says what to do. */
 export async function checkDatabase(settings: Settings): Promise<readonly Check[]> {
   try {
     const description = await describeDatabase(settings)
-    return description ? [{ name: 'database', required: true, ...description }] : []
+    return [...(description ? [{ name: 'database', required: true, ...description }] : []), ...(await checkRelay(settings))]
   } catch (error) {
-    return [{ name: 'database', required: true, ok: false, found: errorMessage(error) }]
+    return [{ name: 'database', required: true, ok: false, found: errorMessage(error) }, ...(await checkRelay(settings))]
   }
+}
+
+/** Reports conversations whose turns failed too often. If there are none, or the store can not be opened, which other checks report, there is nothing to say. */
+export async function checkParked(settings: Settings): Promise<readonly Check[]> {
+  const parked = await countParked(settings).catch(() => undefined)
+  if (parked === undefined || parked === 0) return []
+  const found = `${parked} ${parked === 1 ? 'conversation is' : 'conversations are'} parked, because their turns failed too often`
+  return [{ name: 'turns', required: false, ok: false, found, advice: 'daybook retry lists them' }]
 }
 
 /** Counts the blobs to which no entry refers. A process that died may have left them. They only take space. */

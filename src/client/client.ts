@@ -6,10 +6,13 @@ import type {
   FileList,
   ForkRequest,
   NewConversation,
+  ParkedList,
+  RetryView,
 } from '../core/api/conversation.ts'
 import type { DoctorView, InfoView } from '../core/api/info.ts'
 import type { ReplayView, RoundView } from '../core/api/inspection.ts'
 import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
+import type { ScheduleBody, ScheduledView, ScheduleList } from '../core/api/schedule.ts'
 import type { SessionView, SignInBody } from '../core/api/session.ts'
 import type {
   ChangedMessageView,
@@ -28,6 +31,7 @@ import {
   checkOptions,
   expects,
   filledText,
+  flag,
   group,
   listOf,
   numberFrom,
@@ -44,7 +48,8 @@ import type { Change } from '../core/timeline/change.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { type FollowOptions, follow } from './follow.ts'
-import { type ClientOptions, createRequest, type RequestOptions, repeatWhileOverloaded } from './request.ts'
+import { type ClientOptions, createRequest, type RequestOptions, RequestRefused, repeatWhileOverloaded } from './request.ts'
+import { untilClosed } from './until-closed.ts'
 
 /** Options of `Client.send`. */
 export interface SendOptions {
@@ -60,6 +65,11 @@ export interface SendOptions {
   readonly idempotencyKey?: string
   /** Options of the turn that the message starts, for example `{ model: 'fast' }`. A steer can not have them. */
   readonly options?: TurnOptionsBody
+  /**
+   * Creates the conversation if it does not exist, as `agent.run` does. By default such a message is refused with `conversation.missing`,
+   * so that a message to a deleted conversation does not bring it back.
+   */
+  readonly create?: boolean
 }
 
 /** Options of `Client.feedback`. */
@@ -85,6 +95,7 @@ const sendRules: OptionRules<SendOptions> = {
   mode: optional(oneOf('followup', 'steer', 'wrap_up')),
   files: optional(listOf('files', file)),
   idempotencyKey: optional(textRule),
+  create: optional(flag),
   options: optional(
     group('an object with options', {
       model: optional(textRule),
@@ -140,11 +151,33 @@ export function createClient(options: ClientOptions) {
      */
     async send(conversationId: string, text: string, options: SendOptions = {}): Promise<TurnAccepted> {
       checkOptions('client.send', options, group('an object with options', sendRules))
-      const { files = [], mode = 'followup', idempotencyKey, options: ofTurn } = options
+      const { files = [], mode = 'followup', idempotencyKey, options: ofTurn, create = false } = options
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
       const body =
         files.length === 0 ? { json: { text, mode, ...(ofTurn && { options: ofTurn }) } } : { form: formOf(text, mode, files, ofTurn) }
-      return repeatWhileOverloaded(() => read(pathOf(conversationId, '/turns'), { method: 'POST', ...body, headers }))
+      const send = () =>
+        repeatWhileOverloaded(() => read<TurnAccepted>(pathOf(conversationId, '/turns'), { method: 'POST', ...body, headers }))
+      if (!create) return send()
+      try {
+        return await send()
+      } catch (error) {
+        if (!isRefusedWith(error, 'conversation.missing')) throw error
+      }
+      try {
+        await read('/v1/conversations', { method: 'POST', json: { id: conversationId } satisfies NewConversation })
+      } catch (error) {
+        if (!isRefusedWith(error, 'conversation.exists')) throw error // another client has created it meanwhile
+      }
+      return send()
+    },
+    /**
+     * Waits until the turn that answers a message is closed, and returns its result. `eventId` is the `event_id` in the response to the message,
+     * which is its idempotency key. It only reads, so it can be called again after any failure, and with any server that has the same store.
+     * While no server answers, it asks again, until the signal aborts.
+     */
+    untilClosed(conversationId: string, eventId: string, options: { readonly signal?: AbortSignal } = {}): Promise<TurnResultView> {
+      checkOptions('client.untilClosed', options, group('an object with options', { signal: followRules.signal }))
+      return untilClosed(request, pathOf(conversationId, `/messages/${encodeURIComponent(eventId)}/result`), options.signal)
     },
     stop: (conversationId: string) => read<StopAccepted>(pathOf(conversationId, '/stop'), { method: 'POST' }),
     /** Takes back a message that no turn has read. `eventId` is the `event_id` in the response to the message. */
@@ -163,12 +196,28 @@ export function createClient(options: ClientOptions) {
       if (conversationId !== undefined) return read<WaitList>(pathOf(conversationId, '/waiting'))
       return read<WaitList>('/v1/waiting', { query: { ...(limit !== undefined && { limit: String(limit) }), cursor } })
     },
+    /** Conversations whose turns failed so often that they are not tried any more. For operators. */
+    parked: (query: { readonly cursor?: string } = {}) => read<ParkedList>('/v1/parked', { query: { cursor: query.cursor } }),
+    /** Runs a conversation again whose turns failed. */
+    retry: (conversationId: string) => read<RetryView>(pathOf(conversationId, '/retry'), { method: 'POST' }),
     /** Approves or refuses a call that waits for an approval. Only the first decision counts. */
     decide: (conversationId: string, callId: string, decision: DecisionBody) =>
       read<RecordedView>(pathOf(conversationId, `/calls/${encodeURIComponent(callId)}/decision`), { method: 'POST', json: decision }),
     /** Delivers the late result of a call. For operators. Only the first result counts. */
     complete: (conversationId: string, callId: string, completion: CompletionBody) =>
       read<RecordedView>(pathOf(conversationId, `/calls/${encodeURIComponent(callId)}/completion`), { method: 'POST', json: completion }),
+    /** Sends a message at a later time, once or again and again. The conversation is created if it does not exist. */
+    schedule: (conversationId: string, schedule: ScheduleBody) =>
+      read<ScheduledView>(pathOf(conversationId, '/schedules'), { method: 'POST', json: schedule }),
+    /** The messages that will be sent, the next one first. With a conversation, only its own. */
+    schedules: (query: { readonly conversationId?: string; readonly limit?: number; readonly cursor?: string } = {}) => {
+      const { conversationId, limit, cursor } = query
+      const path = conversationId === undefined ? '/v1/schedules' : pathOf(conversationId, '/schedules')
+      return read<ScheduleList>(path, { query: { limit: limit?.toString(), cursor } })
+    },
+    async unschedule(conversationId: string, scheduleId: string): Promise<void> {
+      await request(pathOf(conversationId, `/schedules/${encodeURIComponent(scheduleId)}`), { method: 'DELETE' })
+    },
     /** Sends the opinion of the user about a past turn. */
     async feedback(conversationId: string, text: string, options: FeedbackOptions): Promise<void> {
       checkOptions('client.feedback', options, group('an object with `turnId`', feedbackRules))
@@ -231,6 +280,8 @@ const pageQuery = ({ after, limit }: { readonly after?: number; readonly limit?:
   after: after?.toString(),
   limit: limit?.toString(),
 })
+
+const isRefusedWith = (error: unknown, code: string) => error instanceof RequestRefused && error.code === code
 
 function formOf(text: string, mode: string, files: NonNullable<SendOptions['files']>, options?: TurnOptionsBody): FormData {
   const form = new FormData()

@@ -9,6 +9,8 @@ it('has a default for every setting that needs one', () => {
     dialect: 'auto',
     data: '.daybook',
     store: 'sqlite',
+    role: 'both',
+    work: { conversations: 1_000, attempts: 10, backlog: 20_000 },
     host: '127.0.0.1',
     port: 4127,
     workspace: 'custom',

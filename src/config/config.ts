@@ -11,6 +11,8 @@ export const variables = {
   databaseUrl: 'DAYBOOK_DATABASE_URL',
   databaseConnections: 'DAYBOOK_DATABASE_CONNECTIONS',
   databasePrepare: 'DAYBOOK_DATABASE_PREPARE',
+  databaseListenUrl: 'DAYBOOK_DATABASE_LISTEN_URL',
+  redisUrl: 'DAYBOOK_REDIS_URL',
   's3.bucket': 'DAYBOOK_S3_BUCKET',
   's3.endpoint': 'DAYBOOK_S3_ENDPOINT',
   's3.region': 'DAYBOOK_S3_REGION',
@@ -18,6 +20,11 @@ export const variables = {
   's3.accessKeyId': 'DAYBOOK_S3_ACCESS_KEY_ID',
   's3.secretAccessKey': 'DAYBOOK_S3_SECRET_ACCESS_KEY',
   's3.sessionToken': 'DAYBOOK_S3_SESSION_TOKEN',
+  role: 'DAYBOOK_ROLE',
+  'work.conversations': 'DAYBOOK_WORK_CONVERSATIONS',
+  'work.perTenant': 'DAYBOOK_WORK_PER_TENANT',
+  'work.attempts': 'DAYBOOK_WORK_ATTEMPTS',
+  'work.backlog': 'DAYBOOK_WORK_BACKLOG',
   host: 'DAYBOOK_HOST',
   port: 'DAYBOOK_PORT',
   workspace: 'DAYBOOK_WORKSPACE',
@@ -64,6 +71,10 @@ const defaults: SettingsLayer = {
     data: '.daybook',
     store: 'sqlite',
     's3.region': 'us-east-1',
+    role: 'both',
+    'work.conversations': 1_000,
+    'work.attempts': 10,
+    'work.backlog': 20_000,
     host: '127.0.0.1',
     port: 4127,
     workspace: 'custom',
@@ -88,6 +99,8 @@ const defaults: SettingsLayer = {
 /** Settings whose values are never printed. */
 export const secretSettings: ReadonlySet<SettingName> = new Set([
   'databaseUrl',
+  'databaseListenUrl',
+  'redisUrl',
   's3.accessKeyId',
   's3.secretAccessKey',
   's3.sessionToken',
@@ -149,7 +162,7 @@ export function fileLayer(file: string, exported: unknown): SettingsLayer {
   return { origin: file, values }
 }
 
-const groups = new Set(['auth', 'budget', 'programs', 's3', 'web'])
+const groups = new Set(['auth', 'budget', 'programs', 's3', 'web', 'work'])
 
 function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
@@ -162,7 +175,7 @@ function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 function toNested(values: Readonly<Partial<Record<SettingName, unknown>>>): unknown {
-  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {}, s3: {}, web: {} }
+  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {}, s3: {}, web: {}, work: {} }
   for (const [name, value] of Object.entries(values)) {
     const [group = '', inner] = name.split('.')
     if (inner === undefined) settings[name] = value

@@ -15,6 +15,9 @@ const folders = z.preprocess(
 const originRule = 'must be an origin such as https://shop.example'
 const originsRule = 'must be a list of origins such as https://shop.example'
 const connectionsRule = 'must be a whole number from 1 to 1000'
+const countRule = 'must be a whole number from 1 to 100000'
+const attemptsRule = 'must be a whole number from 1 to 100'
+const backlogRule = 'must be a whole number from 1 to 10000000'
 const portRule = 'must be a whole number from 0 to 65535'
 const roundsRule = 'must be a whole number from 1 to 1000'
 const moneyRule = 'must be a number above 0'
@@ -57,8 +60,20 @@ export const Settings = z.strictObject({
   databaseUrl: z.url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' }).optional(),
   /** How many connections to the database this process opens at most. By default 10. */
   databaseConnections: number(z.int(connectionsRule).min(1, connectionsRule).max(1_000, connectionsRule)).optional(),
-  /** Whether statements are prepared in the database. `off` for a connection pooler that does not allow it. By default `on`. */
+  /** Whether statements are prepared in the database. By default `on`, and `off` if the address leads to a connection pooler. */
   databasePrepare: oneOf('on', 'off').optional(),
+  /**
+   * The address at which notices of the database are received, if `databaseUrl` leads to a connection pooler. It must lead to the same
+   * database without a pooler. If it is not set then, servers look for changes of other servers every second.
+   */
+  databaseListenUrl: z
+    .url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' })
+    .optional(),
+  /**
+   * The address of a Redis server, which carries live text between servers that share a database. Without it, the database does. Nothing is
+   * stored there.
+   */
+  redisUrl: z.url({ protocol: /^rediss?$/, error: 'must be an address such as redis://user:password@host:6379' }).optional(),
   /**
    * A bucket of S3, or of a server that is compatible with it. If `bucket` is set, blobs and the files that users can download are stored
    * there. The other settings of `s3` are used only then.
@@ -73,6 +88,22 @@ export const Settings = z.strictObject({
     accessKeyId: text.optional(),
     secretAccessKey: text.optional(),
     sessionToken: text.optional(),
+  }),
+  /**
+   * What `daybook serve` does. `web`: it accepts messages and serves the page, and runs no turns. `worker`: it runs turns, and serves only health
+   * and metrics. `both`: all of it. Servers with `web` and `worker` share a PostgreSQL database.
+   */
+  role: oneOf('web', 'worker', 'both'),
+  /** How much a server runs. */
+  work: z.strictObject({
+    /** How many conversations a server runs at the same time. Further ones wait in the store. */
+    conversations: number(z.int(countRule).min(1, countRule).max(100_000, countRule)),
+    /** How many conversations of one tenant run at the same time, on all servers. By default without limit. */
+    perTenant: number(z.int(countRule).min(1, countRule).max(100_000, countRule)).optional(),
+    /** After how many failed attempts a conversation is parked: it then waits for a message, or for `daybook retry`. */
+    attempts: number(z.int(attemptsRule).min(1, attemptsRule).max(100, attemptsRule)),
+    /** How many messages and turns of one tenant may wait. Further messages are refused with the status 503. */
+    backlog: number(z.int(backlogRule).min(1, backlogRule).max(10_000_000, backlogRule)),
   }),
   host: text,
   /** With 0, the system chooses a free port. */

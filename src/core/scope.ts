@@ -46,6 +46,15 @@ export function parseConversationKey(key: string): { readonly scope: Scope; read
   return conversationKey(parsed.scope, name) === key ? parsed : { scope: localScope, name: key }
 }
 
+/**
+ * The tenant of a conversation, as its key has it. Empty for a local conversation. Stores use it to let tenants take turns, and compute the same
+ * in SQL, so it is a plain rule about the text of the key.
+ */
+export function tenantOfKey(key: string): string {
+  const parts = key.split('/')
+  return parts.length === 4 ? (parts[0] ?? '') : ''
+}
+
 function decode(segment: string): string | undefined {
   try {
     const text = decodeURIComponent(segment)

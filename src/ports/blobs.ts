@@ -40,4 +40,6 @@ export interface ListedBlobs extends BlobStore {
   list(): Promise<readonly StoredBlob[]>
   /** Removes a blob if its last put was before `before`, in epoch milliseconds. Returns whether the blob was removed. */
   removeIfPutBefore(sha256: string, before: number): Promise<boolean>
+  /** Removes the parts of large blobs that a process began to put before `before` and did not finish, if the store keeps such parts. */
+  removeUnfinished?(before: number): Promise<void>
 }

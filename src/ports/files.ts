@@ -12,13 +12,16 @@ export interface Files {
    * `file.unsafe` with the reason `too_large`.
    */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>
-  /** The size of a file and whether the file is read-only. Undefined when there is no such file. */
-  stat(path: string): Promise<FileInfo | undefined>
   /**
-   * Writes a file atomically and creates the folders in its path. The file is durable when the promise resolves. If the path has a
-   * read-only file, throws `file.unsafe` with the reason `read_only`.
+   * The size of a file, whether the file is read-only, and when it was written, if the implementation knows it. Undefined when there is no
+   * such file.
    */
-  write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
+  stat(path: string): Promise<(FileInfo & { readonly writtenAtMs?: number }) | undefined>
+  /**
+   * Writes a file atomically and creates the folders in its path. The file is durable when the promise resolves, unless `durable` is false:
+   * then it may be lost or empty after a power failure. If the path has a read-only file, throws `file.unsafe` with the reason `read_only`.
+   */
+  write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<void>
   /**
    * The files below a folder and its subfolders, sorted by path. `''` is the root. A folder that does not exist has an empty list. Links,
    * pipes, devices and files with unsafe names are in `skipped`, and links to folders are not followed. Names that begin with a dot are
@@ -32,6 +35,14 @@ export interface Files {
    * meanwhile, the folder has all the old files or all the new ones as soon as `Files` is used again.
    */
   replaceFolder(folder: string, files: ReadonlyMap<string, Uint8Array>, options?: { readonly readOnly?: boolean }): Promise<void>
+}
+
+/** Options of a file that is written. */
+export interface WriteOptions {
+  /** Whether the file can not be written again. Default: false. */
+  readonly readOnly?: boolean
+  /** Whether the file must survive a power failure. Default: true. */
+  readonly durable?: boolean
 }
 
 /** A file of a listing. */

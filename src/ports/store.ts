@@ -1,11 +1,15 @@
 import type { BlobRef, Block } from '../core/block/index.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
-import type { Change, InboxEvent, Wait } from '../core/timeline/change.ts'
+import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
-import type { MemoryIndex } from './memory-index.ts'
-import type { DeleteOptions, RetentionPolicy, RetentionReport } from './retention.ts'
+import type { ConversationInfo, ConversationPage, ListQuery } from './store/list.ts'
+import type { MemoryIndex } from './store/memory-index.ts'
+import type { Relay } from './store/relay.ts'
+import type { DeleteOptions, RetentionPolicy, RetentionReport } from './store/retention.ts'
+import type { Schedules } from './store/schedules.ts'
+import type { WorkList } from './store/work-list.ts'
 
 /**
  * Stores the journals of conversations. Each conversation has one writer at a time. Every new claim increments the epoch of the
@@ -16,6 +20,15 @@ export interface ConversationStore {
   readonly blobs: BlobStore
   /** The index of what users and agents have said. A store without it can not be searched with `react.memsearch`. */
   readonly memory?: MemoryIndex
+  /**
+   * Carries live events to other processes that use the store. Without it, a process that follows a conversation which another process runs
+   * gets the entries only.
+   */
+  readonly relay?: Relay
+  /** Events that are offered at a later time. With a store without it, an agent can not schedule messages. */
+  readonly schedules?: Schedules
+  /** The conversations in which a process can do something now. */
+  readonly work: WorkList
 
   /**
    * Takes the lease of a conversation for `owner`, which must describe the calling process. A new conversation is created. The epoch is
@@ -23,8 +36,9 @@ export interface ConversationStore {
    * If another owner holds the lease, throws `conversation.busy` with `owner` and `expiresAt` in its details. With `takeOver: 'always'`,
    * the lease is taken from the other owner instead. A lease ends when it expires, when it is released, or when its owner is proven dead.
    * The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses the id in a file path has to encode it.
+   * With `forgetFailures`, earlier attempts that failed do not count any more, and a parked conversation is not parked any more.
    */
-  claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
+  claim(conversationId: string, owner: Owner, options?: ClaimOptions): Promise<Claim>
   /**
    * The owner that holds the lease of a conversation now. Undefined when the lease is free for `asker`, which must describe the calling
    * process. Changes nothing.
@@ -32,8 +46,11 @@ export interface ConversationStore {
   findOwner(conversationId: string, asker: Owner): Promise<Owner | undefined>
   /** Extends the lease. Throws `conversation.superseded` when the lease is lost. */
   renew(claim: Claim): Promise<void>
-  /** Ends the lease. Does nothing when the lease is already lost. */
-  release(claim: Claim): Promise<void>
+  /**
+   * Ends the lease. Does nothing when the lease is already lost. `result` says how the turns ended. After `done`, earlier attempts that failed
+   * do not count any more. After a failure, `work.claimNext` waits before it gives the conversation to a process again.
+   */
+  release(claim: Claim, result?: 'done' | { readonly failed: string }): Promise<void>
 
   /**
    * Appends all of the changes or none. They are durable when the promise resolves. A claim with an old epoch throws
@@ -51,8 +68,10 @@ export interface ConversationStore {
    * event with this id was offered before.
    * Throws `conversation.missing` when there is no such conversation, `change.invalid` for an invalid event, and `blob.missing` when `keeps`
    * names a blob that does not exist. An offer counts as a reference to the blobs in `keeps`.
+   * With `create`, a conversation that does not exist is created in the same commit. A new offer lets a conversation be claimed at once, also if
+   * earlier attempts failed or it was parked.
    */
-  offer(conversationId: string, event: OfferedEvent): Promise<'offered' | 'known'>
+  offer(conversationId: string, event: OfferedEvent, options?: { readonly create?: true }): Promise<'offered' | 'known'>
   /** The oldest offers that were not taken, in the order in which they were offered, at most `OFFERS_PER_READ`. */
   readOffers(conversationId: string): Promise<readonly OfferedEvent[]>
   /**
@@ -165,6 +184,12 @@ export interface Owner {
   readonly pidNs?: string
 }
 
+/** Options of `claim`. */
+export interface ClaimOptions {
+  readonly takeOver?: 'when-free' | 'always'
+  readonly forgetFailures?: true
+}
+
 /** The right to append to a conversation, until another owner claims it. */
 export interface Claim {
   readonly conversationId: string
@@ -217,58 +242,6 @@ export interface OfferListener {
 export interface Saved {
   readonly timeline: Timeline
   readonly lastSeq: number
-}
-
-/** Which conversations `list` returns. */
-export interface ListQuery {
-  readonly limit?: number
-  /** The `next` of the previous page. */
-  readonly cursor?: string
-  /** Only conversations whose title contains this text. Upper and lower case count as equal. */
-  readonly search?: string
-  /** Only conversations whose id begins with this text. */
-  readonly prefix?: string
-  /** Only conversations whose id has no slash. */
-  readonly plain?: true
-  /** Only conversations that no call of another conversation has opened for a sub-agent (`isChildKey`). */
-  readonly top?: true
-  /**
-   * Only conversations with work that can be done now: a turn is open, a followup waits to start one, or an offer was not taken. An open turn
-   * that waits for a person or a late result is no such work, until something arrives for it or `dueAt` is reached.
-   */
-  readonly open?: true
-  /** Only conversations whose open turn waits for something. */
-  readonly waits?: true
-}
-
-/** What `list` returns for each conversation. */
-export interface ConversationInfo {
-  readonly conversationId: string
-  readonly title: string | null
-  readonly startedAt: string | null
-  readonly lastActivityAt: string | null
-  readonly lastSeq: number
-  readonly openTurn: string | null
-  /**
-   * The event ids of followups that were accepted but are not yet part of a turn, oldest first. The list may contain an event that a turn
-   * has already read, if this event was delivered a second time. The timeline shows which events a turn has read.
-   */
-  readonly waiting: readonly string[]
-  /** What the open turn waits for, such as the approval of a person. Empty when it waits for nothing. */
-  readonly waits: readonly Wait[]
-  /**
-   * From when on an open turn that waits has work: when its first wait expires, or when something arrived for it. Null when the turn does
-   * not wait, or when only something that arrives can continue it.
-   */
-  readonly dueAt: string | null
-  /** How many offers were not taken. */
-  readonly offers: number
-}
-
-/** A page of the list of conversations. `next` is the cursor of the following page, and undefined on the last page. */
-export interface ConversationPage {
-  readonly conversations: readonly ConversationInfo[]
-  readonly next?: string
 }
 
 /** How often the owner of a lease renews it. */

@@ -59,6 +59,8 @@ export interface PageOptions {
   readonly charset?: string | undefined
   /** The user for whom the page is read, as `userKey` returns it. A reader may let users take turns. */
   readonly user?: string
+  /** The longest text that is wanted, in characters. Default: 400,000. */
+  readonly maxText?: number
 }
 
 /** What a page says. */
@@ -66,6 +68,8 @@ export interface PageText {
   readonly title: string
   /** The main text as Markdown. */
   readonly markdown: string
+  /** Present if the text was longer than `maxText` and its end is missing. */
+  readonly isCut?: true
   readonly published?: PageDate
   readonly modified?: PageDate
   readonly favicon?: string

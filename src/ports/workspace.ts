@@ -84,7 +84,8 @@ export interface Workspace {
   removeTurn(turnId: string): Promise<void>
   /**
    * Runs `use` with the folders of the workspace on disk, so that a program can work in them. If the files of the workspace are in memory,
-   * they are copied to a temporary folder first. Afterwards the files of this turn and of `scratch` are copied back, even if `use` throws.
+   * they are copied to a temporary folder first, except those in subfolders of `runtime`. Afterwards the files of this turn and of
+   * `scratch` are copied back, even if `use` throws.
    * Throws `workspace.failed` if the workspace has no folders on disk and can not copy its files there.
    */
   onDisk<T>(turnId: string, use: (folders: DiskFolders) => Promise<T>): Promise<T>

@@ -7,6 +7,7 @@ import { requireOperator } from './auth/viewer.ts'
 import { allowOrigins } from './cors.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
+import { createBacklogGuard } from './limits/backlog.ts'
 import { limitSize, readBody } from './limits/body.ts'
 import { createOverloadGuard } from './limits/overload.ts'
 import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
@@ -17,9 +18,11 @@ import { infoRoutes } from './routes/info.ts'
 import { mcpRoutes } from './routes/mcp.ts'
 import { messageRoutes } from './routes/messages.ts'
 import { isPagePath, pageRoutes } from './routes/page.ts'
+import { parkedRoutes } from './routes/parked.ts'
 import { recordRoutes } from './routes/records.ts'
 import { reportRoutes } from './routes/reports.ts'
 import { resourceRoutes } from './routes/resources.ts'
+import { scheduleRoutes } from './routes/schedules.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { statusRoutes } from './routes/status.ts'
 import { submitAndStreamRoutes } from './routes/submit-and-stream.ts'
@@ -43,7 +46,10 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   const downloads = createStreamQuota(settings.downloadsPerUser, 'Too many downloads are open; wait until one has ended.')
   const imports = createStreamQuota(1, 'Another import is running; wait until it has ended.')
   const replays = createStreamQuota(1, 'Another replay is running; wait until it has ended.')
-  const turns = createTurnQuota(settings, nowMs, () => agent.running, createOverloadGuard(settings, nowMs))
+  const turns = {
+    ...createTurnQuota(settings, nowMs, () => agent.running, createOverloadGuard(settings, nowMs)),
+    checkBacklog: createBacklogGuard(agent.archive.work, settings.workBacklog, nowMs),
+  }
   const requests = createTokenBucket({ burst: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => streams.size)
   metrics.gauge('daybook_downloads', () => downloads.size)
@@ -121,13 +127,14 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   })
   for (const path of ['/v1/*', '/mcp']) app.use(path, limitSize(settings.maxUploadBytes, settings.maxBodyBytes), readBody)
 
-  for (const routes of [
-    statusRoutes(parts),
+  const allRoutes = () => [
     infoRoutes(parts),
     conversationRoutes(parts),
     turnRoutes(parts, turns),
     waitingRoutes(parts),
+    parkedRoutes(parts),
     messageRoutes(parts),
+    scheduleRoutes(parts),
     sessionRoutes(sessions),
     recordRoutes(parts),
     reportRoutes(parts, replays),
@@ -137,9 +144,9 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     viewerRoutes(),
     mcpRoutes(parts, turns),
     pageRoutes(),
-  ]) {
-    app.route('/', routes)
-  }
+  ]
+  // a worker serves no users, so it has no route that could reach their data
+  for (const routes of [statusRoutes(parts), ...(settings.role === 'worker' ? [] : allRoutes())]) app.route('/', routes)
   app.doc31('/v1/openapi.json', { openapi: '3.1.0', info: apiInfo })
   const methodsOf = createMethodLookup(app)
   return app

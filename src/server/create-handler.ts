@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTask } from 'node:timers/promises'
-import type { Agent } from '../agent/agent.ts'
+import type { Agent } from '../agent/agent-interface.ts'
 import { callback, checkOptions, expects, flag, group, type OptionRules, objectWith, optional } from '../core/options.ts'
 import { createApp } from './app.ts'
 import { authenticationOf } from './auth/bearer.ts'
@@ -8,14 +8,14 @@ import { createSessions } from './auth/sessions.ts'
 import type { App } from './handler.ts'
 import { type Log, noLog } from './log.ts'
 import { createMetrics, type Metrics, metricsHelp } from './metrics.ts'
-import { startRecovery } from './recovery.ts'
 import { defaultServerSettings, handlerSettingRules, type PortSettings, type ServerSettings } from './settings.ts'
+import { startWork } from './work.ts'
 
 /** Options of `createHandler`. All settings of a server but its address can be given. */
 export interface HandlerOptions extends Partial<Omit<ServerSettings, PortSettings>> {
   /** The path under which your application passes requests to the handler, such as `/agent`. Default: the handler gets all paths. */
   readonly basePath?: string
-  /** Whether the handler resumes turns that other processes left unfinished. Default: true. */
+  /** Whether the handler runs conversations with work, such as turns that other processes left unfinished. Default: true. */
   readonly recover?: boolean
   readonly log?: Log
   readonly metrics?: Metrics
@@ -64,7 +64,7 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   const settings = { ...defaultServerSettings, ...given }
   const shutdown = new AbortController()
   const stopped = new AbortController()
-  const stopRecovery = recover ? startRecovery(agent, log, now) : () => {}
+  const stopWork = recover ? startWork(agent, settings) : () => {}
   let app: Promise<App> | undefined
   const open = async () =>
     createApp(
@@ -86,9 +86,9 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   }
   return Object.assign(handle, {
     async drain() {
-      stopRecovery()
+      stopWork()
       shutdown.abort()
-      await agent.drain(settings.drainMs)
+      await agent.drain(settings.drainMs, { handOver: settings.role === 'worker' })
       await nextTask() // the streams have then received the last events of the turns
       stopped.abort()
       await agent.close()

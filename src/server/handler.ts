@@ -1,6 +1,6 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { Agent } from '../agent/agent.ts'
+import type { Agent } from '../agent/agent-interface.ts'
 import { ConversationId } from '../core/api/conversation.ts'
 import type { MachineCheck } from '../core/api/info.ts'
 import { Failure } from '../core/failure.ts'

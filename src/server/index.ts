@@ -1,4 +1,5 @@
-export type { Agent, AgentParts } from '../agent/agent.ts'
+export type { AgentParts } from '../agent/agent.ts'
+export type { Agent } from '../agent/agent-interface.ts'
 export type { AuthSettings, BearerSettings, TokenKey } from './auth/bearer.ts'
 export { createHandler, type Handler, type HandlerOptions } from './create-handler.ts'
 export type { ServerParts } from './handler.ts'

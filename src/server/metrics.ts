@@ -1,4 +1,5 @@
 import type { AgentParts } from '../agent/agent.ts'
+import type { Change } from '../core/timeline/change.ts'
 import type { Usage } from '../core/timeline/response-record.ts'
 
 /** Counters, gauges and histograms in the text format of Prometheus. */
@@ -6,7 +7,7 @@ export interface Metrics {
   count(name: string, labels?: Labels, by?: number): void
   observe(name: string, seconds: number, labels?: Labels): void
   /** `value` is called each time the metrics are read. */
-  gauge(name: string, value: () => number): void
+  gauge(name: string, value: () => number, labels?: Labels): void
   text(): string
 }
 
@@ -25,7 +26,7 @@ interface Histogram {
 export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
-  const gauges = new Map<string, () => number>()
+  const gauges = new Map<string, { readonly value: () => number; readonly labels: string }>()
 
   return {
     count(name, labels = {}, by = 1) {
@@ -42,14 +43,14 @@ export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
         if (seconds <= bound) histogram.counts[index] = (histogram.counts[index] ?? 0) + 1
       })
     },
-    gauge: (name, value) => void gauges.set(name, value),
+    gauge: (name, value, labels = {}) => void gauges.set(name, { value, labels: labelText(labels) }),
     text() {
       const head = (name: string, type: string) => `# HELP ${name} ${help[name] ?? name}\n# TYPE ${name} ${type}\n`
       const lines: string[] = []
       for (const [name, series] of counters) {
         lines.push(head(name, 'counter'), ...[...series].map(([labels, value]) => `${name}${braces(labels)} ${value}\n`))
       }
-      for (const [name, value] of gauges) lines.push(head(name, 'gauge'), `${name} ${value()}\n`)
+      for (const [name, { value, labels }] of gauges) lines.push(head(name, 'gauge'), `${name}${braces(labels)} ${value()}\n`)
       for (const [name, series] of histograms) {
         lines.push(head(name, 'histogram'))
         for (const [labels, { counts, sum, total }] of series) {
@@ -89,17 +90,48 @@ export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_turns_total: 'Turns that ended, by exit reason',
   daybook_rounds_total: 'Rounds: decisions of a model',
   daybook_tokens_total: 'Billed tokens, by bucket',
+  daybook_replica_info: 'The process that answers, and its role. The value is always 1',
+  daybook_work_waiting: 'Conversations with work that no process runs, in the whole store',
+  daybook_work_longest_wait_seconds: 'How long the first of them has waited',
+  daybook_work_running: 'Conversations with work that a process runs, in the whole store',
+  daybook_work_parked: 'Conversations whose turns failed too often',
+  daybook_oldest_lease_seconds:
+    'The longest time since the lease of a running conversation was renewed. A process that works renews it every 10 seconds',
+  daybook_event_delay_seconds: 'Time from the moment a message or event was sent until a turn has read it',
 }
 
 /** Counts turns, rounds and tokens. Spread the result into the options of an agent, and give the same `metrics` to the server. */
-export function observe(metrics: Metrics): Required<Pick<AgentParts, 'onEntry'>> {
+export function observe(metrics: Metrics, nowMs: () => number = Date.now): Required<Pick<AgentParts, 'onEntry'>> {
+  const noteEvent = createDelayMetric(metrics, nowMs)
   return {
-    onEntry(_conversation, { change }) {
+    onEntry(conversation, { change }) {
+      noteEvent(conversation, change)
       if (change.type === 'turn.closed') metrics.count('daybook_turns_total', { exit_reason: change.exit_reason })
       if (change.type !== 'response.received') return
       if (change.role === undefined) metrics.count('daybook_rounds_total')
       if (change.usage) countTokens(metrics, change.usage)
     },
+  }
+}
+
+/** How many events are remembered until a turn reads them. If more wait, the delays of the oldest are not measured. */
+const MAX_WAITING_EVENTS = 10_000
+
+/** Measures how long events wait until a turn reads them. */
+function createDelayMetric(metrics: Metrics, nowMs: () => number): (conversationId: string, change: Change) => void {
+  const sentAt = new Map<string, number>()
+  return (conversationId, change) => {
+    if (change.type === 'event.accepted') {
+      if (sentAt.size >= MAX_WAITING_EVENTS) sentAt.delete(sentAt.keys().next().value as string) // the map is not empty
+      sentAt.set(`${conversationId} ${change.event.event_id}`, Date.parse(change.event.ts))
+    } else if (change.type === 'event.folded') {
+      for (const id of change.event_ids) {
+        const key = `${conversationId} ${id}`
+        const at = sentAt.get(key)
+        sentAt.delete(key)
+        if (at !== undefined && change.turn_id !== null) metrics.observe('daybook_event_delay_seconds', Math.max(0, nowMs() - at) / 1000)
+      }
+    }
   }
 }
 

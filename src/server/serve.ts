@@ -5,8 +5,8 @@ import { authenticationOf } from './auth/bearer.ts'
 import { createSessions } from './auth/sessions.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
-import { startRecovery } from './recovery.ts'
 import { serverSettingsRule } from './settings.ts'
+import { startWork } from './work.ts'
 
 /** A running server. It accepts requests until `drain` is called. */
 export interface RunningServer {
@@ -21,8 +21,8 @@ export interface RunningServer {
 }
 
 /**
- * Starts a server. At its start and at intervals it resumes turns that other processes left unfinished. Without bearer tokens it listens
- * only on the loopback address.
+ * Starts a server. Unless its role is `web`, it also runs conversations with work, such as turns that other processes left unfinished. Without
+ * bearer tokens it listens only on the loopback address.
  */
 export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): Promise<RunningServer> {
   checkOptions('serve', parts, serverParts)
@@ -35,7 +35,7 @@ export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): P
   const sessions = createSessions(() => Date.parse(parts.now()))
   const app = createApp({ ...parts, shutdown: shutdown.signal, stopped: stopped.signal }, await authenticationOf(settings), sessions)
   const server = await listen(app, { ...settings, log })
-  const stopRecovery = startRecovery(agent, log, parts.now)
+  const stopWork = startWork(agent, settings)
 
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
   return {
@@ -46,10 +46,10 @@ export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): P
       return `http://${here}:${server.port}/#code=${sessions.createCode()}`
     },
     async drain() {
-      stopRecovery()
+      stopWork()
       shutdown.abort()
       // meanwhile the server still answers requests, so that load balancers get 503 from `/ready` and send requests to other servers
-      await agent.drain(settings.drainMs)
+      await agent.drain(settings.drainMs, { handOver: settings.role === 'worker' })
       await nextTask() // the streams have then received the last events of the turns
       stopped.abort()
       await agent.close()

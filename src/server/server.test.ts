@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { pausedTool, weather } from '../../test/support/scenario-tools.ts'
 import { answered, closeServers, openServer, viewWhen } from '../../test/support/server-fixture.ts'
+import type { ConversationView } from '../client/view/conversation-view.ts'
 import { type Reply, reply, scriptedModel } from '../testing/scripted-model.ts'
 
 afterEach(closeServers)
@@ -70,6 +71,18 @@ describe('a server', () => {
     expect(await client.turnResult('c1', turn_id ?? '')).toMatchObject({ output: { n: 1 }, answer: '{"n":1}' })
     for (const wrong of [{ properties: { n: { pattern: '(a+)+$' } } }, { type: 'strange' }, { not: { type: 'null' } }])
       await expect(client.send('c1', 'Hi.', { options: { output: wrong } })).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('refuses a message to a conversation that does not exist, and creates it only if the client asks for that', async () => {
+    const { client } = await start([reply.answer('One.'), reply.answer('Two.')])
+    await expect(client.send('new', 'Hi.')).rejects.toMatchObject({ status: 404, code: 'conversation.missing' })
+    const files = [{ name: 'a.txt', content: new Blob(['text']) }]
+    await Promise.all([client.send('new', 'Hi.', { create: true, files }), client.send('new', 'And?', { create: true })])
+    const messagesOf = ({ turns }: ConversationView) =>
+      turns.flatMap(({ prompt, steps }) => [prompt, ...steps.flatMap((step) => (step.kind === 'message' ? step.text : []))])
+    const view = await viewWhen(client, 'new', (now) => answered(now) && messagesOf(now).length === 2)
+    expect(messagesOf(view).sort()).toEqual(['And?', 'Hi.'])
+    await expect(client.send('../x', 'Hi.', { create: true })).rejects.toMatchObject({ status: 400 })
   })
 
   it('creates, lists, renames, forks, exports, imports and deletes conversations', async () => {

@@ -14,6 +14,19 @@ import type { AuthSettings, BearerSettings } from './auth/bearer.ts'
 
 /** Address, authentication, limits and timeouts of a server. */
 export interface ServerSettings {
+  /**
+   * What the server does. `web`: it accepts messages and serves events, and runs no turns. Its agent needs `acceptOnly`. `worker`: it runs
+   * turns, and answers only requests for health and metrics. `both`: all of it.
+   */
+  readonly role: 'web' | 'worker' | 'both'
+  /** How many conversations the server runs at the same time. Further ones wait in the store. */
+  readonly workConversations: number
+  /** How many conversations of one tenant run at the same time, on all servers with the same store. Undefined: without limit. */
+  readonly workPerTenant: number | undefined
+  /** After how many attempts that failed a conversation is parked. */
+  readonly workAttempts: number
+  /** How many messages and turns of one tenant may wait in the store. Further messages are refused with the status 503. */
+  readonly workBacklog: number
   readonly host: string
   readonly port: number
   readonly auth: AuthSettings
@@ -61,6 +74,11 @@ export interface ServerSettings {
 
 /** The default settings of a server. */
 export const defaultServerSettings: ServerSettings = {
+  role: 'both',
+  workConversations: 1_000,
+  workPerTenant: undefined,
+  workAttempts: 10,
+  workBacklog: 20_000,
   host: '127.0.0.1',
   port: 4127,
   auth: { kind: 'local' },
@@ -126,6 +144,11 @@ const rules: OptionRules<ServerSettings> = {
   headersMs: positiveMilliseconds,
   requestMs: positiveMilliseconds,
   drainMs: milliseconds,
+  role: oneOf('web', 'worker', 'both'),
+  workConversations: wholeNumberFrom(1),
+  workPerTenant: optional(wholeNumberFrom(1)),
+  workAttempts: wholeNumberFrom(1),
+  workBacklog: wholeNumberFrom(0),
 }
 
 /** Settings that only a server with a port of its own needs. */

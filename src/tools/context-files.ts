@@ -44,12 +44,14 @@ export async function flushContext(
   timeline: Timeline,
   calls: readonly CallRecord[],
 ): Promise<void> {
-  const write = (path: string, value: unknown, replacer?: Replacer) => runtime.write(path, Buffer.from(JSON.stringify(value, replacer)))
+  // The journal has everything that is in these files, so they need not be durable.
+  const writeText = (path: string, text: string) => runtime.write(path, Buffer.from(text), { durable: false })
+  const write = (path: string, value: unknown, replacer?: Replacer) => writeText(path, JSON.stringify(value, replacer))
   await Promise.all([
     write('timeline.json', toPayload(timeline), dropHandles),
     write('sources_pool.json', { sources: timeline.sources.rows, next_sid: timeline.sources.next_sid }),
   ])
-  for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
+  for (const call of calls) await writeText(`tool_calls/${call.callId}.json`, callRecordText(call))
 }
 
 /**

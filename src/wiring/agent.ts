@@ -1,12 +1,11 @@
-import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createSystemClock } from '../adapters/clock/system.ts'
 import { createPdfReader } from '../adapters/documents/pdf.ts'
 import { createDocumentRenderer } from '../adapters/documents/renderer.ts'
 import type { EmbeddingChoice } from '../adapters/model/embedding.ts'
 import type { ModelChoice } from '../adapters/model/model-from.ts'
 import { createPriceOf } from '../adapters/model/prices.ts'
-import { createMemoryStore } from '../adapters/store/memory/store.ts'
-import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
+import { type AgentParts, createAgentFrom } from '../agent/agent.ts'
+import type { Agent } from '../agent/agent-interface.ts'
 import { agentOptions } from '../agent/agent-options.ts'
 import type { Replayed } from '../agent/replay/replay.ts'
 import type { RecordedStore, ReplayParts } from '../agent/replay/setup.ts'
@@ -22,7 +21,7 @@ import { openMcpOption } from './mcp.ts'
 import { memoryOption, replayedMemory, startVectorsOf } from './memory.ts'
 import { bookkeeping, modelsFrom, namedModels, offlineSources } from './models.ts'
 import { skillsOption } from './skills.ts'
-import { checkNode } from './store.ts'
+import { checkNode, hostingOf, openMemoryStore } from './store.ts'
 
 /** Options of `createAgent`. Only `model` is required. */
 export interface AgentOptions
@@ -42,14 +41,15 @@ export interface AgentOptions
 }
 
 /**
- * Creates an agent. Without `store`, conversations are kept in memory. Without `workspaces`, files are kept in memory. When `model` is a
- * name, the provider's package is loaded when the model is called for the first time.
+ * Creates an agent. Without `store`, conversations are kept in memory. Without `workspaces`, files of turns are kept in memory. Without
+ * `hosting`, files of users are stored with the conversations, if `openStore` has opened the store or there is no `store`. When `model` is a name, the provider's package is loaded when the model is called for the first time.
  */
 export function createAgent(options: AgentOptions): Agent {
   checkNode()
   checkOptions('createAgent', options, agentOptions)
   const clock = options.clock ?? createSystemClock()
-  const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const store = options.store ?? openMemoryStore(clock)
+  const hosting = options.hosting ?? hostingOf(store)
   const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? memoryWorkspaces(store.blobs)
   const model = modelsFrom(options.model, { reader: documents })
@@ -74,6 +74,7 @@ export function createAgent(options: AgentOptions): Agent {
     clock,
     documents,
     workspaces,
+    ...(hosting && { hosting }),
     settings,
     builtIn,
   }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { errorMessage } from '../core/failure.ts'
 import type { StoreSettings } from './storage.ts'
 import { databaseOptions, openStore, storePaths } from './store.ts'
 
@@ -28,23 +29,45 @@ export async function migrateStore(settings: StoreSettings, { dryRun = false } =
   return { database: file, from: found, to: current }
 }
 
+/** What the Redis server of the settings is. Undefined when none is set. */
+export async function describeRelay(
+  settings: StoreSettings,
+): Promise<{ readonly ok: boolean; readonly found: string; readonly advice?: string } | undefined> {
+  if (settings.redisUrl === undefined) return undefined
+  const { describeRedis, redisAdvice } = await import('../adapters/relay/redis.ts')
+  try {
+    const { version } = await describeRedis(settings.redisUrl)
+    const found = `Redis ${version}`
+    if (settings.databaseUrl !== undefined) return { ok: true, found }
+    return { ok: true, found: `${found}, not used without a database`, advice: 'set DAYBOOK_DATABASE_URL too, or remove DAYBOOK_REDIS_URL' }
+  } catch (error) {
+    const advice = redisAdvice(error)
+    return { ok: false, found: `Redis: ${errorMessage(error)}`, ...(advice !== undefined && { advice }) }
+  }
+}
+
 /** What the server of the settings is, and whether its tables can be used. Undefined when no database is set. Nothing is created. */
 export async function describeDatabase(
   settings: StoreSettings,
 ): Promise<{ readonly ok: boolean; readonly found: string; readonly advice?: string } | undefined> {
   if (settings.databaseUrl === undefined) return undefined
   const { describePostgres } = await import('../adapters/store/postgres/store.ts')
-  const { SCHEMA_VERSION } = await import('../adapters/store/postgres/schema.ts')
-  const { version, tables, maxConnections } = await describePostgres(databaseOptions(settings, settings.databaseUrl))
-  const server = `PostgreSQL ${version}`
+  const { SCHEMA_VERSION } = await import('../adapters/store/postgres/schema/schema.ts')
+  const described = await describePostgres(databaseOptions(settings, settings.databaseUrl))
+  const { version, tables, maxConnections, isPooled, hasNotices } = described
+  const server = `PostgreSQL ${version}${isPooled ? ' behind a connection pooler' : ''}`
   if (Number.parseInt(version, 10) < 15) return { ok: false, found: server, advice: 'install PostgreSQL 15 or newer' }
   const own = settings.databaseConnections ?? 10
-  if (own > maxConnections) {
+  if (settings.databaseListenUrl !== undefined && !hasNotices) {
+    const advice = 'databaseListenUrl must lead to the same database as databaseUrl, without a pooler'
+    return { ok: false, found: `${server}: no notices arrive at databaseListenUrl`, advice }
+  }
+  if (own > maxConnections && !isPooled) {
     const advice = 'lower databaseConnections, or raise max_connections of the server'
     return { ok: false, found: `${server} allows ${maxConnections} connections, and the settings ask for ${own}`, advice }
   }
   if (tables === 0) return { ok: true, found: `${server}, nothing stored yet` }
   const isOld = tables < SCHEMA_VERSION
-  const found = `${server}, tables of version ${tables}, ${own} of ${maxConnections} connections`
+  const found = `${server}, tables of version ${tables}, ${isPooled ? `${own}` : `${own} of ${maxConnections}`} connections`
   return { ok: !isOld, found, ...(isOld && { advice: 'run daybook migrate' }) }
 }

@@ -3,7 +3,8 @@ import { createPdfReader } from '../adapters/documents/pdf.ts'
 import { createDocumentRenderer } from '../adapters/documents/renderer.ts'
 import type { IndexReport } from '../adapters/knowledge/indexer.ts'
 import { createPriceOf } from '../adapters/model/prices.ts'
-import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
+import { type AgentParts, createAgentFrom } from '../agent/agent.ts'
+import type { Agent } from '../agent/agent-interface.ts'
 import { type Archive, createArchive } from '../agent/archive/archive.ts'
 import { createOwner } from '../agent/conversation/owner.ts'
 import { createDeletion } from '../agent/deletion.ts'
@@ -25,7 +26,7 @@ import { openStore } from './store.ts'
 import { openWebTools } from './web-tools.ts'
 
 /** Options of `openAgent` besides the settings. `sandbox` takes the place of the sandbox that the settings ask for. */
-export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox'> & {
+export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox' | 'acceptOnly'> & {
   /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
   /** Whether the knowledge base is read at once and watched, as a server does. Otherwise it is read when the agent first searches it. */

@@ -2,40 +2,27 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createDiskFiles } from '../adapters/files/disk.ts'
 import { removeFolder } from '../adapters/files/remove-folder.ts'
-import { createObjectBlobs } from '../adapters/hosting/blobs-in-objects.ts'
-import { createFileObjects } from '../adapters/hosting/file-objects.ts'
-import { createHosting } from '../adapters/hosting/hosting.ts'
-import { createMemoryObjects } from '../adapters/hosting/memory-objects.ts'
-import { uriMapping, withCheckedKeys } from '../adapters/hosting/objects.ts'
 import { createCustomWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import type { Settings } from '../config/settings.ts'
 import type { BlobStore } from '../ports/blobs.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
-import { openBucket } from './bucket.ts'
 import { openMemoryWorkspaces } from './memory-workspaces.ts'
-import { databaseOptions, openSharedStore, openStore, storePaths } from './store.ts'
+import { hostingOf, openStore, storePaths } from './store.ts'
 
 export type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'> &
-  Partial<Pick<Settings, 'databaseUrl' | 'databaseConnections' | 'databasePrepare' | 's3'>>
+  Partial<Pick<Settings, 'databaseUrl' | 'databaseConnections' | 'databasePrepare' | 'databaseListenUrl' | 'redisUrl' | 's3'>>
 
-/** Opens a store, and the hosting whose files are stored beside it. `open` opens a store that is not a database of a server. */
+/** Opens a store, and the hosting whose files are stored beside it. */
 export async function openStorage(
   settings: StoreSettings,
   open: (settings: StoreSettings) => Promise<ConversationStore> = openStore,
 ): Promise<{ readonly store: ConversationStore; readonly hosting: Hosting }> {
-  if (settings.databaseUrl === undefined || settings.store === 'memory') {
-    const store = await open(settings)
-    return { store, hosting: openHosting(settings, store.blobs) }
-  }
-  const bucket = openBucket(settings.s3)
-  const { store, objects } = await openSharedStore(
-    databaseOptions(settings, settings.databaseUrl),
-    bucket && createObjectBlobs({ objects: bucket }),
-  )
-  const inDatabase = { ...uriMapping('postgres:///'), ...withCheckedKeys(objects) }
-  return { store, hosting: createHosting({ objects: bucket ?? inDatabase, blobs: store.blobs }) }
+  const store = await open(settings)
+  const hosting = hostingOf(store)
+  if (!hosting) throw new TypeError('`open` must return a store of `openStore`')
+  return { store, hosting }
 }
 
 /** Opens a store that may be read-only. If there is no database yet, the store is empty, and no folder is made for it. */
@@ -65,10 +52,4 @@ export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore):
   if (workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
   const { createGitWorkspaces } = await import('../adapters/workspace/git/git.ts')
   return createGitWorkspaces({ ...folders, root, blobs, ...(remote !== undefined && { remote }) })
-}
-
-function openHosting({ data, store, s3 }: StoreSettings, blobs: BlobStore): Hosting {
-  if (store === 'memory') return createHosting({ objects: createMemoryObjects(), blobs })
-  const objects = openBucket(s3) ?? createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) })
-  return createHosting({ objects, blobs })
 }

@@ -3,12 +3,15 @@ import { createFileBlobs } from '../adapters/blobs/file.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createSystemClock } from '../adapters/clock/system.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
+import type { PostgresObjects } from '../adapters/store/postgres/blobs.ts'
 import { makeFolder } from '../adapters/store/shared/make-folder.ts'
 import { storeOptions } from '../agent/agent-options.ts'
 import type { Settings } from '../config/settings.ts'
 import { errorMessage, Failure } from '../core/failure.ts'
 import { checkOptions } from '../core/options.ts'
 import type { BlobStore } from '../ports/blobs.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore } from '../ports/store.ts'
 
 /** Options of `openStore`: where conversations are stored. */
@@ -21,8 +24,12 @@ export interface StoreOptions {
   readonly databaseUrl?: string | undefined
   /** How many connections to the database are open at most. Default: 10. */
   readonly databaseConnections?: number | undefined
-  /** `off` for a connection pooler that does not allow prepared statements. Default: `on`. */
+  /** Whether statements are prepared. Default: `on`, and `off` if the address leads to a connection pooler. */
   readonly databasePrepare?: 'on' | 'off' | undefined
+  /** The address of the same database without a pooler, at which notices are received. Needed only if `databaseUrl` leads to a pooler. */
+  readonly databaseListenUrl?: string | undefined
+  /** The address of a Redis server that carries live events between processes with the same database. By default the database does. */
+  readonly redisUrl?: string | undefined
   /** A bucket of S3 for blobs. By default they are stored beside the conversations. */
   readonly s3?: BucketOptions
   /**
@@ -54,9 +61,12 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   checkNode()
   checkOptions('openStore', settings, storeOptions)
   const clock = createSystemClock()
-  if (settings.store === 'memory') return createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  if (settings.store === 'memory') return openMemoryStore(clock)
   const blobs = settings.s3 && (await import('./bucket.ts')).openBucketBlobs(settings.s3) // most stores have no bucket
-  if (settings.databaseUrl !== undefined) return (await openSharedStore(databaseOptions(settings, settings.databaseUrl), blobs)).store
+  if (settings.databaseUrl !== undefined) {
+    const { store, objects } = await openSharedStore(databaseOptions(settings, settings.databaseUrl), blobs, settings.redisUrl)
+    return withHosting(store, { s3: settings.s3, objects })
+  }
   try {
     makeFolder(settings.data)
   } catch (error) {
@@ -65,20 +75,90 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   }
   // imported on demand, because agents in memory do not need SQLite
   const { createSqliteStore } = await import('../adapters/store/sqlite/store.ts')
-  return createSqliteStore({ ...storePaths(settings), ...(blobs && { blobs }), clock, allowReadOnly: settings.allowReadOnly ?? false })
+  const store = await createSqliteStore({
+    ...storePaths(settings),
+    ...(blobs && { blobs }),
+    clock,
+    allowReadOnly: settings.allowReadOnly ?? false,
+  })
+  return withHosting(store, { s3: settings.s3, folder: join(settings.data, 'hosted') })
+}
+
+/** A store in memory, with a place in memory for the files of users. */
+export const openMemoryStore = (clock: Clock): ConversationStore =>
+  withHosting(createMemoryStore({ blobs: createMemoryBlobs(), clock }), {})
+
+/** Where the files of users are hosted: in a bucket, in a database or in a folder. If nothing is set, they are in memory. */
+export interface HostingPlace {
+  readonly s3?: BucketOptions | undefined
+  readonly objects?: PostgresObjects
+  readonly folder?: string
+}
+
+const places = new WeakMap<ConversationStore, HostingPlace>()
+
+/** Remembers where the files of users are that belong to a store. */
+function withHosting(store: ConversationStore, place: HostingPlace): ConversationStore {
+  places.set(store, place)
+  return store
+}
+
+/**
+ * The hosting that belongs to a store of `openStore`. Undefined for any other store. The code of the hosting is imported when the first file
+ * is hosted or read, which keeps the import of Daybook quick.
+ */
+export function hostingOf(store: ConversationStore): Hosting | undefined {
+  const place = places.get(store)
+  if (!place) return undefined
+  let opened: Promise<Hosting> | undefined
+  const open = () => {
+    opened ??= import('./hosting.ts').then(({ openHosting }) => openHosting(place, store.blobs))
+    return opened
+  }
+  return {
+    host: async (file) => (await open()).host(file),
+    resolve: async (handle, viewer) => (await open()).resolve(handle, viewer),
+    read: async (file) => (await open()).read(file),
+    async *stream(file, range) {
+      yield* (await open()).stream(file, range)
+    },
+    remove: async (owner, conversationId, turnId) => (await open()).remove(owner, conversationId, turnId),
+  }
 }
 
 /** Opens a PostgreSQL database. It is imported on demand, because other agents do not need it. */
-export async function openSharedStore(options: ReturnType<typeof databaseOptions>, blobs: BlobStore | undefined) {
+async function openSharedStore(options: ReturnType<typeof databaseOptions>, blobs: BlobStore | undefined, redisUrl?: string) {
   const { openPostgres } = await import('../adapters/store/postgres/store.ts')
-  return openPostgres({ ...options, ...(blobs && { blobs }), clock: createSystemClock() })
+  const relay = redisUrl === undefined ? undefined : await openRedisRelay(redisUrl, options.url)
+  const { store, objects } = await openPostgres({
+    ...options,
+    ...(blobs && { blobs }),
+    ...(relay && { relay }),
+    clock: createSystemClock(),
+  })
+  const close = async () => {
+    relay?.close()
+    await store.close()
+  }
+  return { store: relay ? { ...store, close } : store, objects }
+}
+
+/** Opens a relay over Redis. Servers with the same database get the messages of each other, whatever user they connect as. */
+async function openRedisRelay(url: string, databaseUrl: string) {
+  const { createRedisRelay } = await import('../adapters/relay/redis.ts')
+  const { hostname, port, pathname } = new URL(databaseUrl)
+  return createRedisRelay({ url, name: `${hostname}:${port || 5432}${pathname}` })
 }
 
 /** How a database of the settings is opened. */
-export const databaseOptions = (settings: Pick<StoreOptions, 'databaseConnections' | 'databasePrepare'>, url: string) => ({
+export const databaseOptions = (
+  settings: Pick<StoreOptions, 'databaseConnections' | 'databasePrepare' | 'databaseListenUrl'>,
+  url: string,
+) => ({
   url,
   ...(settings.databaseConnections !== undefined && { maxConnections: settings.databaseConnections }),
-  prepare: settings.databasePrepare !== 'off',
+  ...(settings.databasePrepare !== undefined && { prepare: settings.databasePrepare === 'on' }),
+  ...(settings.databaseListenUrl !== undefined && { listenUrl: settings.databaseListenUrl }),
 })
 
 /** Where the database and the blobs of the data folder are. */

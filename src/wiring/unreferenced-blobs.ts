@@ -52,13 +52,15 @@ export async function sweepUnreferencedBlobs(
 ): Promise<UnreferencedBlobs> {
   const removed = await withSweep(settings, async ({ blobs, findUnreferenced, removeUnreferenced }) => {
     const before = Date.now() - graceMs
+    await blobs.removeUnfinished?.(before)
     const old = await findUnreferenced((await blobs.list()).filter(({ putAt }) => putAt < before))
     return removeUnreferenced(old, (sha256) => blobs.removeIfPutBefore(sha256, before))
   })
   return countOf(removed)
 }
 
-type SweepSettings = Pick<StoreSettings, 'data'> & Pick<StoreOptions, 'databaseUrl' | 'databaseConnections' | 'databasePrepare' | 's3'>
+type SweepSettings = Pick<StoreSettings, 'data'> &
+  Pick<StoreOptions, 'databaseUrl' | 'databaseConnections' | 'databasePrepare' | 'databaseListenUrl' | 's3'>
 
 /** Opens the store of the settings for a sweep. Undefined when there is no database. */
 async function withSweep<T>(settings: SweepSettings, work: (sweep: Sweep) => Promise<T>): Promise<T | undefined> {

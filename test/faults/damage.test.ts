@@ -14,7 +14,7 @@ import {
   owner,
   visibleIds,
   writeConversation,
-} from '../../src/testing/conformance/store-fixture.ts'
+} from '../../src/testing/conformance/store/fixture.ts'
 import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
 
 const folders: DatabaseFolder[] = []

@@ -28,14 +28,18 @@ process.stdout.write('ready\n')
 
 function killSelfAt(target: number): void {
   let count = 0
-  const promises = fs.promises as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
-  for (const name of ['mkdir', 'rename', 'unlink', 'rmdir', 'open']) {
-    const original = promises[name]
-    promises[name] = (...args) => {
-      const changes = name !== 'open' || (typeof args[1] === 'number' && (args[1] & fs.constants.O_CREAT) !== 0)
-      if (changes && ++count === target) process.kill(process.pid, 'SIGKILL')
-      return (original as (...args: unknown[]) => Promise<unknown>).apply(promises, args)
+  type Calls = Record<string, (...args: unknown[]) => unknown>
+  const countCalls = (calls: Calls, suffix: string) => {
+    for (const name of ['mkdir', 'rename', 'unlink', 'rmdir', 'open'].map((each) => each + suffix)) {
+      const original = calls[name]
+      calls[name] = (...args) => {
+        const changes = !name.startsWith('open') || (typeof args[1] === 'number' && (args[1] & fs.constants.O_CREAT) !== 0)
+        if (changes && ++count === target) process.kill(process.pid, 'SIGKILL')
+        return original?.apply(calls, args)
+      }
     }
   }
+  countCalls(fs.promises as unknown as Calls, '')
+  countCalls(fs as unknown as Calls, 'Sync')
   syncBuiltinESMExports()
 }

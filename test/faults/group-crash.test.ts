@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it } from 'vitest'
-import { journalOf } from '../../src/testing/conformance/store-fixture.ts'
+import { journalOf } from '../../src/testing/conformance/store/fixture.ts'
 import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
 
 const CONVERSATIONS = 40

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type Agent, createAgentFrom } from '../../src/agent/agent.ts'
+import { createAgentFrom } from '../../src/agent/agent.ts'
+import type { Agent } from '../../src/agent/agent-interface.ts'
 import type { AgentSettings } from '../../src/agent/settings.ts'
 import { blocksOfChange, type Change } from '../../src/core/timeline/change.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'

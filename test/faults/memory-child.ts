@@ -8,7 +8,7 @@ import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { completion, minute, prompt } from '../../src/testing/blocks.ts'
-import { appended, closed, opened } from '../../src/testing/conformance/store-fixture.ts'
+import { appended, closed, opened } from '../../src/testing/conformance/store/fixture.ts'
 import { startVectors } from '../../src/tools/recall/vectors.ts'
 import { createTestEmbedder } from './memory-embedder.ts'
 

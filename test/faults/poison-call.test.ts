@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { journalOf } from '../../src/testing/conformance/store-fixture.ts'
+import { journalOf } from '../../src/testing/conformance/store/fixture.ts'
 import { codeCache, createDatabaseFolder, openStoreIn } from './children.ts'
 
 it('a repeatable call that kills its process again and again is given up, and the turn goes on', async () => {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createPostgresStore } from '../../src/adapters/store/postgres/store.ts'
 import type { Claim, ConversationStore } from '../../src/ports/store.ts'
 import { prompt } from '../../src/testing/blocks.ts'
-import { accepted, appended, compacted, journalOf, opened, owner } from '../../src/testing/conformance/store-fixture.ts'
+import { accepted, appended, compacted, journalOf, opened, owner } from '../../src/testing/conformance/store/fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { hasPostgres, startPostgres } from '../support/postgres.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
@@ -110,5 +110,33 @@ describe.skipIf(!hasPostgres)('an operation whose connection is lost', async () 
     proxy?.cutAt(1, 'before', takeOver)
     await expect(cut.append(claim, [appended([prompt('b')], 2)])).rejects.toMatchObject({ code: 'conversation.superseded' })
     expect(await journalOf(direct, 'c2')).toHaveLength(1)
+  })
+
+  /** Byte counts to try: all near the beginning, where the short messages are, and then some, until there are no more bytes. */
+  const counts = function* () {
+    for (let count = 1; ; count += count < 24 ? 1 : 13) yield count
+  }
+
+  it.each(['requests', 'answers'] as const)('is repeated or known to be done if its %s are cut within any message', async (of) => {
+    const { cut, direct } = await both()
+    const texts: string[] = []
+    let claim = await direct.claim(`bytes of ${of}`, owner('a'))
+    let cuts = 0
+    for (const count of counts()) {
+      await cut.head(claim.conversationId) // the connection is open
+      if (cuts % 3 === 2) claim = await direct.claim(claim.conversationId, owner('a'))
+      proxy?.cutAfterBytes(count, of)
+      texts.push(`text ${count}`)
+      const [entry] = await cut.append(claim, [appended([prompt(`text ${count}`)], texts.length)])
+      expect(entry?.seq).toBe(texts.length)
+      if (!proxy?.state.wasCut) break
+      cuts++
+    }
+    proxy?.cutAfterBytes(0, of)
+    const stored = (await journalOf(direct, claim.conversationId)).map(({ change }) =>
+      change.type === 'blocks.appended' ? (change.blocks[0] as { text?: string }).text : undefined,
+    )
+    expect(stored).toEqual(texts)
+    expect(cuts).toBeGreaterThan(24)
   })
 })

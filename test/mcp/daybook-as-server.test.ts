@@ -5,10 +5,18 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { embedderFrom } from '../../src/adapters/model/embedding.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { memoryOf } from '../../src/testing/conformance/store/memory.ts'
+import { startFakeEmbeddings } from '../../src/testing/fake-providers/fake-embeddings.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
+import { createMemorySearch } from '../../src/tools/recall/memory-search.ts'
+import { startVectors } from '../../src/tools/recall/vectors.ts'
 import { bearer, tokenOf } from '../support/hostile/fixture.ts'
 import { internalTurn, noteMemory } from '../support/internal-turn.ts'
 import { closeServers, openServer } from '../support/server-fixture.ts'
@@ -56,6 +64,30 @@ describe('Daybook as an MCP server', () => {
     const [hit] = data.hits as { conversation: string; path: string }[]
     expect(hit).toMatchObject({ conversation })
     expect((await call(client, 'read_path', { conversation, path: hit?.path })).text).toMatch(/harbour/)
+  })
+
+  it('searches what was said also by meaning, if the agent has an embedding model, and by words while this model fails', async () => {
+    const clock = createSystemClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const fake = await startFakeEmbeddings([['vessel', 'schooner']])
+    onTestFinished(fake.close)
+    const memory = memoryOf(store)
+    const vectors = startVectors(memory.vectors, embedderFrom(`compatible/one@${fake.address}`, { environment: {} }), () => {}, {
+      idleMs: 5,
+    })
+    onTestFinished(vectors.close)
+    const builtIn = { memory: createMemorySearch(memory, clock, vectors) }
+    const { server } = await openServer({ store, clock, builtIn, replies: [reply.answer('Noted.'), reply.answer('Noted.')] })
+    const client = await connectAs(server.url)
+    await call(client, 'ask', { message: 'the schooner left' })
+    await call(client, 'ask', { message: 'a loaf of bread' })
+    const found = async (query: string) => {
+      const { hits } = (await call(client, 'search_memory', { query, limit: 1 })).data as { hits: { text: string }[] }
+      return hits.map(({ text }) => text)
+    }
+    await vi.waitFor(async () => expect(await found('vessel')).toEqual(['the schooner left']), { timeout: 30_000, interval: 100 })
+    fake.failing = 500
+    expect(await found('bread')).toEqual(['a loaf of bread'])
   })
 
   it('refuses parameters that do not fit, unknown tools and unknown conversations', async () => {

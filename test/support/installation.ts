@@ -14,7 +14,7 @@ import {
   owner,
   visibleTimeline,
   waitingTurn,
-} from '../../src/testing/conformance/store-fixture.ts'
+} from '../../src/testing/conformance/store/fixture.ts'
 import { listTree } from '../../src/wiring/move/tree.ts'
 import { openAgent } from '../../src/wiring/open-agent.ts'
 import { openStorage } from '../../src/wiring/storage.ts'
@@ -85,6 +85,10 @@ async function fillRest(store: ConversationStore): Promise<void> {
   for (const id of ['e1', 'e2', longEvent]) await store.offer('offered', event(id))
   await store.append(offered, [accepted('e1', 4)], { takes: [{ eventId: 'e1', outcome: 'accepted' }] })
   await store.release(offered)
+  const scheduled = { kind: 'followup' as const, text: 'Is it time? \u0000' }
+  await store.schedules?.add('offered', { scheduleId: 'weekly', event: scheduled, at: '2099-01-01T00:00:00.000Z', every: 604_800 })
+  await store.schedules?.add('offered', { scheduleId: 'past', event: scheduled, at: minute(0) })
+  await store.schedules?.fire()
   await store.retain({ historyBefore: minute(20) })
   const doomed = await store.claim('doomed', owner('writer'))
   await store.append(doomed, [opened('t1', 1), appended([prompt(large(99), 't1', 1)]), closed('t1', 2)])
@@ -127,7 +131,8 @@ async function readConversation(store: ConversationStore, id: string) {
     if (kind === 'turn_id') lookups[`log ${name}`] ??= await store.readTurnLog(id, name)
   }
   const offers = { open: await store.readOffers(id), e1: await store.findOffer(id, 'e1'), long: await store.findOffer(id, longEvent) }
-  return { journal, lookups, offers, timeline: await visibleTimeline(store, id) }
+  const schedules = await store.schedules?.list({ conversationId: id })
+  return { journal, lookups, offers, schedules, timeline: await visibleTimeline(store, id) }
 }
 
 async function workingFiles(data: string): Promise<readonly unknown[]> {

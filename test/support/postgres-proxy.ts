@@ -9,6 +9,8 @@ export interface PostgresProxy {
    * answered and before the client gets the answer. New connections wait until the promise of `whileCut` has resolved.
    */
   cutAt(request: number, side: 'before' | 'after', whileCut?: () => Promise<void>): void
+  /** Ends the connection when this many bytes of the next requests, or of their answers, were passed on. */
+  cutAfterBytes(bytes: number, of: 'requests' | 'answers'): void
   /** How many requests were sent since the last `cutAt`, and whether the connection was cut since. */
   readonly state: { readonly requests: number; readonly wasCut: boolean }
   close(): Promise<void>
@@ -24,6 +26,7 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
   const sockets = new Set<Socket>()
   let requests = 0
   let cut: { readonly request: number; readonly side: 'before' | 'after'; readonly whileCut: () => Promise<void> } | undefined
+  let byteCut: { left: number; readonly of: 'requests' | 'answers' } | undefined
   let wasCut = false
   let reopened: Promise<void> = Promise.resolve()
 
@@ -48,16 +51,31 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       cut = undefined
       end()
     }
+    /** Passes bytes on. If the connection is to be cut within them, the bytes before are passed on first. */
+    const pass = (data: Buffer, to: Socket, of: 'requests' | 'answers') => {
+      if (!isReady || byteCut?.of !== of) return to.write(data)
+      if (data.length < byteCut.left) {
+        byteCut.left -= data.length
+        return to.write(data)
+      }
+      const before = data.subarray(0, byteCut.left)
+      byteCut = undefined
+      wasCut = true
+      client.pause()
+      server.pause()
+      to.end(before, () => setTimeout(end, 5)) // the other side reads them first
+    }
     client.on('data', (data) => {
       if (isReady) requests++
       const isCutHere = isReady && cut?.request === requests
       if (isCutHere && cut?.side === 'before') return loseConnection()
       isLosingAnswer ||= isCutHere
-      server.write(data)
+      pass(data, server, 'requests')
     })
     server.on('data', (data) => {
+      const wasReady = isReady
       isReady ||= isEndOfAnswer(data)
-      if (!isLosingAnswer) client.write(data)
+      if (!isLosingAnswer) wasReady ? pass(data, client, 'answers') : client.write(data)
       else if (isEndOfAnswer(data)) loseConnection()
     })
     client.once('close', end)
@@ -73,6 +91,10 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       requests = 0
       wasCut = false
       cut = { request, side, whileCut }
+    },
+    cutAfterBytes(bytes, of) {
+      wasCut = false
+      byteCut = bytes > 0 ? { left: bytes, of } : undefined
     },
     get state() {
       return { requests, wasCut }

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ export interface PostgresServer {
   readonly url: string
   /** Creates another database, and returns its address. */
   createDatabase(): Promise<string>
+  /** Starts a replica of the server, which can only be read, and returns its address. It ends with the server. */
+  startReplica(): Promise<string>
   /** Ends the server at once, as a crash would, and starts it again. */
   restart(): Promise<void>
   /** Ends the server and removes its data. */
@@ -31,14 +33,15 @@ function programFolder(): string | undefined {
 export const hasPostgres = programFolder() !== undefined || process.env.CI === 'true'
 
 /** PostgreSQL does not run as root. As root, it runs as the user `postgres`, whom the package of the server creates. */
-function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+export function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (userInfo().uid !== 0) return undefined
   const [, , uid, gid] = (/^postgres:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':').map(Number)
   if (!uid || !gid) throw new Error('there is no user postgres')
   return { uid, gid }
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine that no program uses. */
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
@@ -46,30 +49,36 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts a server with an empty database in a temporary folder. With `durable: false`, a crash of the machine could lose commits. */
-export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+/**
+ * Starts a server with an empty database in a temporary folder. With `durable: false`, a crash of the machine could lose commits. A server
+ * with `keptIn` has its data in that folder, which stays when the server ends, and serves again what an earlier server has left there.
+ */
+export async function startPostgres({ durable = false, keptIn }: { durable?: boolean; keptIn?: string } = {}): Promise<PostgresServer> {
   const folder = programFolder()
   if (folder === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql')
-  const data = mkdtempSync(join(tmpdir(), 'daybook-postgres-'))
+  if (keptIn !== undefined) mkdirSync(keptIn, { recursive: true })
+  const data = keptIn ?? mkdtempSync(join(tmpdir(), 'daybook-postgres-'))
   const user = serverUser()
   if (user) chownSync(data, user.uid, user.gid)
   const options = { cwd: data, ...user }
-  await promisify(execFile)(
-    join(folder, 'initdb'),
-    ['-D', join(data, 'db'), '-U', 'daybook', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'],
-    options,
-  )
+  if (!existsSync(join(data, 'db')))
+    await promisify(execFile)(
+      join(folder, 'initdb'),
+      ['-D', join(data, 'db'), '-U', 'daybook', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'],
+      options,
+    )
   const port = await freePort()
   const settings = [
-    ...['-p', `${port}`, '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${data}`, '-c', 'max_connections=400'],
+    ...['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${data}`, '-c', 'max_connections=400'],
     ...(durable ? [] : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off']),
   ]
-  const start = async () => {
-    const server = spawn(join(folder, 'postgres'), ['-D', join(data, 'db'), ...settings], { ...options, stdio: 'ignore' })
+  const start = async (name = 'db', ownPort = port) => {
+    const args = ['-D', join(data, name), ...settings, '-p', `${ownPort}`]
+    const server = spawn(join(folder, 'postgres'), args, { ...options, stdio: 'ignore' })
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
     for (let waited = 0; ; waited += 50) {
       try {
-        await promisify(execFile)(join(folder, 'pg_isready'), ['-h', '127.0.0.1', '-p', `${port}`])
+        await promisify(execFile)(join(folder, 'pg_isready'), ['-h', '127.0.0.1', '-p', `${ownPort}`])
         return { server, ended }
       } catch (error) {
         if (waited > 30_000) throw error
@@ -79,8 +88,9 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   }
   let running = await start()
   let databases = 0
-  const end = async () => {
-    running.server.kill('SIGQUIT') // an immediate shutdown: the server recovers at its next start
+  const replicas: Awaited<ReturnType<typeof start>>[] = []
+  const end = async (signal: 'SIGQUIT' | 'SIGINT' = 'SIGQUIT') => {
+    running.server.kill(signal) // SIGQUIT is an immediate shutdown: the server recovers at its next start
     await running.ended
   }
   return {
@@ -90,13 +100,25 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
       await promisify(execFile)(join(folder, 'createdb'), ['-h', '127.0.0.1', '-p', `${port}`, '-U', 'daybook', name])
       return `postgres://daybook@127.0.0.1:${port}/${name}`
     },
+    async startReplica() {
+      const name = `replica_${replicas.length}`
+      const replicaPort = await freePort()
+      const from = ['-h', '127.0.0.1', '-p', `${port}`, '-U', 'daybook']
+      await promisify(execFile)(join(folder, 'pg_basebackup'), [...from, '-D', join(data, name), '-R', '-c', 'fast', '-N'], options)
+      replicas.push(await start(name, replicaPort))
+      return `postgres://daybook@127.0.0.1:${replicaPort}/postgres`
+    },
     async restart() {
       await end()
       running = await start()
     },
     async stop() {
-      await end()
-      rmSync(data, { recursive: true, force: true })
+      for (const { server, ended } of replicas) {
+        server.kill('SIGQUIT')
+        await ended
+      }
+      await end(keptIn === undefined ? 'SIGQUIT' : 'SIGINT')
+      if (keptIn === undefined) rmSync(data, { recursive: true, force: true })
     },
   }
 }

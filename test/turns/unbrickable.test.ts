@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Agent } from '../../src/agent/agent.ts'
+import type { Agent } from '../../src/agent/agent-interface.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { type SharedTurn, sharedConversation } from '../support/models/shared-conversation.ts'
 import { chunk, png } from '../support/sample-files/images.ts'

@@ -35,13 +35,13 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
         throw error
       })
       await recovered
-      return await withOpen(await openRoot(folder), work)
+      return await withOpen(openRoot(folder), work)
     } catch (error) {
       throw translateError(error, requested)
     }
   }
 
-  const recoverOnce = async () => withOpen(await openRoot(folder), recoverSwaps)
+  const recoverOnce = async () => withOpen(openRoot(folder), recoverSwaps)
 
   /**
    * Runs `work` with the opened folder that contains `path`. If this folder does not exist, it is created if `make` is true. Otherwise the
@@ -61,23 +61,24 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
   return {
     read: (path, { maxBytes = defaultMaxBytes } = {}) =>
       inFolderOf(path, false, async (folder, name) => {
-        const file = await openFile(folder, name, path)
-        return file && withOpen(file.handle, (handle) => readBytes(handle, file.stats.size, path, maxBytes))
+        const file = openFile(folder, name, path)
+        return file && withOpen(file, () => readBytes(file, path, maxBytes))
       }),
 
     stat: (path) =>
       inFolderOf(path, false, async (folder, name) => {
-        const file = await openFile(folder, name, path)
-        return file && withOpen(file.handle, async () => ({ path, size: file.stats.size, readOnly: isReadOnly(file.stats) }))
+        const file = openFile(folder, name, path)
+        file?.close()
+        return file && { path, size: file.stats.size, readOnly: isReadOnly(file.stats), writtenAtMs: file.stats.mtimeMs }
       }),
 
-    async write(path, bytes, { readOnly = false } = {}) {
+    async write(path, bytes, options = {}) {
       const copy = Uint8Array.from(bytes) // a copy, because the caller may modify the bytes before they are written
       await lock.shared(() =>
         inFolderOf(path, true, async (folder, name, root) => {
-          await checkReplaceable(folder, name, path)
+          checkReplaceable(folder, name, path)
           await withOpen(await openPrivateFolder(root), (drafts) =>
-            writeAtomically(drafts.inside(`${newDraftId()}.draft`), copy, readOnly, folder, name),
+            writeAtomically(drafts.inside(`${newDraftId()}.draft`), copy, options, folder, name),
           )
         }),
       )
@@ -91,7 +92,7 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
     async remove(path) {
       const removed = await lock.shared(() =>
         inFolderOf(path, false, async (folder, name) => {
-          if (!(await checkReplaceable(folder, name, path))) return false
+          if (!checkReplaceable(folder, name, path)) return false
           await unlink(folder.inside(name))
           await folder.sync()
           return true
@@ -109,11 +110,11 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
   }
 }
 
-async function withOpen<H extends { close(): Promise<void> }, T>(handle: H, work: (handle: H) => Promise<T>): Promise<T> {
+async function withOpen<H extends { close(): void }, T>(handle: H, work: (handle: H) => Promise<T>): Promise<T> {
   try {
     return await work(handle)
   } finally {
-    await handle.close()
+    handle.close()
   }
 }
 

@@ -64,7 +64,7 @@ export async function removeTree(privateFolder: OpenFolder, name: string): Promi
   const queue = [name]
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     if (await unlinkUnlessFolder(privateFolder, next)) continue
-    const folder = await openSubfolder(privateFolder, next, next)
+    const folder = openSubfolder(privateFolder, next, next)
     if (!folder) continue
     try {
       for await (const entry of await opendir(folder.inside(''))) {
@@ -75,7 +75,7 @@ export async function removeTree(privateFolder: OpenFolder, name: string): Promi
         } else await unlink(folder.inside(entry.name))
       }
     } finally {
-      await folder.close()
+      folder.close()
     }
     await rmdir(privateFolder.inside(next))
   }

@@ -1,9 +1,9 @@
-import type { Dirent } from 'node:fs'
-import { lstat, opendir } from 'node:fs/promises'
+import { type Dirent, opendirSync } from 'node:fs'
+import { setImmediate as otherWork } from 'node:timers/promises'
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import type { FileInfo, Listing, ListOptions, SkippedEntry, UnsafeFileReason } from '../../ports/files.ts'
-import { errorCode, isReadOnly, type OpenFolder, openSubfolder, walk } from './open.ts'
+import { errorCode, isReadOnly, lstatIfExists, type OpenFolder, openSubfolder, walk } from './open.ts'
 import { privateFolder } from './safe-paths.ts'
 
 /** The maximum number of entries that a listing reads, because a program may create millions of files. A longer listing is truncated. */
@@ -14,6 +14,9 @@ const maxSkipped = 1_000
 
 /** A folder that is so many levels below an open one stays open while its subfolders are visited. */
 const levelsBetweenOpenFolders = 16
+
+/** After so much time, other work of this process gets its turn. */
+const sliceMs = 4
 
 /** A subfolder, or a file. A file that was not examined has no `info`. */
 type FolderEntry =
@@ -30,20 +33,27 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   const skipped: SkippedEntry[] = []
   let seen = 0
   let isFull = false // whether a file was found after `limit` files
+  let sliceStart = performance.now()
+
+  async function pauseIfLong(): Promise<void> {
+    if (performance.now() - sliceStart < sliceMs) return
+    await otherWork()
+    sliceStart = performance.now()
+  }
 
   /** Visits the folder at `path`. `from` is an open folder, and `way` are the last names of the path, which lead from it to the folder. */
   async function visit(from: OpenFolder, way: readonly string[], path: readonly string[]): Promise<void> {
     const folder = await walk(from, way, (parent, name) => openSubfolder(parent, name, path.join('/')))
     if (!folder) return
     let isOpen = folder !== from
-    const close = async () => {
-      if (isOpen) await folder.close()
+    const close = () => {
+      if (isOpen) folder.close()
       isOpen = false
     }
     try {
       const entries = await entriesOf(folder, path)
       const staysOpen = way.length >= levelsBetweenOpenFolders
-      if (!staysOpen) await close()
+      if (!staysOpen) close()
       for (const entry of entries) {
         if (isFull && limit > 0) return
         const below = [...path, entry.name]
@@ -52,7 +62,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
         else isFull = true
       }
     } finally {
-      await close()
+      close()
     }
   }
 
@@ -73,13 +83,18 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
 
   async function entriesOf(folder: OpenFolder, path: readonly string[]): Promise<readonly FolderEntry[]> {
     const entries: Dirent[] = []
-    for await (const entry of await opendir(folder.inside(''))) {
-      if (seen++ >= maxEntries) break
-      const at = [...path, entry.name]
-      if (isHidden(at, dotEntries)) continue
-      const reason = entryReason(entry, at)
-      if (reason) skip(at, reason)
-      else entries.push(entry)
+    const open = opendirSync(folder.inside(''), { bufferSize: 256 })
+    try {
+      for (let entry = open.readSync(); entry && seen++ < maxEntries; entry = open.readSync()) {
+        await pauseIfLong()
+        const at = [...path, entry.name]
+        if (isHidden(at, dotEntries)) continue
+        const reason = entryReason(entry, at)
+        if (reason) skip(at, reason)
+        else entries.push(entry)
+      }
+    } finally {
+      open.closeSync()
     }
     entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
     return limit === 0 ? entries.map(kindOf) : await describeAll(folder, path, entries)
@@ -91,8 +106,9 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     let left = limit - files.length + 1
     for (const entry of entries) {
       if (left <= 0) break
+      await pauseIfLong()
       const at = [...path, entry.name]
-      const found = entry.isDirectory() ? 'folder' : await fileInfoOf(folder, entry.name, at.join('/'))
+      const found = entry.isDirectory() ? 'folder' : fileInfoOf(folder, entry.name, at.join('/'))
       if (found === 'folder') described.push(kindOf(entry))
       else if (typeof found === 'string') skip(at, found)
       else if (found) {
@@ -111,15 +127,11 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
 const kindOf = (entry: Dirent): FolderEntry => ({ kind: entry.isDirectory() ? 'folder' : 'file', name: entry.name })
 
 /** The info of a file, or the reason why it is skipped. Undefined when the file was removed meanwhile. */
-async function fileInfoOf(folder: OpenFolder, name: string, path: string): Promise<FileInfo | UnsafeFileReason | undefined> {
-  try {
-    const stats = await lstat(folder.inside(name))
-    if (!stats.isFile()) return stats.isSymbolicLink() ? 'symlink_blocked' : 'not_a_file'
-    return stats.nlink === 1 ? { path, size: stats.size, readOnly: isReadOnly(stats) } : 'hard_link_blocked'
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
+function fileInfoOf(folder: OpenFolder, name: string, path: string): FileInfo | UnsafeFileReason | undefined {
+  const stats = lstatIfExists(folder.inside(name))
+  if (!stats) return undefined
+  if (!stats.isFile()) return stats.isSymbolicLink() ? 'symlink_blocked' : 'not_a_file'
+  return stats.nlink === 1 ? { path, size: stats.size, readOnly: isReadOnly(stats) } : 'hard_link_blocked'
 }
 
 /** Why a folder is skipped. Undefined when the error has another cause. */

@@ -1,11 +1,31 @@
-import { existsSync, constants as flags, type Stats } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from 'node:fs/promises'
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  constants as flags,
+  fstatSync,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  read,
+  realpathSync,
+  renameSync,
+  type Stats,
+  writeFile,
+} from 'node:fs'
+import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { WriteOptions } from '../../ports/files.ts'
 import { tooLarge, unsafeFile } from './safe-paths.ts'
 
 /*
  * Opens folders and files while hostile programs may change them. In the functions below, `requested` is the path that the caller of the
  * port `Files` asked for. Failures contain this path.
+ *
+ * Opening, examining, renaming and closing are synchronous: such a call takes some microseconds, and one that another thread makes takes ten
+ * times as long. Reading, writing and syncing are not, because they may wait for the disk.
  */
 
 /**
@@ -20,13 +40,16 @@ export interface OpenFolder {
   readonly path: string
   inside(name: string): string
   sync(): Promise<void>
-  close(): Promise<void>
+  close(): void
 }
 
 const hasProcFd = process.platform === 'linux' && existsSync('/proc/self/fd')
 
-// With these flags, opening never follows a link and never waits until another process opens a pipe.
-const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flags.O_NONBLOCK
+const [readInto, writeAll, syncFd] = [promisify(read), promisify(writeFile), promisify(fsync)]
+
+// With the flags other than `rootFlags`, opening never follows a link and never waits until another process opens a pipe.
+const rootFlags = flags.O_RDONLY | flags.O_DIRECTORY
+const folderFlags = rootFlags | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const draftFlags = flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | flags.O_NOFOLLOW
 
@@ -34,39 +57,49 @@ const draftFlags = flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | flags.O_NOFOL
  * Opens the folder below which all files are, and creates it if it does not exist. Links in the path to this folder are followed, because
  * hostile programs can not change this path.
  */
-export async function openRoot(folder: string): Promise<OpenFolder> {
-  await mkdir(folder, { recursive: true })
-  const path = await realpath(folder)
-  return openFolderAt(path, await open(path, folderFlags))
+export function openRoot(folder: string): OpenFolder {
+  const openIt = () => {
+    const path = hasProcFd ? folder : realpathSync(folder)
+    return openFolderAt(path, openSync(path, rootFlags))
+  }
+  try {
+    return openIt()
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error
+    mkdirSync(folder, { recursive: true })
+    return openIt()
+  }
 }
 
 /** Opens a subfolder without following links. Undefined when it does not exist. */
-export async function openSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder | undefined> {
+export function openSubfolder(parent: OpenFolder, name: string, requested: string): OpenFolder | undefined {
   const path = join(parent.path, name)
-  let handle: FileHandle
+  let fd: number
   try {
-    handle = await open(parent.inside(name), folderFlags)
+    fd = openSync(parent.inside(name), folderFlags)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
     if (code === 'ENOTDIR' || code === 'ELOOP')
-      throw unsafeFile((await isLink(parent.inside(name))) ? 'symlink_blocked' : 'not_a_folder', requested)
+      throw unsafeFile(isLink(parent.inside(name)) ? 'symlink_blocked' : 'not_a_folder', requested)
     throw error
   }
-  if (hasProcFd || (await realpath(path)) === path) return openFolderAt(path, handle)
-  await handle.close()
+  if (hasProcFd || realpathSync(path) === path) return openFolderAt(path, fd)
+  closeSync(fd)
   throw unsafeFile('symlink_blocked', requested)
 }
 
 /** Opens a subfolder. If it does not exist, it is created durably. */
 export async function openOrMakeSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder> {
-  const existing = await openSubfolder(parent, name, requested)
+  const existing = openSubfolder(parent, name, requested)
   if (existing) return existing
-  await mkdir(parent.inside(name)).catch((error: unknown) => {
+  try {
+    mkdirSync(parent.inside(name))
+  } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error // EEXIST: another process has created the folder meanwhile
-  })
+  }
   await parent.sync()
-  const made = await openSubfolder(parent, name, requested)
+  const made = openSubfolder(parent, name, requested)
   if (!made) throw unsafeFile('not_a_folder', requested)
   return made
 }
@@ -75,7 +108,7 @@ export async function openOrMakeSubfolder(parent: OpenFolder, name: string, requ
 export async function walk(
   root: OpenFolder,
   segments: readonly string[],
-  step: (parent: OpenFolder, name: string) => Promise<OpenFolder | undefined>,
+  step: (parent: OpenFolder, name: string) => OpenFolder | undefined | Promise<OpenFolder>,
 ): Promise<OpenFolder | undefined> {
   let folder: OpenFolder = root
   for (const name of segments) {
@@ -84,7 +117,7 @@ export async function walk(
     try {
       next = await step(parent, name)
     } finally {
-      if (parent !== root) await parent.close()
+      if (parent !== root) parent.close()
     }
     if (!next) return undefined
     folder = next
@@ -92,32 +125,34 @@ export async function walk(
   return folder
 }
 
-function openFolderAt(path: string, handle: FileHandle): OpenFolder {
-  const address = hasProcFd ? `/proc/self/fd/${handle.fd}` : path
-  return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
+function openFolderAt(path: string, fd: number): OpenFolder {
+  const address = hasProcFd ? `/proc/self/fd/${fd}` : path
+  return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => syncFd(fd), close: () => closeSync(fd) }
 }
 
 /**
  * Whether an entry is a symbolic link. The result is used only to choose the reason in an error message. So it does no harm if a program
  * replaces the entry after this check.
  */
-async function isLink(path: string): Promise<boolean> {
+function isLink(path: string): boolean {
   try {
-    return (await lstat(path)).isSymbolicLink()
+    return lstatSync(path).isSymbolicLink()
   } catch {
     return false // the entry was removed meanwhile
   }
 }
 
+export interface OpenFile {
+  readonly fd: number
+  readonly stats: Stats
+  close(): void
+}
+
 /** Opens a file, and then checks that the opened entry is an ordinary file. Undefined when the file does not exist. */
-export async function openFile(
-  folder: OpenFolder,
-  name: string,
-  requested: string,
-): Promise<{ readonly handle: FileHandle; readonly stats: Stats } | undefined> {
-  let handle: FileHandle
+export function openFile(folder: OpenFolder, name: string, requested: string): OpenFile | undefined {
+  let fd: number
   try {
-    handle = await open(folder.inside(name), readFlags)
+    fd = openSync(folder.inside(name), readFlags)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
@@ -126,11 +161,11 @@ export async function openFile(
     throw error
   }
   try {
-    const stats = await handle.stat()
+    const stats = fstatSync(fd)
     checkStats(stats, requested)
-    return { handle, stats }
+    return { fd, stats, close: () => closeSync(fd) }
   } catch (error) {
-    await handle.close()
+    closeSync(fd)
     throw error
   }
 }
@@ -147,13 +182,13 @@ function checkStats(stats: Stats, requested: string): void {
 
 export const isReadOnly = (stats: Stats) => (stats.mode & 0o222) === 0
 
-/** Reads the first `size` bytes of a file. Bytes that another process appends meanwhile are not read. */
-export async function readBytes(handle: FileHandle, size: number, requested: string, maxBytes: number): Promise<Uint8Array> {
+/** Reads as many bytes of a file as it had when it was opened. Bytes that another process appends meanwhile are not read. */
+export async function readBytes({ fd, stats: { size } }: OpenFile, requested: string, maxBytes: number): Promise<Uint8Array> {
   if (size > maxBytes) throw tooLarge(requested, maxBytes)
   const bytes = new Uint8Array(size)
   let filled = 0
   while (filled < size) {
-    const { bytesRead } = await handle.read(bytes, filled, size - filled, filled)
+    const { bytesRead } = await readInto(fd, bytes, filled, size - filled, filled)
     if (bytesRead === 0) break // another process has truncated the file meanwhile
     filled += bytesRead
   }
@@ -164,52 +199,45 @@ export async function readBytes(handle: FileHandle, size: number, requested: str
  * Throws when the entry must not be replaced or removed. Returns false when the entry does not exist. Replacing and removing never follow a
  * link. So even if a program swaps the entry after this check, no file outside of the folder is changed.
  */
-export async function checkReplaceable(folder: OpenFolder, name: string, requested: string): Promise<boolean> {
-  const stats = await lstatIfExists(folder.inside(name))
+export function checkReplaceable(folder: OpenFolder, name: string, requested: string): boolean {
+  const stats = lstatIfExists(folder.inside(name))
   if (!stats) return false
   checkStats(stats, requested)
   if (isReadOnly(stats)) throw unsafeFile('read_only', requested)
   return true
 }
 
-/** Creates a file and syncs it to disk. Fails when the name already exists. */
-export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: boolean): Promise<void> {
-  const file = await open(path, draftFlags, 0o644)
+/** Creates a file and syncs it to disk, unless it need not be durable. Fails when the name already exists. */
+export async function writeNewFile(path: string, bytes: Uint8Array, { readOnly, durable = true }: WriteOptions = {}): Promise<void> {
+  const fd = openSync(path, draftFlags, 0o644)
   try {
-    await file.writeFile(bytes)
-    if (readOnly) await file.chmod(0o444)
-    await file.sync()
+    await writeAll(fd, bytes)
+    if (readOnly) fchmodSync(fd, 0o444)
+    if (durable) await syncFd(fd)
   } finally {
-    await file.close()
+    closeSync(fd)
   }
 }
 
-/** Writes and syncs a draft, then renames it to `name`. At any moment the file has either the old bytes or the new ones. */
+/** Writes a draft, and syncs it if it must be durable. Then renames it to `name`. At any moment the file has either the old bytes or the new ones. */
 export async function writeAtomically(
   draft: string,
   bytes: Uint8Array,
-  readOnly: boolean,
+  options: WriteOptions,
   folder: OpenFolder,
   name: string,
 ): Promise<void> {
   try {
-    await writeNewFile(draft, bytes, readOnly)
-    await rename(draft, folder.inside(name))
+    await writeNewFile(draft, bytes, options)
+    renameSync(draft, folder.inside(name))
   } catch (error) {
     await unlink(draft).catch(() => {}) // if this fails, `recoverSwaps` removes the draft later
     throw error
   }
-  await folder.sync()
+  if (options.durable ?? true) await folder.sync()
 }
 
-export async function lstatIfExists(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path)
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
+export const lstatIfExists = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
 /** The code of a system error, such as `ENOENT`. Undefined for other errors. */
 export function errorCode(error: unknown): string | undefined {

@@ -26,7 +26,7 @@ export async function replaceFolder(
   readOnly: boolean,
 ): Promise<void> {
   await inParent(root, path, async (parent, name) => {
-    await checkFolder(parent, name, path)
+    checkFolder(parent, name, path)
     const drafts = await openPrivateFolder(root)
     try {
       const id = newDraftId()
@@ -43,7 +43,7 @@ export async function replaceFolder(
       }
       await discardDraft(drafts, id, 'swap')
     } finally {
-      await drafts.close()
+      drafts.close()
     }
   })
 }
@@ -55,12 +55,12 @@ async function inParent(root: OpenFolder, path: string, work: (parent: OpenFolde
   try {
     await work(parent, segments.at(-1) as string)
   } finally {
-    if (parent !== root) await parent.close()
+    if (parent !== root) parent.close()
   }
 }
 
-async function checkFolder(parent: OpenFolder, name: string, requested: string): Promise<void> {
-  const stats = await lstatIfExists(parent.inside(name))
+function checkFolder(parent: OpenFolder, name: string, requested: string): void {
+  const stats = lstatIfExists(parent.inside(name))
   if (stats?.isSymbolicLink()) throw unsafeFile('symlink_blocked', requested)
   if (stats && !stats.isDirectory()) throw unsafeFile('not_a_folder', requested)
 }
@@ -76,10 +76,10 @@ async function prepareSwap(
   const draft = drafts.inside(`${id}.draft`)
   try {
     await mkdir(`${draft}/new`, { recursive: true })
-    await writeNewFile(`${draft}/target`, new TextEncoder().encode(target), false)
+    await writeNewFile(`${draft}/target`, new TextEncoder().encode(target))
     const folders = foldersAbove(files.keys())
     for (const folder of folders) await mkdir(`${draft}/new/${folder}`)
-    await inParallel([...files], ([path, bytes]) => writeNewFile(`${draft}/new/${path}`, bytes, readOnly))
+    await inParallel([...files], ([path, bytes]) => writeNewFile(`${draft}/new/${path}`, bytes, { readOnly }))
     await inParallel([...folders.map((folder) => `${draft}/new/${folder}`), `${draft}/new`, draft], syncFolder)
     await rename(draft, drafts.inside(`${id}.swap`))
   } catch (error) {
@@ -103,7 +103,7 @@ async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder,
 
 /** Renames `from` to `to`. Returns false if `to` exists. The caller then moves `to` aside and tries again. */
 async function renameIfFree(from: string, to: string): Promise<boolean> {
-  if (await lstatIfExists(to)) return false
+  if (lstatIfExists(to)) return false
   try {
     await rename(from, to)
     return true
@@ -135,7 +135,7 @@ function ignoreSystemError(error: unknown): void {
  * an hour old. Swaps need not wait: only one process at a time replaces folders, so the process of another swap is dead.
  */
 export async function recoverSwaps(root: OpenFolder): Promise<void> {
-  const drafts = await openSubfolder(root, privateFolder, privateFolder)
+  const drafts = openSubfolder(root, privateFolder, privateFolder)
   if (!drafts) return
   try {
     const names = (await readdir(drafts.inside(''))).filter((name) => !isOwnDraft(name))
@@ -144,7 +144,7 @@ export async function recoverSwaps(root: OpenFolder): Promise<void> {
     const orphans = new Set([...rest.filter(isOrphanedDraft), ...(await olderThanAnHour(drafts, rest))])
     for (const name of orphans) await removeTree(drafts, name).catch(ignoreSystemError)
   } finally {
-    await drafts.close()
+    drafts.close()
   }
 }
 
@@ -156,17 +156,17 @@ async function olderThanAnHour(drafts: OpenFolder, names: readonly string[]): Pr
   if (names.length === 0) return []
   const hour = 3_600_000
   const probe = drafts.inside(`${newDraftId()}.probe`)
-  await writeNewFile(probe, new Uint8Array(), false)
-  const now = (await lstatIfExists(probe))?.mtimeMs ?? 0
+  await writeNewFile(probe, new Uint8Array())
+  const now = lstatIfExists(probe)?.mtimeMs ?? 0
   await unlink(probe)
-  const ages = await Promise.all(names.map(async (name) => now - ((await lstatIfExists(drafts.inside(name)))?.mtimeMs ?? now)))
+  const ages = names.map((name) => now - (lstatIfExists(drafts.inside(name))?.mtimeMs ?? now))
   return names.filter((_, index) => (ages[index] as number) > hour)
 }
 
 async function finishSwap(root: OpenFolder, drafts: OpenFolder, id: string): Promise<void> {
   const swap = drafts.inside(`${id}.swap`)
   try {
-    if (await lstatIfExists(`${swap}/new`)) {
+    if (lstatIfExists(`${swap}/new`)) {
       const path = await readFile(`${swap}/target`, 'utf8')
       await inParent(root, path, (parent, name) => moveIntoPlace(drafts, id, parent, name, []))
     }

@@ -57,6 +57,9 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
       if (isOld) await objects.delete(keyOf(sha256))
       return isOld
     },
+    async removeUnfinished(before) {
+      await objects.removeUnfinished?.(FOLDER, before)
+    },
     async check() {
       for await (const _key of objects.list(`${FOLDER}/check`)) break // fails if the bucket can not be used
     },

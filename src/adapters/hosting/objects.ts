@@ -16,6 +16,8 @@ export interface ObjectStore {
   list(tree: string): AsyncIterable<string>
   /** Lists the keys below `tree`, with the size and the time of each object. A store that does not know the times lacks this function. */
   listDetails?(tree: string): AsyncIterable<ObjectDetails>
+  /** Removes the parts of objects below `tree` whose put began before `before`, in epoch milliseconds, and never ended. */
+  removeUnfinished?(tree: string, before: number): Promise<void>
   /** When the object was last put, in epoch milliseconds; undefined when there is no such object. */
   putAt?(key: string): Promise<number | undefined>
   delete(key: string): Promise<void>

@@ -187,6 +187,66 @@ it('sends no condition to a server that does not know it', async () => {
   expect(conditions).toEqual(['*', undefined, undefined])
 })
 
+it('signs with the time of the server if the clock of this machine is wrong', async () => {
+  const dates: string[] = []
+  const now = Date.now() + 3 * 3_600_000
+  const checkTime = (request: IncomingMessage, response: ServerResponse) => {
+    const date = String(request.headers['x-amz-date'])
+    dates.push(date)
+    const signed = Date.parse(date.replace(/^(....)(..)(.....)(..)(...)$/, '$1-$2-$3:$4:$5'))
+    const isSkewed = Math.abs(signed - now) > 900_000
+    response.setHeader('Date', new Date(now).toUTCString())
+    // the response to HEAD has no body, and so no code
+    if (isSkewed) return respondError(403, request.method === 'HEAD' ? '' : 'RequestTimeTooSkewed')(request, response)
+    respond(200, 'x')(request, response)
+  }
+  const { options } = await scriptedS3(checkTime)
+  const objects = createS3Objects(options)
+  expect(await objects.exists('k')).toBe(true)
+  expect(dates).toHaveLength(2)
+  await objects.put('k', bytes('x'))
+  expect(dates).toHaveLength(3)
+  await createS3Objects(options).put('k', bytes('x'))
+  expect(dates).toHaveLength(5) // the response has the code
+})
+
+it('says what to do about a wrong region, rights and a wrong clock', async () => {
+  const redirect = (_: IncomingMessage, response: ServerResponse) =>
+    void response.writeHead(301, { 'x-amz-bucket-region': 'eu-central-1', Location: 'http://127.0.0.1:1/' }).end()
+  const cases = [
+    [redirect, 'region eu-central-1'],
+    [respondError(400, 'AuthorizationHeaderMalformed', '<Region>eu-central-1</Region>'), 'region'],
+    [respond(400), 'region'],
+    [respond(403), 'read, write and list'],
+    [respondError(403, 'RequestTimeTooSkewed'), 'clock'],
+  ] as const
+  for (const [answer, advice] of cases) {
+    const { requests, options } = await scriptedS3(answer)
+    const objects = createS3Objects(options)
+    const messages = [await failureOf(objects.exists('k')), await failureOf(objects.get('k'))].map(({ message }) => message)
+    expect(messages.some((message) => message.includes(advice))).toBe(true)
+    expect(requests).toHaveLength(2) // none was repeated
+  }
+})
+
+it('does not take another part of an object for the one that it has asked for', async () => {
+  const answer = (range: string, body: string) => (_: IncomingMessage, response: ServerResponse) =>
+    void response.writeHead(206, { 'Content-Range': range }).end(body)
+  const { options } = await scriptedS3(answer('bytes 0-1/9', 'ab'), answer('bytes 4-5/9', 'ef'))
+  expect(await createS3Objects(options).get('k', { start: 4, end: 6 })).toEqual(bytes('ef'))
+  const wrong = await scriptedS3(answer('bytes 0-1/9', 'ab'))
+  await expect(createS3Objects(wrong.options).get('k', { start: 4, end: 6 })).rejects.toMatchObject({ code: 'hosting.failed' })
+})
+
+it('reports a listing whose keys can not be read', async () => {
+  const page = (key: string) =>
+    `<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>${key}</Key></Contents></ListBucketResult>`
+  const { options } = await scriptedS3(respond(404), respond(200, page('p/k/%zz')))
+  await expect(createS3Objects(options).deleteTree('k')).rejects.toMatchObject({ code: 'hosting.failed' })
+  const other = await scriptedS3(respond(404), respond(200, page('p/k/&#x7fffff;')), respond(204))
+  await createS3Objects(other.options).deleteTree('k')
+})
+
 describe('an upload in parts', () => {
   const begun = respond(200, '<InitiateMultipartUploadResult><UploadId>u&amp;1</UploadId></InitiateMultipartUploadResult>')
   const part = (_: IncomingMessage, response: ServerResponse) => void response.writeHead(200, { ETag: '"e"' }).end()
@@ -232,5 +292,26 @@ describe('an upload in parts', () => {
   it('that the server has lost fails', async () => {
     const { options } = await scriptedS3(begun, part, part, respondError(404, 'NoSuchUpload'), respond(404))
     await expect(createS3Objects({ ...options, partBytes: 5 }).put('k', content)).rejects.toThrow('try again')
+  })
+
+  it('of a process that was killed is removed when it is old', async () => {
+    const upload = (key: string, id: string, at: string) =>
+      `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${at}</Initiated></Upload>`
+    const page = (more: string, ...uploads: string[]) =>
+      respond(200, `<ListMultipartUploadsResult><EncodingType>url</EncodingType>${more}${uploads.join('')}</ListMultipartUploadsResult>`)
+    const [old, young] = ['2026-01-01T00:00:00.000Z', '2026-01-03T00:00:00.000Z']
+    const more = '<IsTruncated>true</IsTruncated><NextKeyMarker>p%2Fk%2Fb+c</NextKeyMarker><NextUploadIdMarker>u2</NextUploadIdMarker>'
+    const { requests, options } = await scriptedS3(
+      page(more, upload('p%2Fk%2Fa', 'u1', old), upload('p%2Fk%2Fb+c', 'u2', young)),
+      page('', upload('p%2Fk%2Fb+c', 'u3', old), upload('p%2Fother', 'u4', old), upload('p%2Fk%2Fd', 'u5', 'no time')),
+      respond(204),
+    )
+    await createS3Objects(options).removeUnfinished?.('k', Date.parse('2026-01-02T00:00:00.000Z'))
+    expect(requests).toEqual([
+      'GET /b?uploads=&prefix=p%2Fk%2F&encoding-type=url',
+      'GET /b?uploads=&prefix=p%2Fk%2F&encoding-type=url&key-marker=p%2Fk%2Fb%20c&upload-id-marker=u2',
+      'DELETE /b/p/k/a?uploadId=u1',
+      'DELETE /b/p/k/b%20c?uploadId=u3',
+    ])
   })
 })

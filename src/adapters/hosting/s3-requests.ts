@@ -15,6 +15,8 @@ interface S3Request {
   readonly range?: ByteRange
   /** If true, the result for a missing object is undefined. Otherwise a missing object is a failure. */
   readonly missing?: boolean
+  /** If true, the result is undefined if the server does not know this request, or does not allow it to these credentials. */
+  readonly optional?: boolean
   /** If true, an object that exists is not replaced. A server that does not know this condition replaces it. */
   readonly ifMissing?: boolean
 }
@@ -30,6 +32,11 @@ interface S3Response {
 export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
 const maxAttempts = 4
+/** S3 rejects a request whose time differs by 15 minutes from its own. */
+const MAX_CLOCK_ERROR_MS = 5 * 60_000
+
+/** A time such as `20260131T120000Z`. */
+const amazonTime = (time: number) => `${new Date(time).toISOString().slice(0, 19).replaceAll('-', '').replaceAll(':', '')}Z`
 
 /** Sends signed requests. Retries after a network error and after the statuses 409, 429 and 5xx. Every request may safely be repeated. */
 export function createS3Requests(options: S3Options): S3Requests {
@@ -37,6 +44,8 @@ export function createS3Requests(options: S3Options): S3Requests {
   if (!URL.canParse(endpoint)) throw new Failure('hosting.failed', 'the address of S3 is not a URL: begin it with https://')
   let client: Promise<AwsClient> | undefined
   let knowsConditions = true
+  /** How many milliseconds the clock of the server is ahead of ours. It is corrected when the server rejects the time of a request. */
+  let clockDifference = 0
 
   async function createClient(): Promise<AwsClient> {
     const { accessKeyId, secretAccessKey, sessionToken, region } = options
@@ -60,18 +69,27 @@ export function createS3Requests(options: S3Options): S3Requests {
     const content = body ? { body: Uint8Array.from(body) } : {}
     try {
       const signal = AbortSignal.timeout(timeoutMs)
-      const response = await (await client).fetch(urlOf(endpoint, bucket, request), { method, headers, ...content, signal })
+      const aws = { datetime: amazonTime(Date.now() + clockDifference) }
+      const sent = { method, headers, ...content, signal, aws, redirect: 'manual' as const } // another host needs another signature
+      const response = await (await client).fetch(urlOf(endpoint, bucket, request), sent)
       const bytes = new Uint8Array(await response.arrayBuffer())
       const code = response.ok && method !== 'POST' ? undefined : errorCodeIn(bytes)
       if (response.ok && code !== undefined) return errorOf(500, code) // the end of an upload may fail after its status was sent
+      if (response.ok && range && isOtherRange(response, range)) return errorOf(500, 'another range than was requested')
       if (response.ok) return { body: range ? partOf(bytes, response.status, range) : bytes, ...detailsOf(response.headers) }
+      const difference = Date.parse(response.headers.get('Date') ?? '') - Date.now()
+      if (response.status === 403 && Math.abs(difference - clockDifference) > MAX_CLOCK_ERROR_MS) {
+        clockDifference = difference
+        return send(request)
+      }
       if (response.status === 404 && request.missing && code !== 'NoSuchBucket') return undefined
+      if (request.optional && [403, 405, 501].includes(response.status)) return undefined
       if (request.ifMissing && response.status === 412) return { body: new Uint8Array() } // the object exists already
       if (request.ifMissing && response.status === 501 && knowsConditions) {
         knowsConditions = false
         return send(request)
       }
-      return errorOf(response.status, code)
+      return errorOf(response.status, code, response.headers.get('x-amz-bucket-region'))
     } catch (error) {
       return networkError(error)
     }
@@ -93,6 +111,10 @@ function detailsOf(headers: Headers): Omit<S3Response, 'body'> {
   return { ...(etag !== null && { etag }), ...(!Number.isNaN(modifiedAt) && { modifiedAt }) }
 }
 
+/** Whether a server has sent a part of the object that begins elsewhere. */
+const isOtherRange = ({ status, headers }: Response, { start }: ByteRange): boolean =>
+  status === 206 && !(headers.get('Content-Range') ?? `bytes ${start}-`).startsWith(`bytes ${start}-`)
+
 /** The requested part of the received bytes. A server may ignore the range (status 200), or send more than was requested. */
 const partOf = (bytes: Uint8Array, status: number, { start, end }: ByteRange): Uint8Array =>
   status === 206 ? bytes.slice(0, end - start) : bytes.slice(start, end)
@@ -104,18 +126,28 @@ interface S3Error {
   readonly retryable: boolean
 }
 
+const REGION = 'set the region of the bucket'
+/** Hints by the code or the status of an error. The response to a HEAD request has no code. */
 const hints: Readonly<Record<string, string>> = {
+  PermanentRedirect: REGION,
+  AuthorizationHeaderMalformed: REGION,
+  IllegalLocationConstraintException: REGION,
+  RequestTimeTooSkewed: 'correct the clock of this machine',
+  301: REGION,
+  400: `${REGION}, and correct the endpoint`,
+  403: 'correct the access keys, and allow them to read, write and list the bucket',
   NoSuchBucket: 'make the bucket, or correct its name',
   AccessDenied: 'allow these credentials to use the bucket',
   InvalidAccessKeyId: 'correct the access key',
   SignatureDoesNotMatch: 'correct the secret access key and the region',
 }
 
-function errorOf(status: number, code: string | undefined): S3Error {
-  const hint = code === undefined ? undefined : hints[code]
+function errorOf(status: number, code: string | undefined, region: string | null = null): S3Error {
+  const known = hints[code ?? status]
+  const hint = known === REGION && region !== null ? `${REGION}: it is in the region ${region.slice(0, 40)}` : known
   return {
     text: [status, code, hint && `(${hint})`].filter(Boolean).join(' '),
-    retryable: status >= 500 || status === 429 || status === 409,
+    retryable: (status >= 500 && status !== 501) || status === 429 || status === 409,
   }
 }
 

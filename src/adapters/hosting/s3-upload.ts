@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import type { S3Requests } from './s3-requests.ts'
-import { completeUploadXml, elementOf } from './s3-xml.ts'
+import { completeUploadXml, elementOf, parseUploadsPage, type UnfinishedUpload } from './s3-xml.ts'
 
 interface Upload {
   readonly key: string
@@ -42,4 +42,21 @@ async function putInParts(request: S3Requests, { key, ifMissing, partBytes }: Up
     await request({ method: 'DELETE', key, query: { uploadId }, missing: true }).catch(() => {}) // the first error matters
     throw error
   }
+}
+
+/**
+ * Removes uploads of keys with this prefix that began before `before`. A process that was killed leaves its parts, which are paid for but
+ * belong to no object.
+ */
+export async function removeUploads(request: S3Requests, prefix: string, before: number): Promise<void> {
+  const old: UnfinishedUpload[] = []
+  let next: Readonly<Record<string, string>> | undefined = {}
+  while (next !== undefined) {
+    const query = { uploads: '', prefix, 'encoding-type': 'url', ...next }
+    const answer = await request({ method: 'GET', query, optional: true })
+    const page = parseUploadsPage(new TextDecoder().decode(answer?.body))
+    old.push(...page.uploads.filter(({ key, begunAt }) => key.startsWith(prefix) && begunAt < before))
+    next = page.next
+  }
+  for (const { key, uploadId } of old) await request({ method: 'DELETE', key, query: { uploadId }, missing: true })
 }

@@ -31,6 +31,33 @@ export function parseListPage(xml: string): { readonly objects: readonly ObjectD
   return { objects, next: isTruncated ? next : undefined }
 }
 
+/** An upload in parts that was neither completed nor removed. */
+export interface UnfinishedUpload {
+  readonly key: string
+  readonly uploadId: string
+  /** When it began, in epoch milliseconds. */
+  readonly begunAt: number
+}
+
+/** Parses a page of ListMultipartUploads. `next` are the parameters of the request for the next page. */
+export function parseUploadsPage(xml: string): {
+  readonly uploads: readonly UnfinishedUpload[]
+  readonly next: Readonly<Record<string, string>> | undefined
+} {
+  const isEncoded = elementOf('EncodingType', xml) === 'url'
+  const textOf = (tag: string, part: string) => {
+    const text = elementOf(tag, part) ?? ''
+    return isEncoded && ['Key', 'NextKeyMarker'].includes(tag) ? decodeKey(text) : text
+  }
+  const uploads = xml
+    .split('<Upload>')
+    .slice(1)
+    .map((part) => ({ key: textOf('Key', part), uploadId: textOf('UploadId', part), begunAt: Date.parse(textOf('Initiated', part)) }))
+    .filter(({ key, uploadId, begunAt }) => key !== '' && uploadId !== '' && !Number.isNaN(begunAt))
+  const next = { 'key-marker': textOf('NextKeyMarker', xml), 'upload-id-marker': textOf('NextUploadIdMarker', xml) }
+  return { uploads, next: elementOf('IsTruncated', xml) === 'true' && next['key-marker'] !== '' ? next : undefined }
+}
+
 /** The text of the first element with this name. */
 export function elementOf(tag: string, xml: string): string | undefined {
   const start = xml.indexOf(`<${tag}>`)
@@ -43,12 +70,19 @@ const xmlEntities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: 
 function decodeText(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(lt|gt|quot|apos|amp));/gi, (_, hex?: string, decimal?: string, name?: string) => {
     if (name !== undefined) return xmlEntities[name.toLowerCase()] ?? ''
-    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16))
+    const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    return point > 0x10ffff ? '\ufffd' : String.fromCodePoint(point)
   })
 }
 
 /** Decodes a percent-encoded key in which `+` stands for a space, as in HTML forms. */
-const decodeKey = (key: string) => decodeURIComponent(key.replaceAll('+', ' '))
+function decodeKey(key: string): string {
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '))
+  } catch (error) {
+    throw new Failure('hosting.failed', 'S3 listed a key that is not percent-encoded: check the endpoint', { cause: error })
+  }
+}
 
 /** The body of the request that ends an upload. `etags` name its parts in order. */
 export function completeUploadXml(etags: readonly string[]): string {

@@ -24,7 +24,8 @@ export function createOnDisk(
     try {
       const onDisk = { out: join(temporary.path, 'out'), work: join(temporary.path, 'work'), runtime: join(temporary.path, 'runtime') }
       const copies = { files: temporary.openFiles('out'), scratch: temporary.openFiles('work'), runtime: temporary.openFiles('runtime') }
-      for (const name of ['files', 'scratch', 'runtime'] as const) await copyFiles(folders[name], copies[name])
+      // The subfolders of `runtime` have records of earlier programs, which no program sees.
+      for (const name of ['files', 'scratch', 'runtime'] as const) await copyFiles(folders[name], copies[name], name !== 'runtime')
       await makeFolders(onDisk, turnId)
       try {
         return await use({ ...onDisk, files: copies.files })
@@ -53,10 +54,12 @@ async function makeIfMissing(folder: string): Promise<void> {
   }
 }
 
-async function copyFiles(from: Files, to: Files): Promise<void> {
+/** Copies files. Without `subfolders`, only those that are directly in the folder. */
+async function copyFiles(from: Files, to: Files, subfolders: boolean): Promise<void> {
   for (const { path, readOnly } of (await from.list('', { dotEntries: true })).files) {
+    if (!subfolders && path.includes('/')) continue
     const bytes = await from.read(path)
-    if (bytes) await to.write(path, bytes, { readOnly })
+    if (bytes) await to.write(path, bytes, { readOnly, durable: false })
   }
 }
 

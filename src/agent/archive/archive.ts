@@ -14,31 +14,33 @@ import { type TimelinePayload, toPayload } from '../../core/timeline/payload.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnLog } from '../../core/timeline/turn-log.ts'
 import { titleProblem } from '../../core/title.ts'
-import type { ByteRange } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { HostedFile, Hosting } from '../../ports/hosting.ts'
-import type { RetentionPolicy, RetentionReport } from '../../ports/retention.ts'
-import type { ConversationInfo, ConversationPage, ConversationStore, Entry, ListQuery, Owner } from '../../ports/store.ts'
+import type { Hosting } from '../../ports/hosting.ts'
+import type { ConversationInfo, ConversationPage, ListQuery } from '../../ports/store/list.ts'
+import type { RetentionPolicy, RetentionReport } from '../../ports/store/retention.ts'
+import type { WorkList } from '../../ports/store/work-list.ts'
+import type { ConversationStore, Entry, Owner } from '../../ports/store.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import type { Bookkeeping } from '../conversation/spending.ts'
 import type { Deletion } from '../deletion.ts'
 import type { Replayed } from '../replay/replay.ts'
 import type { ReplayParts } from '../replay/setup.ts'
+import { createScheduling, type Scheduling } from '../schedules.ts'
 import { isReadOnlyTool } from '../tools.ts'
 import { withOwnFiles, withVersions } from './bundle-files.ts'
-import { blocksOfFile } from './file-blocks.ts'
+import { type DownloadableFile, findFile } from './downloadable-file.ts'
 import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
 import type { RoundReport, UsageReport } from './usage-report.ts'
 import { type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
 
-export type { ConversationInfo }
+export type { ConversationInfo, DownloadableFile }
 
 /**
  * Operations on stored conversations. A `key` is the id of a conversation in the store. The key contains the tenant, project and user. The
  * caller must have checked that the user may access the conversation.
  */
-export interface Archive {
+export interface Archive extends Scheduling {
   /**
    * Lists conversations, most recently active first. `search` finds conversations whose title, messages or answers contain the text. A page
    * of a search may have fewer conversations than the limit, and `next` nevertheless. The conversations of sub-agents are left out.
@@ -49,6 +51,8 @@ export interface Archive {
    * not read.
    */
   head(key: string): Promise<ConversationInfo>
+  /** The work that waits in the store, and the conversations that are parked. */
+  readonly work: Pick<WorkList, 'retry' | 'backlog' | 'summary'>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
   /**
@@ -103,15 +107,6 @@ export interface Archive {
   effects(key: string): Promise<readonly Effect[]>
   /** Finds a hosted file. Undefined when there is no such file, or when the file does not belong to the viewer. */
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
-}
-
-/** A hosted file. */
-export interface DownloadableFile extends HostedFile {
-  read(): Promise<Uint8Array>
-  /** Yields the bytes in pieces. */
-  stream(range?: ByteRange): AsyncIterable<Uint8Array>
-  /** The blocks of the conversation that have the resource name of this file, oldest first. They tell whether users may see the file. */
-  blocks(): Promise<readonly Block[]>
 }
 
 interface ArchiveParts {
@@ -196,6 +191,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       return query.search ? searchConversations(store, listed) : store.list(listed)
     },
     head,
+    work: store.work,
     async create(key, title) {
       await deletion.finish(key)
       if (await store.head(key)) throw conversationExists(key)
@@ -241,7 +237,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       const canonical = canonicalPath(path)
       return canonical === undefined ? [] : store.findByPath(key, canonical)
     },
-    recall: (query) => recallFrom(store, clock, query),
+    recall: (query) => recallFrom(store, clock, query, agentParts().builtIn?.memory),
     waiting: waitingList(store),
     sources: async (key) => (await loadTimeline(key)).sources.rows,
     async entries(key, { after, limit }) {
@@ -272,16 +268,8 @@ export function createArchive(parts: ArchiveParts): Archive {
       for await (const { change } of store.readJournal(key, { after: 0 })) reader.add(change)
       return reader.effects()
     },
-    async file(handle, viewer) {
-      const file = await hosting?.resolve(handle, viewer)
-      if (!file || !hosting) return undefined
-      return {
-        ...file,
-        read: () => hosting.read(file),
-        stream: (range) => hosting.stream(file, range),
-        blocks: () => blocksOfFile(store, file),
-      }
-    },
+    file: async (handle, viewer) => hosting && findFile(hosting, store, handle, viewer),
+    ...createScheduling({ store, clock, owner }),
   }
 }
 

@@ -3,7 +3,9 @@ import type { Change } from '../../core/timeline/change.ts'
 import { readChange } from '../../core/view/read-change.ts'
 import type { VisibleEvent } from '../../core/view/visible-event.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery } from '../../ports/store.ts'
+import type { ConversationInfo, ConversationPage, ListQuery } from '../../ports/store/list.ts'
+import type { ConversationStore } from '../../ports/store.ts'
+import type { MemorySearch } from '../../tools/react/memsearch.ts'
 
 /** How many entries are read for one page. Reading 20,000 entries takes less than a second. */
 const maxEntries = 20_000
@@ -85,18 +87,23 @@ export interface Recalled {
   readonly text: string
 }
 
-/** Searches the memory index of the store. Users may see everything that is found: messages, answers and attachments. */
+/**
+ * Searches the memory index of the store, by words and, if the search of the agent has an embedding model, by meaning. Users may see everything that is found: messages, answers and attachments.
+ */
 export async function recallFrom(
   { memory }: Pick<ConversationStore, 'memory'>,
   { now }: Pick<Clock, 'now'>,
   { text, scope, key, limit = 5 }: RecallQuery,
+  search?: Pick<MemorySearch, 'vectorOf'> | false,
 ): Promise<readonly Recalled[]> {
+  const vector = memory && search ? await search.vectorOf?.(text) : undefined
   const found = await memory?.search(text, {
     within: key === undefined ? { user: scope } : { conversationId: key },
     targets: ['user', 'assistant', 'attachment'],
     now: now(),
     withLookups: true,
     limit,
+    ...(vector && { vector }),
   })
   return (found ?? []).map(({ conversationId, turnId, ts, role, path, text: shown }) => {
     return { conversation: parseConversationKey(conversationId).name, turnId, ts, role, path, text: shown }

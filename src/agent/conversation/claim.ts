@@ -1,11 +1,13 @@
 import { Failure } from '../../core/failure.ts'
-import { type Claim, HEARTBEAT_MS } from '../../ports/store.ts'
+import { type Claim, type ConversationStore, HEARTBEAT_MS } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing } from '../deletion.ts'
 
+type ReleaseResult = Parameters<ConversationStore['release']>[1]
+
 /** Releases a claim. If this fails, the failure is only reported, because the lease of the claim expires after some time. */
-export const releaseClaim = ({ store, onProblem }: AgentContext, claim: Claim): Promise<void> =>
-  store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
+export const releaseClaim = ({ store, onProblem }: AgentContext, claim: Claim, result?: ReleaseResult): Promise<void> =>
+  store.release(claim, result).catch((error: unknown) => onProblem({ where: 'release', error }))
 
 /**
  * Renews the lease regularly. If another process has taken over or deleted the conversation, the running turn is aborted. Any other failure

@@ -2,6 +2,7 @@ import type { BlobRef } from '../../core/block/index.ts'
 import type { Scope } from '../../core/scope.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+import type { Claim } from '../../ports/store.ts'
 import type { Records } from '../../tools/tool.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import type { TurnResult } from '../turn/result.ts'
@@ -32,6 +33,8 @@ export interface ConversationContext {
   entriesOfTurn(turnId: string): Promise<TurnEntries>
   /** Aborted when the agent is closed or the lease is lost. Nothing is committed after that, except a response that is already complete. */
   readonly signal: AbortSignal
+  /** Once `requested` is true, no further round begins. The turn stays open, and another process continues it. */
+  readonly handOver: { requested: boolean }
 }
 
 /** A conversation that is running in this process. It has one claim and runs one turn at a time. Its inbox stays open between two turns. */
@@ -60,12 +63,17 @@ export interface RunningConversation {
    */
   readonly putBlobs: readonly BlobRef[]
   abort(reason: unknown): void
+  /** Ends the running turn after its current round, and leaves it open for another process. */
+  handOver(): void
 }
 
 /** Why a conversation is started. */
 export type StartReason =
   | { readonly kind: 'message'; readonly input: TurnInput }
-  /** An open turn must be resumed, or a turn must be started for a waiting followup. */
-  | { readonly kind: 'unfinished' }
+  /**
+   * An open turn must be resumed, or a turn must be started for a waiting followup or an offer. `claim` is set if the conversation was taken
+   * from the work list.
+   */
+  | { readonly kind: 'unfinished'; readonly claim?: Claim }
   /** An event must be journaled. The next turn reads it. */
   | { readonly kind: 'event'; readonly event: NewEvent }

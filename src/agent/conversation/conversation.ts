@@ -1,5 +1,6 @@
 import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
+import { errorMessage } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import type { Claim, Owner, Saved } from '../../ports/store.ts'
@@ -36,19 +37,25 @@ export async function startConversation(
 ): Promise<RunningConversation | undefined> {
   const { store } = agent
   if (reason.kind === 'event' && !(await store.head(conversationId))) throw missingConversation(conversationId)
-  const claim = await store.claim(conversationId, owner)
+  const isUnfinished = reason.kind === 'unfinished'
+  const claim =
+    (isUnfinished ? reason.claim : undefined) ?? (await store.claim(conversationId, owner, isUnfinished ? {} : { forgetFailures: true }))
   try {
     const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
     const hasOffers = (await store.readOffers(conversationId)).length > 0
     if (hasOffers || !hasNothingToDo(reason, saved.timeline)) return await startTurns(agent, claim, saved, reason, hasOffers)
   } catch (error) {
     agent.hub.close(conversationId)
-    await releaseClaim(agent, claim)
+    await releaseClaim(agent, claim, { failed: errorMessage(error) })
     throw error
   }
-  await releaseClaim(agent, claim)
+  // the work list had the conversation, although there is nothing to do: without a pause it would be taken again at once
+  await releaseClaim(agent, claim, isUnfinished ? NOTHING_TO_DO : undefined)
   return undefined
 }
+
+/** A conversation that the store lists as work, but that has none, is tried again later. */
+const NOTHING_TO_DO = { failed: 'there was nothing to do, although the conversation is listed as unfinished' }
 
 /**
  * Starts the turns of a claimed conversation. If a dead process left work or other processes have offered messages, these come first, and a
@@ -90,6 +97,9 @@ async function startTurns(
       return conversation.putBlobs.refs
     },
     abort: (cause) => abort.abort(cause),
+    handOver() {
+      conversation.handOver.requested = true
+    },
   }
 }
 
@@ -98,6 +108,8 @@ interface Conversation extends ConversationContext {
   readonly agent: AgentContext
   readonly claim: Claim
   readonly firstTurnId: string
+  /** The `seq` of the last entry when the conversation was claimed. */
+  readonly firstSeq: number
   readonly workspaces: WorkspaceHandle
   readonly putBlobs: PutBlobs
   readonly results: ResultsByEvent
@@ -123,9 +135,10 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     conversationId,
     scope: parseConversationKey(conversationId).scope,
     firstTurnId,
+    firstSeq: saved.lastSeq,
     ledger,
     inbox: createInbox(ledger, firstTurnId, signal),
-    live: hub.open(conversationId, saved.lastSeq),
+    live: hub.open(conversationId, saved.lastSeq, claim.epoch),
     renderers: agent.createRenderers(),
     spending: createSpending(settings.priceOf),
     records,
@@ -137,6 +150,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     journaled: Promise.withResolvers(),
     abort,
     signal,
+    handOver: { requested: false },
     currentResult: undefined,
   }
   return conversation
@@ -170,6 +184,7 @@ async function runQueuedTurns(conversation: Conversation, first: RunningTurn | u
   const { agent, inbox } = conversation
   const stopHeartbeat = startHeartbeat(agent, conversation)
   let last = first
+  let failure: string | undefined
   try {
     for (;;) {
       const result = await last?.result
@@ -185,11 +200,12 @@ async function runQueuedTurns(conversation: Conversation, first: RunningTurn | u
       last = beginTurn(conversation, newTurnId(agent.clock), { kind: 'message', input: inputOf(followup) }, last)
     }
   } catch (error) {
+    failure = errorMessage(error)
     last ??= { result: Promise.reject(error), callerResult: createCallerResult() }
     throw error
   } finally {
     stopHeartbeat()
-    await closeConversation(conversation, last)
+    await closeConversation(conversation, last, failure)
   }
 }
 
@@ -263,8 +279,9 @@ async function runOneTurn(
 
 /** Closes the inbox and releases the claim. After that, callers that still wait get the result of the last turn. */
 async function closeConversation(
-  { agent, claim, conversationId, ledger, inbox, results, workspaces, putBlobs, signal }: Conversation,
+  { agent, claim, conversationId, firstSeq, ledger, inbox, results, workspaces, putBlobs, signal, handOver }: Conversation,
   last: RunningTurn | undefined,
+  failure: string | undefined,
 ): Promise<void> {
   inbox.close()
   // An event may be on its way to the journal. If the claim ended first, the store would reject it. Its sender gets the error of its commit.
@@ -273,7 +290,8 @@ async function closeConversation(
   workspaces.close()
   await putBlobs.close()
   if (isMissing(signal.reason)) await removeFilesOfDeleted(agent, conversationId)
-  await releaseClaim(agent, claim)
+  const isDone = ledger.lastSeq > firstSeq || signal.aborted || handOver.requested
+  await releaseClaim(agent, claim, failure !== undefined ? { failed: failure } : isDone ? 'done' : NOTHING_TO_DO)
   last?.callerResult.resolve(last.result)
   if (last) results.settleRest(last.result)
 }

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../core/failure.ts'
 import { isChildKey } from '../../core/scope.ts'
 import { isKnownEvent } from '../../core/timeline/timeline.ts'
-import type { ConversationInfo, OfferOutcome, Owner } from '../../ports/store.ts'
+import type { ConversationInfo } from '../../ports/store/list.ts'
+import type { OfferOutcome, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing } from '../deletion.ts'
 import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
@@ -23,6 +24,8 @@ const STEER_POLL_MS = 50
 interface LocalConversations {
   /** Whether the conversation is running in this process, or must not be started. */
   isActive(conversationId: string): boolean
+  /** Whether conversations are taken from the work list, by this process or by others. Then this file starts none. */
+  isLeftToWorkers(): boolean
   /** Claims the conversation and continues its unfinished work. */
   start(conversationId: string): Promise<RunningConversation | undefined>
 }
@@ -41,7 +44,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
   const closed = new AbortController()
   const watched = new Set<string>()
   const dueTurns = createDueTimes(agent.clock, (conversationId) => {
-    if (local.isActive(conversationId)) return
+    if (local.isActive(conversationId) || local.isLeftToWorkers()) return
     tryToStart(conversationId).catch((error: unknown) => {
       if (!closed.signal.aborted) onProblem({ where: 'recover', error })
     })
@@ -49,7 +52,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
 
   /** Continues the conversation in this process as soon as no other process runs it, until it has no work left. */
   async function takeOverWhenFree(conversationId: string): Promise<void> {
-    if (watched.has(conversationId)) return
+    if (watched.has(conversationId) || local.isLeftToWorkers()) return
     watched.add(conversationId)
     try {
       while (!closed.signal.aborted && hasWork(await store.head(conversationId))) {
@@ -69,7 +72,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
    * because the sub-agent may wait for a provider. Other waits end when something arrives.
    */
   function resumeWhenDue({ conversationId, waits, dueAt }: ConversationInfo): void {
-    if (dueAt === null || !waits.some(({ kind }) => kind === 'provider' || kind === 'child')) return
+    if (local.isLeftToWorkers() || dueAt === null || !waits.some(({ kind }) => kind === 'provider' || kind === 'child')) return
     dueTurns.add(conversationId, Date.parse(dueAt))
   }
 
@@ -116,6 +119,17 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     },
 
     /**
+     * Puts an event into the work list of the store, in one transaction. With `create`, the conversation is created if it does not exist. An
+     * event that the journal has already is offered, too, and the process that takes it then finds out that it is known.
+     */
+    async queue(conversationId: string, event: NewEvent, create: boolean): Promise<DeliveryResult> {
+      const head = await store.head(conversationId)
+      const answer = await store.offer(conversationId, event, create ? { create } : {})
+      const offered = { event, lastSeq: head?.lastSeq ?? 0, openTurn: head?.openTurn ?? null }
+      return { running: undefined, offered, ...(answer === 'known' && { known: true }) }
+    },
+
+    /**
      * Offers a steer to the process that runs the open turn. Resolves with false when no turn is running, or when it has just ended. Resolves
      * with `here` when this agent has just claimed the conversation.
      */
@@ -124,8 +138,8 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
       if (openTurn === undefined || openTurn === null) return false
       if (event.target_turn_id !== undefined && event.target_turn_id !== openTurn) return false
       const holder = await store.findOwner(conversationId, owner)
-      if (holder === undefined) return false
-      if (holder.id === owner.id) return 'here'
+      if (holder === undefined && !local.isLeftToWorkers()) return false
+      if (holder?.id === owner.id) return 'here'
       try {
         if ((await store.offer(conversationId, { ...event, target_turn_id: openTurn })) === 'known') return 'known'
       } catch (error) {
@@ -144,13 +158,6 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
       if (closed.signal.aborted) return
       resumeReleased(conversationId).catch((error: unknown) => {
         if (!closed.signal.aborted && !isClosedStore(error)) onProblem({ where: 'offers', error })
-      })
-    },
-
-    /** Continues a conversation that has offers, unless another process runs it. */
-    continueIfFree(conversationId: string): void {
-      tryToStart(conversationId).catch((error: unknown) => {
-        if (!closed.signal.aborted) onProblem({ where: 'offers', error })
       })
     },
 

@@ -4,10 +4,11 @@ import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { blocksOf, emptyTimeline } from '../../core/timeline/timeline.ts'
 import type { ConversationStore } from '../../ports/store.ts'
-import { journalOf } from '../../testing/conformance/store-fixture.ts'
+import { journalOf } from '../../testing/conformance/store/fixture.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
-import { type Agent, type AgentParts, createAgentFrom } from '../agent.ts'
+import { type AgentParts, createAgentFrom } from '../agent.ts'
+import type { Agent } from '../agent-interface.ts'
 import type { TurnHandle } from '../events/turn-handle.ts'
 
 /** Two agents with one store. They stand for two processes, because an agent takes another one for another owner. */
@@ -235,10 +236,10 @@ describe('a conversation that another agent runs', () => {
     expect([await store.findOffer('c1', 'e1'), await store.findOffer('c1', 'e2')]).toEqual(['accepted', 'refused'])
   })
 
-  it('an agent that continues offers answers a message for which no process runs, until it ends this', async () => {
+  it('an agent that works answers a message for which no process runs, until it ends this', async () => {
     const { store, clock, owner, other } = twoAgents([reply.answer('One.')], [reply.answer('Two.')])
     await owner.run('c1', 'First.').result
-    const end = other.continueOffered()
+    const end = other.work()
     await store.offer('c1', { event_id: 'e1', kind: 'followup', ts: clock.now(), text: 'Second.' })
     await expect.poll(() => dialogue(store)).toEqual(['First.', 'One.', 'Second.', 'Two.'])
     await other.drain(5_000)

@@ -1,9 +1,10 @@
 import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { isChildKey } from '../../core/scope.ts'
-import type { Owner } from '../../ports/store.ts'
+import { isChildKey, tenantOfKey } from '../../core/scope.ts'
+import type { Claim, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
-import { isLost, runsElsewhere } from './claim.ts'
+import type { Worker } from '../work/worker.ts'
+import { isLost, releaseClaim, runsElsewhere } from './claim.ts'
 import type { RunningConversation, StartReason } from './context.ts'
 import { startConversation } from './conversation.ts'
 import { createElsewhere } from './elsewhere.ts'
@@ -26,10 +27,12 @@ export interface RunningConversations {
    * Starts the conversation. Undefined when the conversation is already running, or when there is no turn to run and no event to journal.
    */
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
-  /**
-   * From now on, starts every conversation for which an event is offered while no process runs it. Returns a function that ends this.
-   */
-  continueOffered(): () => void
+  /** Starts a conversation that this process has claimed. Releases the claim if it can not be started. */
+  startClaimed(claim: Claim): Promise<RunningConversation | undefined>
+  /** From now on, a worker runs what is left for it, until the returned function is called. */
+  attachWorker(worker: Pick<Worker, 'wake' | 'isFull'>): () => void
+  /** How many conversations of the same tenant this process runs. */
+  runningOfTenant(conversationId: string): number
   find(conversationId: string): Promise<RunningConversation | undefined>
   /**
    * Stops the conversation if it is running, then runs `work`. Until `work` has ended, the conversation can not be started: messages and
@@ -38,8 +41,11 @@ export interface RunningConversations {
   exclude<T>(conversationId: string, work: (putBlobs: readonly BlobRef[]) => Promise<T>): Promise<T>
   readonly conversationIds: Iterable<string>
   readonly size: number
-  /** Resolves when no conversation is running, at the latest after `withinMs` milliseconds. */
-  drain(withinMs: number): Promise<void>
+  /**
+   * Resolves when no conversation is running, at the latest after `withinMs` milliseconds. If other machines may share the store, a turn ends
+   * after its current round and stays open, so that another process continues it.
+   */
+  drain(withinMs: number, handOver?: boolean): Promise<void>
   /** Aborts all running conversations. No conversation can be started after this. Resolves when all claims are released. */
   close(): Promise<void>
 }
@@ -62,8 +68,11 @@ export interface OfferedMessage {
   readonly openTurn: string | null
 }
 
-/** `agent` returns the context for the conversations that start now. A running conversation keeps the context that it was started with. */
-export function createRunningConversations(agent: () => AgentContext, owner: Owner): RunningConversations {
+/**
+ * `agent` returns the context for the conversations that start now. A running conversation keeps the context that it was started with. With
+ * `acceptOnly`, no conversation is started here: messages and events are offered, and other processes run them.
+ */
+export function createRunningConversations(agent: () => AgentContext, owner: Owner, { acceptOnly = false } = {}): RunningConversations {
   const active = new Map<string, Promise<RunningConversation | undefined>>()
   const excluded = new Map<string, Promise<void>>()
   let closed = false
@@ -71,9 +80,10 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   const elsewhere = createElsewhere(agent(), owner, {
     isActive: (conversationId) => active.has(conversationId) || excluded.has(conversationId),
     start: (conversationId) => start(conversationId, { kind: 'unfinished' }),
+    isLeftToWorkers: () => acceptOnly || worker !== undefined,
   })
   let unwatchOffers: (() => void) | undefined
-  let continuesOffered = false
+  let worker: Pick<Worker, 'wake' | 'isFull'> | undefined
 
   function start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
     const starting = closed ? Promise.reject(agentClosed()) : startWatched(conversationId, reason)
@@ -81,6 +91,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     const remove = () => {
       active.delete(conversationId)
       unwatchIfIdle()
+      worker?.wake()
     }
     const onFinished = () => {
       remove()
@@ -101,16 +112,14 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   }
 
   function unwatchIfIdle(): void {
-    if (active.size > 0 || continuesOffered) return
+    if (active.size > 0 || worker) return
     unwatchOffers?.()
     unwatchOffers = undefined
   }
 
   function onOffered(conversationId: string): void {
     const starting = active.get(conversationId)
-    // a sub-agent is continued by the call that has asked it, and this call was offered an event, too
-    if (!starting && continuesOffered && !isChildKey(conversationId) && !excluded.has(conversationId))
-      elsewhere.continueIfFree(conversationId)
+    if (!starting) worker?.wake()
     starting?.then((running) => running && takeOffers(running)).catch(() => {}) // the caller that started the conversation gets the error
   }
 
@@ -127,10 +136,11 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       if (excluded.has(conversationId)) throw missingConversation(conversationId)
       const present = active.get(conversationId)
       if (!present) {
-        const started = await start(conversationId, reason).catch(unlessElsewhere)
-        if (started !== 'elsewhere') return { running: started }
+        const isQueued = acceptOnly || worker?.isFull(conversationId) === true
+        const started = isQueued ? 'queued' : await start(conversationId, reason).catch(unlessElsewhere)
+        if (typeof started !== 'string') return { running: started }
         event ??= eventFor(reason, clock)
-        return elsewhere.offer(conversationId, event)
+        return isQueued ? elsewhere.queue(conversationId, event, reason.kind === 'message') : elsewhere.offer(conversationId, event)
       }
       const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
       if (running && !running.inbox.closed) {
@@ -170,16 +180,27 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       }
     },
     deliverOrStart,
-    continueOffered() {
-      continuesOffered = true
+    attachWorker(attached) {
+      worker = attached
       watchOffers()
       return () => {
-        continuesOffered = false
+        worker = undefined
         unwatchIfIdle()
       }
     },
     start: async (conversationId, reason) =>
-      active.has(conversationId) || excluded.has(conversationId) ? undefined : start(conversationId, reason),
+      acceptOnly || active.has(conversationId) || excluded.has(conversationId) ? undefined : start(conversationId, reason),
+    async startClaimed(claim) {
+      const { conversationId } = claim
+      if (!closed && !active.has(conversationId) && !excluded.has(conversationId))
+        return start(conversationId, { kind: 'unfinished', claim })
+      await releaseClaim(agent(), claim, 'done') // a message has started it meanwhile, or it is being deleted
+      return undefined
+    },
+    runningOfTenant(conversationId) {
+      const tenant = tenantOfKey(conversationId)
+      return [...active.keys()].filter((id) => tenantOfKey(id) === tenant && !isChildKey(id)).length
+    },
     find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),
     get conversationIds() {
       return active.keys()
@@ -187,16 +208,20 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     get size() {
       return active.size
     },
-    async drain(withinMs) {
+    async drain(withinMs, handOver = false) {
+      const running = [...active.values()].map(async (starting) => {
+        const conversation = await starting
+        if (handOver && store.relay) conversation?.handOver()
+        await conversation?.finished
+      })
       const { promise: timeUp, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, withinMs)
-      const finished = Promise.allSettled([...active.values()].map(async (starting) => (await starting)?.finished))
-      await Promise.race([finished, timeUp])
+      await Promise.race([Promise.allSettled(running), timeUp])
       clearTimeout(timer)
     },
     async close() {
       closed = true
-      continuesOffered = false
+      worker = undefined
       unwatchIfIdle()
       elsewhere.close()
       const reason = new DOMException('The agent is closing.', 'AbortError')
@@ -209,7 +234,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   }
 }
 
-/** Turns the error for a conversation that another process runs into a value. Throws any other error. */
+/** Turns the error for a conversation that another process runs, or has to run, into a value. Throws any other error. */
 function unlessElsewhere(error: unknown): 'elsewhere' {
   if (runsElsewhere(error)) return 'elsewhere'
   throw error

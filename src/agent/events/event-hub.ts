@@ -8,8 +8,11 @@ import { createSharedEntries } from './shared-entries.ts'
  * listeners.
  */
 export interface EventHub {
-  /** Called when a conversation starts to run. `seq` is the number of its last entry. The returned feed may be used until `close`. */
-  open(conversationId: string, seq: number): LiveFeed
+  /**
+   * Called when a conversation starts to run. `seq` is the number of its last entry, and `epoch` that of its claim. The returned feed may be
+   * used until `close`.
+   */
+  open(conversationId: string, seq: number, epoch: number): LiveFeed
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
   /** Adds a listener and returns a function that removes it. */
@@ -27,7 +30,11 @@ export interface EventHub {
    * The live events of the current response, until its blocks are in the journal. A listener that joins in the middle of an answer gets
    * these events first.
    */
-  inFlight(conversationId: string): readonly PublishedEvent[]
+  inFlight(conversationId: string): readonly LivePublished[]
+  /** The epoch and the number of the latest live event of a conversation that is running. Undefined for another conversation. */
+  position(conversationId: string): LivePosition | undefined
+  /** Sets a callback that is called whenever a conversation starts to run. */
+  onOpened(callback: () => void): void
   /** The event of an entry that was read from the journal. Readers of the same large entry get the same object. */
   entryEvent(conversationId: string, entry: Entry): EntryEvent
   /** The number of conversations that are running or have listeners. */
@@ -35,9 +42,18 @@ export interface EventHub {
 }
 
 /** An event, and the `seq` of the last entry at the time when the event was published. */
-export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
-  readonly event: Event
+export type PublishedEvent = LivePublished | { readonly event: EntryEvent; readonly seq: number }
+
+/** A live event. Of two live events of a conversation, the later one has the higher epoch, or the same epoch and the higher number. */
+export interface LivePublished extends LivePosition {
+  readonly event: LaneEvent | StatusEvent
   readonly seq: number
+}
+
+/** The place of a live event: the epoch of the claim under which it was published, and its number under that claim, from 1. */
+export interface LivePosition {
+  readonly epoch: number
+  readonly number: number
 }
 
 /** The published entries from `after` (exclusive) to `last`. Both are -1 if there are none. */
@@ -73,20 +89,33 @@ interface ConversationFeed {
 
 interface LiveState {
   seq: number
-  inFlight: PublishedEvent<LaneEvent | StatusEvent>[]
+  readonly epoch: number
+  number: number
+  inFlight: LivePublished[]
   catchUp: (() => void) | undefined
 }
 
 type Listener = (published: PublishedEvent) => void
 
 /** Leaves out the last line of progress of a call: the next line replaces it. */
-const withoutProgress = (events: LiveState['inFlight'], callId: string | undefined): LiveState['inFlight'] =>
+const withoutProgress = (events: LivePublished[], callId: string | undefined): LivePublished[] =>
   events.filter(({ event }) => event.type !== 'status' || event.status !== 'tool.progress' || event.call_id !== callId)
+
+/** Adds an event to the live events of a response. Events of an earlier round, and a line of progress that it replaces, are left out. */
+export function addInFlight(events: LivePublished[], published: LivePublished): LivePublished[] {
+  const { event } = published
+  const first = events[0]?.event
+  if (first && (first.iteration !== event.iteration || first.turn_id !== event.turn_id)) return [published]
+  const kept = event.type === 'status' && event.status === 'tool.progress' ? withoutProgress(events, event.call_id) : events
+  kept.push(published)
+  return kept
+}
 
 /** `onError` is called with the error of a listener that throws. The other listeners still get the event. */
 export function createEventHub(onError: (error: unknown) => void): EventHub {
   const feeds = new Map<string, ConversationFeed>()
   const deletionCallbacks = new Map<string, Set<() => void>>()
+  let onOpened: (() => void) | undefined
 
   function findOrCreate(conversationId: string): ConversationFeed {
     const existing = feeds.get(conversationId)
@@ -113,12 +142,9 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       }
       return { event, seq: event.seq }
     }
-    const published = { event, seq: live?.seq ?? 0 }
-    if (!live) return published
-    const [first] = live.inFlight
-    if (first && first.event.iteration !== event.iteration) live.inFlight = []
-    if (event.type === 'status' && event.status === 'tool.progress') live.inFlight = withoutProgress(live.inFlight, event.call_id)
-    live.inFlight.push(published)
+    if (!live) return { event, seq: 0, epoch: 0, number: 0 } // the conversation has ended: followers leave it out
+    const published = { event, seq: live.seq, epoch: live.epoch, number: ++live.number }
+    live.inFlight = addInFlight(live.inFlight, published)
     return published
   }
 
@@ -140,9 +166,10 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
   }
 
   return {
-    open(conversationId, seq) {
+    open(conversationId, seq, epoch) {
       const feed = findOrCreate(conversationId)
-      feed.live = { seq, inFlight: [], catchUp: undefined }
+      feed.live = { seq, epoch, number: 0, inFlight: [], catchUp: undefined }
+      onOpened?.()
       return {
         emit: (event) => publish(feed, event),
         hasWatchers: () => feed.listeners.size > 0,
@@ -191,6 +218,10 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       const live = feeds.get(conversationId)?.live
       live?.catchUp?.()
       return [...(live?.inFlight ?? [])]
+    },
+    position: (conversationId) => feeds.get(conversationId)?.live,
+    onOpened(callback) {
+      onOpened = callback
     },
     entryEvent: createSharedEntries(),
     get size() {

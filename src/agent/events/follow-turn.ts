@@ -12,6 +12,7 @@ import { withdrawalOf } from '../conversation/take-offers.ts'
 import { cancelledBeforeAnswer, type ExitReason, type TurnResult } from '../turn/result.ts'
 import type { EventHub } from './event-hub.ts'
 import { follow } from './follow.ts'
+import type { RemoteEvents } from './relay/on-demand.ts'
 import type { FeedHandle } from './turn-handle.ts'
 
 /** A message that was offered to the process which runs the conversation, and the options of its `run`. */
@@ -26,6 +27,7 @@ interface FollowParts {
   readonly store: ConversationStore
   readonly clock: Clock
   readonly hub: EventHub
+  readonly remote: RemoteEvents | undefined
   readonly agentClosed: AbortSignal
   readonly priceOf: PriceOf | undefined
   onProblem(problem: Problem): void
@@ -55,7 +57,14 @@ export async function followTurn(message: FollowedMessage, parts: FollowParts): 
   else signal?.addEventListener('abort', onAbort, { once: true })
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS)
   try {
-    const events = follow(conversationId, { after: feed.begin() ?? offered.lastSeq, signal: leave.signal }, hub, store, agentClosed)
+    const events = follow(
+      conversationId,
+      { after: feed.begin() ?? offered.lastSeq, signal: leave.signal },
+      hub,
+      store,
+      agentClosed,
+      parts.remote,
+    )
     const answer = await Promise.race([awaitAnswer(events, offered.event.event_id, feed), refused.promise])
     if (answer.kind === 'withdrawn') throw cancelledError('withdrawn', signal?.reason)
     if (answer.kind === 'ended' && !agentClosed.aborted) throw missingConversation(conversationId)

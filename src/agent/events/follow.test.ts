@@ -124,7 +124,7 @@ describe('a follower', () => {
     const decision = { type: 'blocks.appended', blocks: [block] } as const
     const entry = (seq: number): Entry => ({ seq, change: decision })
     const live = (text: string) => ({ type: 'status' as const, turn_id: 't1', iteration: 0, status: 'deciding' as const, tool_id: text })
-    hub.open('c1', 2)
+    hub.open('c1', 2, 1)
     hub.publish('c1', live('before 3'))
     const store: Pick<ConversationStore, 'readJournal' | 'watch'> = {
       watch: () => () => {},

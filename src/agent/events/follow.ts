@@ -1,8 +1,11 @@
 import type { TurnEvent } from '../../core/event.ts'
 import { endsLiveOutput } from '../../core/timeline/change.ts'
+import { pausesTurn } from '../../core/timeline/waits.ts'
 import type { ConversationStore } from '../../ports/store.ts'
-import type { EventHub, PublishedEvent } from './event-hub.ts'
+import type { EventHub, LivePosition, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
+import type { RemoteEvents } from './relay/on-demand.ts'
+import type { RemoteFollower } from './relay/receiver.ts'
 
 /** Options of `Agent.follow`. */
 export interface FollowOptions {
@@ -22,7 +25,8 @@ export interface FollowOptions {
  *
  * The journal is read as fast as the reader takes the entries.
  * The hub has only the events of this process. If `store.watch` tells that another process has appended entries, or if the queue lacks a
- * `seq`, the missing entries are read from the journal. The live events of other processes are not available.
+ * `seq`, the missing entries are read from the journal. The live events of other processes come by the relay of the store, if it has one.
+ * A live event may arrive before the entries that precede it. These entries are then read first.
  * No entry is yielded twice. If the journal has the blocks of a response, the live events of this response are left out. A reader that
  * joins in the middle of an answer gets the answer from its beginning.
  * The iteration ends when the agent is closed or the conversation is deleted, after the last event was read.
@@ -33,25 +37,33 @@ export async function* follow(
   hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'onDeleted' | 'entryEvent'>,
   store: Pick<ConversationStore, 'readJournal' | 'watch'>,
   agentClosed: AbortSignal,
+  remote?: RemoteEvents,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
+  let isTurnOpen = true // it is not known whether a turn was open at the entry `after`
+  let lastLive: LivePosition = { epoch: 0, number: 0 }
+  let elsewhere: RemoteFollower | undefined
   // the `seq` of the latest entry with the blocks of a response. The live events of that response came before it and are left out
   let lastDecision = 0
   async function* readEntries(before = Number.POSITIVE_INFINITY): AsyncGenerator<TurnEvent> {
     for await (const entry of store.readJournal(conversationId, { after: lastEntry, limit: before - lastEntry - 1, passNewer: true })) {
       if (signal?.aborted || entry.seq >= before) return
       lastEntry = entry.seq
+      isTurnOpen = !pausesTurn(entry.change)
       if (endsLiveOutput(entry.change)) lastDecision = entry.seq
+      elsewhere?.onEntry(entry)
       yield hub.entryEvent(conversationId, entry)
     }
   }
 
   yield* readEntries()
+  const relay = await remote?.open()
   if (signal?.aborted) return
   const queue = createQueue<PublishedEvent | WrittenElsewhere>()
   for (const published of hub.inFlight(conversationId)) queue.push(published)
   const unsubscribe = hub.subscribe(conversationId, queue.push)
   const unwatch = store.watch(conversationId, { onWritten: (lastSeq) => queue.push({ event: undefined, lastSeq }), onError: queue.close })
+  elsewhere = relay?.join(conversationId, { after: lastEntry, active: isTurnOpen }, queue.push)
   const end = () => queue.close()
   const removeOnDeleted = hub.onDeleted(conversationId, end)
   for (const ending of [agentClosed, signal]) {
@@ -62,26 +74,36 @@ export async function* follow(
     yield* readEntries()
     for await (const item of queue) {
       if (signal?.aborted) return
-      const { event } = item
-      if (event === undefined) {
+      if (item.event === undefined) {
         if (item.lastSeq === undefined) return // the conversation was deleted
         if (item.lastSeq > lastEntry) yield* readEntries()
-      } else if (event.type !== 'entry') {
-        if (item.seq >= lastDecision) yield event
-      } else if (event.seq > lastEntry) {
+      } else if ('number' in item) {
+        if (!isLater(item, lastLive)) continue // it came twice, or from a process that has lost the conversation
+        lastLive = item
+        if (item.seq > lastEntry && relay) yield* readEntries()
+        if (signal?.aborted) return
+        if (item.seq >= lastDecision) yield item.event
+      } else if (item.seq > lastEntry) {
+        const { event } = item
         if (event.seq > lastEntry + 1) yield* readEntries(event.seq)
         if (signal?.aborted) return
         lastEntry = event.seq
+        if (elsewhere && endsLiveOutput(event.change)) lastDecision = event.seq // late events of another process are left out
+        elsewhere?.onEntry(event)
         yield event
       }
     }
   } finally {
     unsubscribe()
     unwatch()
+    elsewhere?.leave()
     removeOnDeleted()
     for (const ending of [agentClosed, signal]) ending?.removeEventListener('abort', end)
   }
 }
+
+const isLater = (one: LivePosition, other: LivePosition): boolean =>
+  one.epoch > other.epoch || (one.epoch === other.epoch && one.number > other.number)
 
 /**
  * The message of `store.watch`: the journal has entries up to `lastSeq`. Another process may have appended them, so the hub may not have

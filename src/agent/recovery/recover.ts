@@ -2,6 +2,7 @@ import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
 import { isChildKey } from '../../core/scope.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { ListQuery } from '../../ports/store/list.ts'
 import { type ConversationStore, LEASE_MS, type Owner } from '../../ports/store.ts'
 import { isBusy, isNewer, isSuperseded } from '../conversation/claim.ts'
 import type { RunningConversations } from '../conversation/running.ts'
@@ -79,6 +80,16 @@ export async function recoverAll(
   return { results, skipped }
 }
 
+/**
+ * Does what is left to do besides the work list: finishes deletions, and wakes the callers of sub-agents for which something has arrived, because
+ * the process that stored it may have died before it did so.
+ */
+export async function keepUp(store: ConversationStore, clock: Clock, finishDeletions: () => Promise<void>): Promise<void> {
+  await finishDeletions()
+  for await (const conversationId of listOpen(store, { children: true }))
+    if (await isAwaited(store, conversationId)) await wakeCallers(store, conversationId, clock.now())
+}
+
 function skippedConversation(conversationId: string, error: unknown, clock: Clock): SkippedConversation {
   const { expiresAt, owner } = error instanceof Failure ? error.details : {}
   const known = isObject(owner) && typeof owner.host === 'string' && typeof owner.pid === 'number'
@@ -97,14 +108,18 @@ function skippedConversation(conversationId: string, error: unknown, clock: Cloc
  */
 async function* listUnfinished(store: ConversationStore, clock: Clock): AsyncGenerator<string> {
   const found = new Set<string>()
+  for await (const conversationId of listOpen(store)) {
+    if (!isChildKey(conversationId)) found.add(conversationId)
+    else if (await isAwaited(store, conversationId)) found.add(await wakeCallers(store, conversationId, clock.now()))
+  }
+  yield* found
+}
+
+async function* listOpen(store: ConversationStore, filter: Pick<ListQuery, 'children'> = {}): AsyncGenerator<string> {
   let cursor: string | undefined
   do {
-    const page = await store.list({ open: true, limit: 100, ...(cursor !== undefined && { cursor }) })
-    for (const { conversationId } of page.conversations) {
-      if (!isChildKey(conversationId)) found.add(conversationId)
-      else if (await isAwaited(store, conversationId)) found.add(await wakeCallers(store, conversationId, clock.now()))
-    }
+    const page = await store.list({ open: true, limit: 100, ...filter, ...(cursor !== undefined && { cursor }) })
+    for (const { conversationId } of page.conversations) yield conversationId
     cursor = page.next
   } while (cursor !== undefined)
-  yield* found
 }

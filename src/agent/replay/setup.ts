@@ -161,6 +161,7 @@ export async function setUpReplay(
       blobs,
       entriesOfTurn: async () => ({ changes: player.played(), events: acceptedEvents(recording) }),
       signal: stop.signal,
+      handOver: { requested: false },
     }
     const workspace = recordedWorkspace(recording, parts.workspaces?.implementation)
     const turn: Turn = turnWithTools(

@@ -56,7 +56,7 @@ export type RoundResult =
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   const { conversation } = turn
   const { inbox } = conversation
-  if (conversation.signal.aborted) return { kind: 'ended', progress: before, end: { kind: 'cancelled' } }
+  if (conversation.signal.aborted || conversation.handOver.requested) return { kind: 'ended', progress: before, end: { kind: 'cancelled' } }
   const announced = needsFacts(turn, before) ? await refreshAnnouncedFacts(turn, before) : before
   const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, announced) : announced
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)

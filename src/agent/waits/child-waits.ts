@@ -1,7 +1,8 @@
 import { isObject } from '../../core/json.ts'
 import { callerKey } from '../../core/scope.ts'
 import type { InboxEvent, Wait } from '../../core/timeline/change.ts'
-import type { ConversationInfo, ConversationStore, OfferedEvent } from '../../ports/store.ts'
+import type { ConversationInfo } from '../../ports/store/list.ts'
+import type { ConversationStore, OfferedEvent } from '../../ports/store.ts'
 
 /*
  * While a sub-agent waits, the call that has asked it waits, too:

@@ -26,6 +26,30 @@ export function listCommand({ terminal, style, withConversations }: CommandConte
   ])
 }
 
+export function retryCommand({ terminal, style, withConversations }: CommandContext): Command {
+  const command = new Command('retry')
+    .description('run a conversation again whose turns failed, or list the conversations that are parked because they failed too often')
+    .argument('[conversation]')
+    .action((id: string | undefined) =>
+      withConversations(async (client) => {
+        if (id !== undefined) {
+          const text = (await client.retry(id))
+            ? `a server tries ${id} again`
+            : `the turns of ${id} have not failed: there is nothing to retry`
+          return printLine(terminal, text)
+        }
+        const parked = await client.parked()
+        if (parked.length === 0) printLine(terminal, 'no conversation is parked')
+        for (const { id: key, at, attempts, reason } of parked)
+          printLine(terminal, `${style.dim(at)}  ${key}  ${attempts} attempts: ${plainLine(reason)}`)
+      }),
+    )
+  return withExamples(command, [
+    ['daybook retry', 'lists the parked conversations with the reasons'],
+    ['daybook retry costs', ''],
+  ])
+}
+
 /* The commands that rename, copy and delete a conversation. */
 
 export function deleteCommand({ terminal, withConversations }: CommandContext): Command {

@@ -18,7 +18,7 @@ import type { CommandContext } from '../context.ts'
 import { checkMcp } from '../mcp-check.ts'
 import { checkMemory } from '../memory-check.ts'
 import { withExamples } from '../options.ts'
-import { checkBlobs, checkDatabase, checkDataFolder, formatSize } from '../storage-check.ts'
+import { checkBlobs, checkDatabase, checkDataFolder, checkParked, formatSize } from '../storage-check.ts'
 import { printLine } from '../terminal.ts'
 
 /** The command `doctor`. It exits with 1 when a required check fails. */
@@ -35,6 +35,7 @@ export function doctorCommand(context: CommandContext, exit: (code: number) => v
         await Promise.all([
           ...[...runChecks(settings, terminal.environment), checkMcp(settings)].map(async (check) => [await check]),
           checkDatabase(settings),
+          checkParked(settings),
           ...trials,
         ])
       ).flat()
@@ -59,8 +60,10 @@ function sweepReport(removed: UnreferencedBlobs): string {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The checks for a running server, whose own port is in use. */
-export const checkMachine = (settings: Settings, environment: Environment): Promise<readonly Check[]> =>
-  Promise.all(runChecks(settings, environment, []))
+export const checkMachine = async (settings: Settings, environment: Environment): Promise<readonly Check[]> => [
+  ...(await Promise.all(runChecks(settings, environment, []))),
+  ...(await checkParked(settings)),
+]
 
 function runChecks(settings: Settings, environment: Environment, port = [checkPort(settings)]): readonly Promise<Check>[] {
   return [

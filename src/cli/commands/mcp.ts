@@ -30,7 +30,7 @@ export function mcpCommand({ terminal, settingsWithAgent }: CommandContext): Com
           settings: { userThinking: settings.userThinking },
           newId: newConversationId,
           version: (createRequire(import.meta.url)('daybook/package.json') as { readonly version: string }).version,
-          beginTurn: () => () => {},
+          beginTurn: async () => () => {},
           onError: (error) => report('mcp', error),
         })
         terminal.input.once('end', ended.resolve)

@@ -18,10 +18,14 @@ export function serveCommand(context: CommandContext): Command {
     .description('run the agent as a server with a web page, until Ctrl-C or SIGTERM')
     .option('--host <address>', 'address to listen on; any but a loopback address needs auth (or DAYBOOK_HOST)')
     .option('--port <n>', 'port; 0 chooses a free one (or DAYBOOK_PORT)', portNumber)
-    .action(async (flags: { host?: string; port?: number }) => serveUntilSignal(context, await context.settingsWithAgent(flags)))
+    .option('--role <role>', 'web, worker or both: accept messages, run turns, or both (or DAYBOOK_ROLE)')
+    .action(async (flags: { host?: string; port?: number; role?: string }) =>
+      serveUntilSignal(context, await context.settingsWithAgent(flags)),
+    )
   return withExamples(command, [
     ['daybook serve', 'for this machine only, without tokens'],
     ['daybook serve --agent ./agent.ts', 'your own agent, with its web page'],
+    ['daybook serve --role worker', 'runs the turns of servers with `--role web` on the same PostgreSQL database'],
     ['DAYBOOK_AUTH_SECRET=… daybook serve --host 0.0.0.0 --port 80', 'for other machines; clients need a token'],
   ])
 }
@@ -33,6 +37,7 @@ export async function serveUntilSignal(
   onListening: (opened: OpenAgent) => void = () => {},
 ): Promise<void> {
   const { createLog, createMetrics, metricsHelp, observe, serve } = await import('../../server/index.ts')
+  checkRole(settings)
   const metrics = createMetrics(metricsHelp)
   const now = () => new Date().toISOString()
   const logAll = createLog((line) => terminal.errors.write(line), now)
@@ -41,6 +46,7 @@ export async function serveUntilSignal(
   }
   const opened = await openAgent(settings, {
     exitGraceMs,
+    acceptOnly: settings.role === 'web',
     ...observe(metrics),
     onProblem: ({ where, error }) => log('error', where, { error }),
     watchKnowledge: true,
@@ -76,8 +82,20 @@ export async function serveUntilSignal(
   }
 }
 
-async function serverSettings({ host, port, auth, origins, userThinking }: Omit<Settings, 'agent'>): Promise<ServerSettings> {
+/** Several servers share the work of a store only if each of them can be on another machine. */
+function checkRole({ role, store, databaseUrl }: Pick<Settings, 'role' | 'store' | 'databaseUrl'>): void {
+  if (role === 'both' || (databaseUrl !== undefined && store !== 'memory')) return
+  throw new RangeError(`a server with the role ${role} needs a database that other servers can use: set databaseUrl (DAYBOOK_DATABASE_URL)`)
+}
+
+async function serverSettings(settings: Omit<Settings, 'agent'>): Promise<ServerSettings> {
+  const { host, port, auth, origins, userThinking, role, work } = settings
   const { defaultServerSettings } = await import('../../server/settings.ts')
+  const common = {
+    ...defaultServerSettings,
+    ...{ host, port, origins, userThinking, role },
+    ...{ workConversations: work.conversations, workPerTenant: work.perTenant, workAttempts: work.attempts, workBacklog: work.backlog },
+  }
   const keys = [
     ...(auth.secret === undefined ? [] : [{ kind: 'HS256', secret: auth.secret } as const]),
     ...(auth.publicKey === undefined ? [] : [{ kind: 'EdDSA', publicKey: auth.publicKey } as const]),
@@ -89,14 +107,10 @@ async function serverSettings({ host, port, auth, origins, userThinking }: Omit<
   if (key === undefined && (auth.issuer !== undefined || auth.audience !== undefined)) {
     throw new RangeError('auth.issuer and auth.audience need a key: set auth.secret, auth.publicKey or auth.jwksUrl')
   }
-  if (key === undefined) return { ...defaultServerSettings, host, port, origins, userThinking }
+  if (key === undefined) return common
   const { issuer, audience } = auth
   return {
-    ...defaultServerSettings,
-    host,
-    port,
-    origins,
-    userThinking,
+    ...common,
     auth: { kind: 'bearer', key, ...(issuer !== undefined && { issuer }), ...(audience !== undefined && { audience }) },
   }
 }

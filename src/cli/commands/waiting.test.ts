@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { type Reply, reply } from '../../testing/scripted-model.ts'
 import { defineAgent } from '../../wiring/define-agent.ts'
+import { openStore } from '../../wiring/store.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -66,4 +68,24 @@ it('a chat asks, and goes on after /approve', async () => {
   await chat.until('no call waits for you')
   chat.type('/quit')
   expect(await chat.exitCode).toBe(0)
+})
+
+it('retry lists the conversations whose turns failed too often, and runs one again', async () => {
+  line.setReplies(reply.answer('One.'))
+  await line.run('run', 'First.', '--conversation', 'c1')
+  expect((await line.run('retry')).text).toBe('no conversation is parked')
+  expect((await line.run('retry', 'c1')).text).toContain('nothing to retry')
+  expect(await line.run('retry', 'c9')).toMatchObject({ exitCode: 1, text: expect.stringContaining('c9') })
+  const store = await openStore({ data: join(line.folder, 'data') })
+  const owner = { id: 'other', host: 'elsewhere', pid: 1 }
+  await store.offer('c1', { event_id: 'e1', kind: 'followup', ts: new Date().toISOString(), text: 'Second.' })
+  const { claim } = await store.work.claimNext(owner, { maxAttempts: 1 })
+  if (claim) await store.release(claim, { failed: 'no answer' })
+  await new Promise((resolve) => setTimeout(resolve, 1_050))
+  await store.work.claimNext(owner, { maxAttempts: 1 })
+  await store.close()
+  expect((await line.run('retry')).text).toMatch(/^\S+ {2}c1 {2}1 attempts: no answer$/)
+  expect((await line.run('doctor')).text).toContain('1 conversation is parked')
+  expect((await line.run('retry', 'c1')).text).toBe('a server tries c1 again')
+  expect((await line.run('retry')).text).toBe('no conversation is parked')
 })

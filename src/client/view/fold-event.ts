@@ -143,7 +143,7 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
 
 /**
  * Appends a delta to its lane. A delta with the index 0 replaces the text of the lane. If the last delta of an answer says that the text was
- * notes, the lane becomes a lane of notes.
+ * notes, the lane becomes a lane of notes. After a reconnect the text is sent again, and then it replaces the lane of notes from before.
  */
 function withDelta(lanes: readonly LiveLane[], { iteration, delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifact_name: artifactName, format, index, text, completed } = delta
@@ -151,6 +151,9 @@ function withDelta(lanes: readonly LiveLane[], { iteration, delta }: LaneEvent):
   const before = index === 0 ? '' : (lanes[at]?.text ?? '')
   const kind = delta.as === 'notes' ? notesLane(iteration) : { marker, artifactName }
   const lane = { ...kind, format, text: before + text, completed }
+  const known =
+    delta.as === 'notes' ? lanes.findIndex((each) => each.marker === lane.marker && each.artifactName === lane.artifactName) : -1
+  if (known >= 0) return lanes.with(known, lane).filter((_, index) => index !== at)
   return at < 0 ? [...lanes, lane] : lanes.with(at, lane)
 }
 

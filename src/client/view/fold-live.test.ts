@@ -153,6 +153,24 @@ it('shows followups, keeps finished and stopped answers, and is the same after a
   )
 })
 
+it('a text that turned out to be notes is not shown twice when it is sent again after a reconnect', () => {
+  const deltas = ['I look ', 'at it.', ''].map((text, index): TurnEvent => {
+    const last = index === 2
+    const delta = {
+      marker: 'answer' as const,
+      format: 'markdown' as const,
+      index,
+      text,
+      completed: last,
+      ...(last && { as: 'notes' as const }),
+    }
+    return { type: 'lane.delta', turn_id: 't1', iteration: 0, attempt: 0, delta }
+  })
+  const seen = fold(deltas)
+  expect(seen.live?.lanes).toMatchObject([{ marker: 'timeline_text', text: 'I look at it.' }])
+  expect(fold(deltas, seen)).toEqual(seen)
+})
+
 /** No answer that a person has seen whole is ever replaced by another text or removed. */
 it('a finished answer never changes', async () => {
   let view = emptyView

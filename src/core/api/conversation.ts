@@ -19,6 +19,18 @@ export const ConversationSummary = z.object({
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
+/** A conversation whose turns failed so often that they are not tried any more, with the id that it has in the store. */
+export const ParkedView = z.object({ id: z.string(), at: z.string(), attempts: z.int(), reason: z.string() })
+export type ParkedView = z.infer<typeof ParkedView>
+
+/** A page of the parked conversations of all users. */
+export const ParkedList = z.object({ parked: z.array(ParkedView), next: z.string().optional() })
+export type ParkedList = z.infer<typeof ParkedList>
+
+/** The response to a retry. `retried` is false if the conversation was not parked, and its turns have not failed. */
+export const RetryView = z.object({ retried: z.boolean() })
+export type RetryView = z.infer<typeof RetryView>
+
 /** A title is one line without control characters. A control character could move the cursor of a terminal or end an HTTP header. */
 const Title = z
   .string()

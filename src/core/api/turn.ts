@@ -62,6 +62,10 @@ export type MessageChange = z.infer<typeof MessageChange>
 export const WithdrawalView = z.object({ status: z.enum(['done', 'recorded']) })
 export type WithdrawalView = z.infer<typeof WithdrawalView>
 
+/** The turn that answers a message is not closed yet. */
+export const MessagePending = z.object({ status: z.literal('pending') })
+export type MessagePending = z.infer<typeof MessagePending>
+
 /** The same for a changed message. `event_id` is the id of the message with the new text. */
 export const ChangedMessageView = WithdrawalView.extend({ event_id: z.string() })
 export type ChangedMessageView = z.infer<typeof ChangedMessageView>

@@ -33,7 +33,7 @@ export function readMore(situation: Situation, documents: readonly OpenDocument[
   if (!wanted || !next || situation.announce.roundsLeft < 3 || !canCall(situation, 'react.read')) return undefined
   return {
     kind: 'call',
-    thinking: `What I saw of ${wanted.name} is not all of it; I go on reading.`,
+    thinking: `I have seen only a part of ${wanted.name}, so I go on reading.`,
     notes: `I read on in ${wanted.name}.`,
     toolId: 'react.read',
     params: { paths: [wanted.path], items: [next] },

@@ -36,6 +36,7 @@ describe('a local server', () => {
     ]
     for (const host of hosts) expect(await accepts({ host }), host).toBe(false)
     expect(await accepts({})).toBe(false)
+    expect(await createLocalAuth()(head({}))).toMatchObject({ title: expect.stringContaining('no header Host') })
     const host = 'localhost:4127'
     for (const origin of ['https://evil.example', 'null', 'http://localhost:9999', 'http://localhost', 'file://']) {
       expect(await accepts({ host, origin }), origin).toBe(false)

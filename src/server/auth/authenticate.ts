@@ -67,7 +67,11 @@ export class KeySetUnavailable extends Error {
  */
 export function createLocalAuth(origins: readonly string[] = []): Authenticate {
   return async (head) => {
-    if (!isLoopback(head.header('host'))) return deny(403, 'host.refused', 'This server accepts requests to localhost only.')
+    const host = head.header('host')
+    if (!isLoopback(host)) {
+      const missing = host === undefined ? ' This request has no header Host.' : ''
+      return deny(403, 'host.refused', `This server accepts requests to localhost only.${missing}`)
+    }
     if (!origins.includes(head.header('origin') ?? '') && !isSameOrigin(head))
       return deny(403, 'origin.refused', 'This server does not accept requests from pages of other sites.')
     return { ok: true, caller: { scope: localScope, roles: [operatorRole] } }

@@ -1,7 +1,7 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import { type ChatContext, type ChatEnvelope, type ChatEvent, chatEventsOf, envelopeBody, envelopeHead } from './chat-events.ts'
-import { type Format, type Frame, numberFrames } from './format.ts'
+import { type Format, type Frame, numberFrames, shutdownRetryMs } from './format.ts'
 import { type ConvertedEvent, createSharedChat, type SharedChat } from './shared-chat.ts'
 
 interface ChatOptions {
@@ -65,7 +65,7 @@ export function createChatFormat({ context, sources, now, allow, shared = create
     },
     closingFrames(reason) {
       if (reason === 'resync') return controlFrame('resync', {})
-      return reason === 'shutdown' ? controlFrame('server_shutdown', { reason: 'draining' }) : []
+      return reason === 'shutdown' ? [{ event: 'server_shutdown', data: { reason: 'draining' }, retry: shutdownRetryMs }] : []
     },
   }
 }

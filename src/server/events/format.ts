@@ -44,6 +44,8 @@ export interface Frame {
    */
   readonly part?: number
   readonly event?: string
+  /** After how many milliseconds the client should reconnect when the stream has ended. */
+  readonly retry?: number
   /** A string is written unchanged, and any other value as JSON. */
   readonly data: unknown
   /**
@@ -93,10 +95,13 @@ const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toS
 
 const jsonText = (data: unknown) => (typeof data === 'string' ? data : JSON.stringify(data).replace(lineSeparators, escapeCharacter))
 
-function headText({ id, part, event }: Frame): string {
+function headText({ id, part, event, retry }: Frame): string {
   const position = part === undefined ? id : `${id}.${part}`
-  return `${id === undefined ? '' : `id: ${position}\n`}${event === undefined ? '' : `event: ${event}\n`}data: `
+  return `${retry === undefined ? '' : `retry: ${retry}\n`}${id === undefined ? '' : `id: ${position}\n`}${event === undefined ? '' : `event: ${event}\n`}data: `
 }
+
+/** When the server shuts down, another one can be reached at once, or this one is back soon. */
+export const shutdownRetryMs = 250
 
 export const frameText = (frame: Frame): string => Buffer.concat(frameBytes(frame)).toString()
 

@@ -1,5 +1,5 @@
 import type { NativeFrame, TurnEvent } from '../../core/event.ts'
-import type { Format, Frame } from './format.ts'
+import { type Format, type Frame, shutdownRetryMs } from './format.ts'
 import { publicEntry } from './public-change.ts'
 
 /** The native format. It sends the events of the SDK as JSON. `publicEntry` removes the fields that clients must not or need not see. */
@@ -11,7 +11,7 @@ export function createNativeFormat(): Format {
     framesOf: (event) => [nativeFrame(event)],
     closingFrames(reason) {
       if (reason === 'resync') return [toFrame({ type: 'resync' })]
-      return reason === 'shutdown' ? [toFrame({ type: 'server_shutdown', reason: 'draining' })] : []
+      return reason === 'shutdown' ? [{ ...toFrame({ type: 'server_shutdown', reason: 'draining' }), retry: shutdownRetryMs }] : []
     },
   }
 }

@@ -2,8 +2,14 @@ import { conversationKeyFilter, parseConversationKey, type Scope, userKey } from
 import { RequestProblem } from '../problem.ts'
 import type { OverloadGuard } from './overload.ts'
 
+/** The limits for messages: those of the user, and the one for work of the tenant that waits in the store. */
+export interface MessageQuota extends TurnQuota {
+  /** Throws a problem with status 503 if too much work of the tenant waits. */
+  checkBacklog(conversationKey: string): Promise<void>
+}
+
 /** Limits how many turns a user may start per minute and run at the same time, and how many messages the server accepts. */
-export interface TurnQuota {
+interface TurnQuota {
   /**
    * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit, and with status
    * 503 when the server is overloaded. The returned function releases the place. Call it as soon as the turn is running, because a running turn is counted anyway. Also call it if the turn

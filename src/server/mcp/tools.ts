@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Agent } from '../../agent/agent.ts'
+import type { Agent } from '../../agent/agent-interface.ts'
 import type { TurnResult } from '../../agent/turn/result.ts'
 import { ConversationId } from '../../core/api/conversation.ts'
 import { cutAt } from '../../core/cut.ts'
@@ -23,7 +23,7 @@ export interface McpToolParts {
   readonly settings: Pick<ServerSettings, 'userThinking'>
   readonly newId: () => string
   /** Called before a turn starts. Throws when the caller has too many. Returns a function that is called when the turn runs or has failed. */
-  beginTurn(key: string): () => void
+  beginTurn(key: string): Promise<() => void>
 }
 
 /** What a call gets besides its parameters. */
@@ -72,7 +72,7 @@ export function offeredTools({ agent, caller, settings, newId, beginTurn }: McpT
       annotations: { readOnlyHint: false },
       async run(params, { signal, onProgress }) {
         const { message, conversation: name = newId() } = askParams.parse(params)
-        const begun = beginTurn(keyOf(name))
+        const begun = await beginTurn(keyOf(name))
         try {
           const turn = agent.run(keyOf(name), message, { signal })
           for await (const event of turn) {

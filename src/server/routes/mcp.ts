@@ -2,14 +2,14 @@ import { createRequire } from 'node:module'
 import { createRoute, z } from '@hono/zod-openapi'
 import { userKey } from '../../core/scope.ts'
 import { type App, createRoutes, type ServerParts } from '../handler.ts'
-import type { TurnQuota } from '../limits/quotas.ts'
+import type { MessageQuota } from '../limits/quotas.ts'
 import { json, problems, withBody } from './openapi.ts'
 
 /**
  * The route for clients of the Model Context Protocol (streamable HTTP). It keeps no sessions: every request is answered by itself, so any
  * server behind a load balancer can answer it.
  */
-export function mcpRoutes({ agent, settings, newId, log }: ServerParts, quota: TurnQuota): App {
+export function mcpRoutes({ agent, settings, newId, log }: ServerParts, quota: MessageQuota): App {
   const app = createRoutes()
   app.openAPIRegistry.registerPath(mcpRoute)
   app.post('/mcp', async (c) => {
@@ -21,7 +21,10 @@ export function mcpRoutes({ agent, settings, newId, log }: ServerParts, quota: T
       settings,
       newId,
       version: daybookVersion(),
-      beginTurn: (key) => once(quota.acquire(key)),
+      async beginTurn(key) {
+        await quota.checkBacklog(key)
+        return once(quota.acquire(key))
+      },
       onError: (error) => log('error', 'mcp.failed', { user: userKey(caller.scope), error }),
     })
     const transport = new WebStandardStreamableHTTPServerTransport({})

@@ -79,3 +79,31 @@ describe('a waiting message', () => {
     expect(view.turns[0]?.steps.filter(({ kind }) => kind === 'message')).toEqual([])
   })
 })
+
+describe('the result of a message', () => {
+  it('is that of the turn which answers it, during the turn and any number of times after it', async () => {
+    const { client, server, release } = await withWaitingMessages()
+    const pending = await fetch(`${server.url}/v1/conversations/c1/messages/first/result`)
+    expect([pending.status, await pending.json()]).toEqual([202, { status: 'pending' }])
+    const first = client.untilClosed('c1', 'first')
+    const joined = client.untilClosed('c1', 'm2') // it waits in the inbox, and the same turn reads it
+    release()
+    const result = await first
+    expect(result).toMatchObject({ exit_reason: 'complete', answer: 'Done.' })
+    expect(await joined).toEqual(result)
+    expect(await client.untilClosed('c1', 'first')).toEqual(result)
+  })
+
+  it('does not exist for a message that is unknown or was taken back', async () => {
+    const { client, server, release } = await withWaitingMessages()
+    const withdrawn = client.untilClosed('c1', 'm1')
+    await client.withdraw('c1', 'm1')
+    await expect(withdrawn).rejects.toMatchObject({ status: 410, code: 'message.withdrawn' })
+    await expect(client.untilClosed('c1', 'm9')).rejects.toMatchObject({ status: 404, code: 'message.missing' })
+    await expect(client.untilClosed('c2', 'm1')).rejects.toMatchObject({ status: 404, code: 'conversation.missing' })
+    expect((await fetch(`${server.url}/v1/conversations/c1/messages/first/result?wait=1e9`)).status).toBe(400)
+    const given = client.untilClosed('c1', 'first', { signal: AbortSignal.timeout(50) })
+    await expect(given).rejects.toMatchObject({ name: 'TimeoutError' })
+    release()
+  })
+})

@@ -1,14 +1,44 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { ChangedMessageView, MessageChange, WithdrawalView } from '../../core/api/turn.ts'
+import { turnResultView } from '../../agent/archive/stored-result.ts'
+import { ChangedMessageView, MessageChange, MessagePending, WithdrawalView } from '../../core/api/turn.ts'
+import { TurnResultView } from '../../core/api/turn-result.ts'
+import { resultFor } from '../auth/viewer.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems, withBody } from './openapi.ts'
 import { idempotencyKey } from './submission.ts'
 
 const params = z.object({ id: z.string(), message: z.string() })
 
-/** Routes for messages that wait until a turn reads them. The id of a message is the `event_id` in the response to it. */
-export function messageRoutes({ agent, newId }: ServerParts): App {
+/** How many seconds a request for the result of a message waits at most. Proxies often end requests that take a minute. */
+const maxWaitSeconds = 30
+
+/** Routes for messages. The id of a message is the `event_id` in the response to it. */
+export function messageRoutes({ agent, newId, shutdown }: ServerParts): App {
   return createRoutes()
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/messages/{message}/result',
+        summary: 'The result of the turn that answers a message. Waits until the turn is closed, at most `wait` seconds',
+        request: { params, query: z.strictObject({ wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0) }) },
+        responses: {
+          200: json(TurnResultView, 'the result'),
+          202: json(MessagePending, 'the turn is not closed yet: ask again'),
+          ...problems(400, 401, 404, 410),
+        },
+      }),
+      async (c) => {
+        const timeUp = AbortSignal.timeout(Math.max(1, c.req.valid('query').wait * 1000))
+        const signal = AbortSignal.any([timeUp, shutdown, c.req.raw.signal])
+        try {
+          const result = await agent.untilClosed(conversationKeyOf(c), c.req.valid('param').message, { signal })
+          return c.json(resultFor(c.get('caller'), turnResultView(result)), 200)
+        } catch (error) {
+          if (!signal.aborted) throw error
+          return c.json({ status: 'pending' as const }, 202)
+        }
+      },
+    )
     .openapi(
       createRoute({
         method: 'delete',

@@ -1,4 +1,6 @@
+import { hostname } from 'node:os'
 import { createRoute, z } from '@hono/zod-openapi'
+import type { Archive } from '../../agent/archive/archive.ts'
 import { requireOperator } from '../auth/viewer.ts'
 import { type App, createRoutes, type ServerParts } from '../handler.ts'
 import { RequestProblem } from '../problem.ts'
@@ -7,7 +9,9 @@ import { json, problems } from './openapi.ts'
 /**
  * Routes for health, readiness and metrics. Health and readiness need no token. Metrics are about all users, so only operators get them.
  */
-export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
+export function statusRoutes({ agent: { archive }, metrics, settings, shutdown }: ServerParts): App {
+  const readWork = addWorkGauges(metrics, archive.work)
+  metrics.gauge('daybook_replica_info', () => 1, { replica: `${hostname()}-${process.pid}`, role: settings.role })
   const check = shareFor(checkMs, () => archive.check())
   return createRoutes()
     .openapi(
@@ -42,11 +46,31 @@ export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerPa
         summary: 'Counters, gauges and histograms in the text format of Prometheus; for operators',
         responses: { 200: { description: 'the metrics', content: { 'text/plain': { schema: z.string() } } }, ...problems(401, 403) },
       }),
-      (c) => {
+      async (c) => {
         requireOperator(c)
+        await readWork()
         return c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
       },
     ) as App
+}
+
+/** Adds gauges about the work in the store. The returned function reads their values. */
+function addWorkGauges(metrics: ServerParts['metrics'], work: Pick<Archive['work'], 'summary'>): () => Promise<void> {
+  let summary: Awaited<ReturnType<Archive['work']['summary']>> = {
+    waiting: 0,
+    longestWaitSeconds: 0,
+    running: 0,
+    oldestLeaseSeconds: 0,
+    parked: 0,
+  }
+  metrics.gauge('daybook_work_waiting', () => summary.waiting)
+  metrics.gauge('daybook_work_longest_wait_seconds', () => summary.longestWaitSeconds)
+  metrics.gauge('daybook_work_running', () => summary.running)
+  metrics.gauge('daybook_work_parked', () => summary.parked)
+  metrics.gauge('daybook_oldest_lease_seconds', () => summary.oldestLeaseSeconds)
+  return async () => {
+    summary = await work.summary()
+  }
 }
 
 /**

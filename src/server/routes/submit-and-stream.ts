@@ -1,18 +1,18 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { Agent } from '../../agent/agent.ts'
+import type { Agent } from '../../agent/agent-interface.ts'
 import type { ConversationInfo } from '../../agent/archive/archive.ts'
 import { AgUiInput, UiMessageInput, UserMessage } from '../../core/api/turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'
 import { streamEvents } from '../events/stream-events.ts'
 import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
-import type { StreamQuota, TurnQuota } from '../limits/quotas.ts'
+import type { MessageQuota, StreamQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { noContent, problems, withBody } from './openapi.ts'
 
 /** Routes for AG-UI and the AI SDK. Their clients post a message, and get the events of its turn as the response. */
-export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, turns: TurnQuota): App {
+export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, turns: MessageQuota): App {
   const respond = (c: Context<Env>, messages: readonly unknown[], as: 'ag-ui' | 'ui-message') =>
     submitAndStream(c, messages, as, parts, streams, turns)
   return createRoutes()
@@ -33,11 +33,12 @@ async function submitAndStream(
   as: 'ag-ui' | 'ui-message',
   parts: ServerParts,
   streams: StreamQuota,
-  turns: TurnQuota,
+  turns: MessageQuota,
 ): Promise<Response> {
   const { agent, newId } = parts
   const key = conversationKeyOf(c)
   const text = lastUserText(messages)
+  await turns.checkBacklog(key)
   const release = turns.acquire(key)
   try {
     const { lastSeq } = (await findHead(agent, key)) ?? (await agent.archive.create(key))

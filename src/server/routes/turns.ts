@@ -8,7 +8,7 @@ import { InvalidOption } from '../../core/options.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
-import type { TurnQuota } from '../limits/quotas.ts'
+import type { MessageQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { json, noContent, problems } from './openapi.ts'
 import { idempotencyKey, parseSubmission } from './submission.ts'
@@ -20,7 +20,7 @@ const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accep
  * Routes for messages, stop and feedback. The response to a message is sent when the message is stored. The answer arrives in the event
  * stream.
  */
-export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App {
+export function turnRoutes({ agent, newId }: ServerParts, quota: MessageQuota): App {
   const app = createRoutes()
   app.openAPIRegistry.registerPath(submitRoute)
   app.post('/v1/conversations/:id/turns', async (c) => {
@@ -37,6 +37,7 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: TurnQuota): App
       const stopsNothing = message.text.trim() === '' // an empty steer only asks for a stop; no turn is running, so there is nothing to do
       if (steered === 'known' || stopsNothing) return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
     }
+    await quota.checkBacklog(key)
     const release = quota.acquire(key, { hasFiles: message.attachments.length > 0 })
     try {
       const { model, tools, ask, output } = message.options ?? {}

@@ -50,9 +50,11 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
     it('reads back the written bytes: an empty file, all 256 byte values, a large file', async () => {
       const files = await create()
       for (const content of [new Uint8Array(), Uint8Array.from({ length: 256 }, (_, i) => i), new Uint8Array(300_000).fill(7)]) {
-        await files.write('turn_1/files/a.bin', content)
-        expect(Buffer.compare((await files.read('turn_1/files/a.bin')) as Uint8Array, content)).toBe(0)
-        expect(await files.stat('turn_1/files/a.bin')).toEqual({ path: 'turn_1/files/a.bin', size: content.length, readOnly: false })
+        for (const durable of [false, true]) {
+          await files.write('turn_1/files/a.bin', content, { durable })
+          expect(Buffer.compare((await files.read('turn_1/files/a.bin')) as Uint8Array, content)).toBe(0)
+        }
+        expect(await files.stat('turn_1/files/a.bin')).toMatchObject({ path: 'turn_1/files/a.bin', size: content.length, readOnly: false })
       }
     })
 

@@ -1,25 +1,27 @@
 import { createOwner } from '../../agent/conversation/owner.ts'
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
-import { describeBundles } from './store-bundles.ts'
-import { describeDeletion } from './store-deletion.ts'
-import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store-fixture.ts'
-import { describeHistory } from './store-history.ts'
-import { describeJournal } from './store-journal.ts'
-import { describeList } from './store-list.ts'
-import { describeMemory } from './store-memory.ts'
-import { describeOffers } from './store-offers.ts'
-import { describeRetention } from './store-retention.ts'
-import { describeVisible } from './store-visible.ts'
-import { describeWaits } from './store-waits.ts'
-import { describeWatch } from './store-watch.ts'
+import { describeBundles } from './store/bundles.ts'
+import { describeDeletion } from './store/deletion.ts'
+import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store/fixture.ts'
+import { describeHistory } from './store/history.ts'
+import { describeJournal } from './store/journal.ts'
+import { describeList } from './store/list.ts'
+import { describeMemory } from './store/memory.ts'
+import { describeOffers } from './store/offers.ts'
+import { describeRetention } from './store/retention.ts'
+import { describeSchedules } from './store/schedules.ts'
+import { describeVisible } from './store/visible.ts'
+import { describeWaits } from './store/waits.ts'
+import { describeWatch } from './store/watch.ts'
+import { describeWork } from './store/work.ts'
 import type { TestRunner } from './test-runner.ts'
 
 /**
  * The tests that every `ConversationStore` must pass. `create` makes an empty store for each test. `hasMemory` is false for a store without
- * a memory index.
+ * a memory index, and `hasSchedules` for a store without schedules.
  */
-export function describeStore(runner: TestRunner, name: string, create: CreateStore, { hasMemory = true } = {}): void {
+export function describeStore(runner: TestRunner, name: string, create: CreateStore, { hasMemory = true, hasSchedules = true } = {}): void {
   runner.describe(name, () => {
     describeLeases(runner, create)
     describeJournal(runner, create)
@@ -32,7 +34,9 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeDeletion(runner, create)
     describeWatch(runner, create)
     describeOffers(runner, create)
+    describeWork(runner, create)
     if (hasMemory) describeMemory(runner, create)
+    if (hasSchedules) describeSchedules(runner, create)
   })
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { png } from '../../../test/support/sample-files/images.ts'
@@ -76,6 +77,36 @@ describe('the files of a contract', () => {
     const { harness, results } = await runInTurn(({ write }) => write('files/chart.png', png()), ['files/chart.png'])
     expect((await harness.timeline()).sources.rows).toMatchObject([{ sid: 1, source_type: 'file', mime: 'image/png' }])
     expect(results.flatMap((block) => readDigest(block) ?? [])).toMatchObject([{ handed_over: false }]) // this agent has no hosting
+  })
+})
+
+describe('a file of the contract that was there before', () => {
+  it('counts if the program writes it, also with the same content, and not if the program leaves it alone', async () => {
+    const contract = ['same', 'changed', 'left'].map((name) => ({ filename: `files/${name}.txt`, description: 'a file' }))
+    const harness = createHarness({
+      sandbox: scriptedSandbox({
+        first: async ({ write }) => {
+          for (const name of ['same', 'changed', 'left']) await write(`files/${name}.txt`, '1')
+        },
+        second: async ({ write, read }) => {
+          await sleep(20) // file systems may have coarse times
+          await write('files/same.txt', await read('files/left.txt'))
+          await write('files/changed.txt', '2')
+        },
+      }),
+      replies: [...['first', 'second'].map((code) => reply.call(python, { contract }, { code })), reply.answer('Done.')],
+    })
+    const { turnId } = await harness.say('Go.')
+    const results = blocksOf(await harness.timeline()).filter(({ type }) => type === 'react.tool.result')
+    const facts = results.flatMap(({ meta }) => (meta?.exec_report ? [meta.exec_report] : []))
+    expect(facts).toMatchObject([
+      { succeeded: ['same', 'changed', 'left'].map((name) => `${turnId}/files/${name}.txt`), file_errors: [] },
+      {
+        succeeded: ['same', 'changed'].map((name) => `${turnId}/files/${name}.txt`),
+        file_errors: [{ path: `${turnId}/files/left.txt`, code: 'missing_file' }],
+      },
+    ])
+    expect(results.find(({ meta }) => meta?.exec_report === facts[1])?.text).toContain('left.txt: file not produced')
   })
 })
 

@@ -30,7 +30,7 @@ export async function writeLogs(
 async function appendLog(runtime: Files, path: string, lines: readonly string[]): Promise<void> {
   const added = `${lines.filter((line) => line !== '').join('\n')}\n`
   const all = Buffer.concat([await readLog(runtime, path), Buffer.from(added)])
-  await runtime.write(path, all.subarray(Math.max(0, all.length - maxLogBytes)))
+  await runtime.write(path, all.subarray(Math.max(0, all.length - maxLogBytes)), { durable: false })
 }
 
 /** The bytes of a log. Empty when there is none, or when the file can not be read: then a new one is begun. */

@@ -12,7 +12,7 @@ import { reported } from '../outcome.ts'
 import { textFacts } from '../react/text-artifact.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 import { createAnswers } from './answers.ts'
-import { checkFile } from './check-file.ts'
+import { checkFile, type FileProblem } from './check-file.ts'
 import type { ExecOptions } from './exec-tools.ts'
 import { writeLogs } from './logs.ts'
 import { type ProgramRun, reportOf, runtimeErrorOf } from './report.ts'
@@ -36,9 +36,10 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   const code = call.code ?? ''
   const startedAt = call.clock.now()
   const before = await producedFiles(folders.files, turnId)
+  const older = await olderFiles(contract, folders.files)
   const answers = createAnswers(call, { ...workspace, files: folders.files }, options)
   const context = await contextFiles(workspace.runtime, folders.runtime)
-  // It takes time to make files durable, so neither the program nor its result waits for the records of the run.
+  // The program does not wait for the records of the run.
   const kept = recorded(keepProgram(workspace.runtime, execId, language, code), call)
   const raw = await options.sandbox.run({
     execId,
@@ -53,7 +54,7 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   await answers.close()
   const report = withoutHostPaths(raw, folders)
   const logged = recorded(writeLogs(workspace.runtime, { execId, startedAt }, report, endingText(report)), call)
-  const files = await collectFiles(contract, folders.files, call, options)
+  const files = await collectFiles(contract, older, folders.files, call, options)
   const nested = answers.results()
   const known = new Set([
     ...contract.map(({ filename }) => filename),
@@ -75,8 +76,9 @@ const mainFiles = { python: 'main.py', javascript: 'main.mjs' } as const satisfi
 
 /** Keeps a copy of the program and of the loader in the folder of the runtime, where the program can not change it. */
 async function keepProgram(runtime: Files, execId: string, { id, loader }: SandboxLanguage, code: string): Promise<void> {
-  await runtime.write(`executed_programs/${execId}/${mainFiles[id]}`, Buffer.from(code))
-  if (loader !== undefined) await runtime.write(`executed_programs/${execId}/loader.${id === 'python' ? 'py' : 'mjs'}`, Buffer.from(loader))
+  const write = (name: string, text: string) => runtime.write(`executed_programs/${execId}/${name}`, Buffer.from(text), { durable: false })
+  await write(mainFiles[id], code)
+  if (loader !== undefined) await write(`loader.${id === 'python' ? 'py' : 'mjs'}`, loader)
 }
 
 /** The context files that exist: the key is the name for the program, and the value is the path on disk. */
@@ -108,15 +110,39 @@ interface CollectedFiles extends Pick<ProgramRun, 'succeeded' | 'fileErrors'> {
 }
 
 /** Checks the files of the contract one after the other, because each may be large. */
-async function collectFiles(contract: readonly ContractedFile[], files: Files, call: Call, options: ExecOptions): Promise<CollectedFiles> {
+async function collectFiles(
+  contract: readonly ContractedFile[],
+  older: OlderFiles,
+  files: Files,
+  call: Call,
+  options: ExecOptions,
+): Promise<CollectedFiles> {
   const artifacts: MadeArtifact[] = []
   const fileErrors: ProgramRun['fileErrors'][number][] = []
   for (const { filename, description, visibility } of contract) {
     const checked = await checkFile(files, filename, options.sandbox.limits.fileBytes)
-    if (checked.ok) artifacts.push(await artifactOf(filename, checked.bytes, { description, visibility }, call))
+    const mark = older.get(filename)
+    if (checked.ok && mark !== undefined && mark === (await writeMark(files, filename))) fileErrors.push({ path: filename, ...leftAlone })
+    else if (checked.ok) artifacts.push(await artifactOf(filename, checked.bytes, { description, visibility }, call))
     else fileErrors.push({ path: filename, ...checked.problem })
   }
   return { artifacts, fileErrors, succeeded: artifacts.map(({ digest }) => digest.physical_path ?? '') }
+}
+
+const leftAlone: FileProblem = { code: 'missing_file', message: 'file not produced: the file at this path is older than this run' }
+
+/** The files of the contract that exist before the program runs. The value changes if the file is written, also with the same content. */
+type OlderFiles = ReadonlyMap<string, string>
+
+async function olderFiles(contract: readonly ContractedFile[], files: Files): Promise<OlderFiles> {
+  const marks = await Promise.all(contract.map(async ({ filename }) => [filename, await writeMark(files, filename)] as const))
+  return new Map(marks.flatMap(([filename, mark]) => (mark === undefined ? [] : [[filename, mark]])))
+}
+
+/** The time of the last write and the content of a file, because the times of some file systems are coarse. */
+async function writeMark(files: Files, path: string): Promise<string | undefined> {
+  const info = await files.stat(path).catch(emptyIfUnsafe)
+  return info && `${info.writtenAtMs} ${await contentMark(files, path, info.size)}`
 }
 
 /** Up to this size, the content is passed on in memory. A larger content is stored as a blob, which the blocks of the result refer to. */

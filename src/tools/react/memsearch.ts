@@ -13,6 +13,11 @@ export type { MemoryTarget } from '../../core/recall/snippets.ts'
 /** Searches earlier messages. The application supplies this function. It must search only in the scope of the call. */
 export interface MemorySearch {
   search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
+  /**
+   * The vector of a question, and the number of its model in the memory index, for searches that no turn makes. Undefined if there is no embedding model, or if it does not answer: then only
+   * words are compared.
+   */
+  vectorOf?(question: string): Promise<{ readonly model: number; readonly values: Float32Array } | undefined>
 }
 
 /** What to search for. `topK` and `days` are already within the limits of the tool. */

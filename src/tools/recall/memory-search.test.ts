@@ -5,7 +5,7 @@ import { attachmentBlocks, internalNoteBlock, rangeSummaryBlock, userEventBlock 
 import type { Change } from '../../core/timeline/change.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import { blockOrigin, call, completion, minute, prompt } from '../../testing/blocks.ts'
-import { appended, compacted, opened, writeConversation } from '../../testing/conformance/store-fixture.ts'
+import { appended, compacted, opened, writeConversation } from '../../testing/conformance/store/fixture.ts'
 import { createMemsearchTool, type MemoryHit } from '../react/memsearch.ts'
 import { createReadTool } from '../react/read.ts'
 import { createMemorySearch } from './memory-search.ts'

@@ -3,7 +3,7 @@ import { formatPath, parsePath } from '../../core/path/logical.ts'
 import { wordsOf } from '../../core/recall/terms.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { MemoryFilter, MemoryIndex, MemoryMatch } from '../../ports/memory-index.ts'
+import type { MemoryFilter, MemoryIndex, MemoryMatch } from '../../ports/store/memory-index.ts'
 import type { MemoryFindings, MemoryHit, MemoryQuery, MemorySearch } from '../react/memsearch.ts'
 import type { VectorMaker } from './vectors.ts'
 
@@ -21,7 +21,10 @@ const VECTOR_MS = 5_000
 /** Searches the memory index of a store. Only conversations of the same tenant, project and user are searched. */
 export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>, vectors?: Pick<VectorMaker, 'ofQuestion'>): MemorySearch {
   /** The vector of the question. The search goes on without it if the model does not answer. */
-  async function vectorOf({ query, ordinal }: MemoryQuery, signal: AbortSignal): Promise<Pick<MemoryFilter, 'vector'> | 'failed'> {
+  async function vectorOf(
+    { query, ordinal }: Pick<MemoryQuery, 'query' | 'ordinal'>,
+    signal: AbortSignal,
+  ): Promise<Pick<MemoryFilter, 'vector'> | 'failed'> {
     if (!vectors || query === undefined || ordinal !== undefined) return {}
     try {
       const vector = await vectors.ofQuestion(query, AbortSignal.any([signal, AbortSignal.timeout(VECTOR_MS)]))
@@ -33,6 +36,12 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
   }
 
   return {
+    ...(vectors && {
+      async vectorOf(question: string) {
+        const vector = await vectorOf({ query: question }, new AbortController().signal) // it waits `VECTOR_MS` at most
+        return vector === 'failed' ? undefined : vector.vector
+      },
+    }),
     async search(query, { conversationId, scope, origin, signal }): Promise<MemoryFindings> {
       const within = query.scope === 'user' ? { user: scope } : { conversationId }
       const vector = await vectorOf(query, signal)

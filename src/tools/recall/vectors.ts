@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Embedder } from '../../ports/embedder.ts'
-import type { MemoryFilter, MemoryVectors } from '../../ports/memory-index.ts'
+import type { MemoryFilter, MemoryVectors } from '../../ports/store/memory-index.ts'
 
 /** Makes the vectors of the memory index in the background, and the vectors of questions. */
 export interface VectorMaker {

@@ -63,7 +63,7 @@ export async function withSource<T>(
   work: (source: CopySource, files: PlaceFiles) => Promise<T>,
 ): Promise<T> {
   if (place.kind === 'database') {
-    const { withPostgresSource } = await import('../../adapters/store/postgres/move.ts')
+    const { withPostgresSource } = await import('../../adapters/store/postgres/move/move.ts')
     const options = { url: place.url, prepare: place.prepare, owner: createOwner(createSystemClock()), blobs: bucket?.blobs }
     return withPostgresSource(options, (source, files) => work(source, bucket ?? inDatabase(files)))
   }
@@ -81,7 +81,7 @@ export async function withTarget<T>(
   work: (target: CopyTarget, files: PlaceFiles) => Promise<T>,
 ): Promise<T> {
   if (place.kind === 'database') {
-    const { withPostgresTarget } = await import('../../adapters/store/postgres/move.ts')
+    const { withPostgresTarget } = await import('../../adapters/store/postgres/move/move.ts')
     const options = { url: place.url, prepare: place.prepare, source, blobs: bucket?.blobs }
     return withPostgresTarget(options, (target, files) => work(target, bucket ?? inDatabase(files)))
   }
@@ -142,7 +142,7 @@ interface TargetContent {
 }
 
 async function inspectDatabase({ url, prepare }: Extract<Place, { readonly kind: 'database' }>): Promise<TargetContent> {
-  const { inspectTarget } = await import('../../adapters/store/postgres/move.ts')
+  const { inspectTarget } = await import('../../adapters/store/postgres/move/move.ts')
   const { content, unfinishedFrom } = await inspectTarget({ url, prepare })
   return { hasData: content === 'data', ...(unfinishedFrom !== undefined && { unfinishedFrom }) }
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { blocksOfChange } from '../../../src/core/timeline/change.ts'
 import type { ConversationStore, Owner } from '../../../src/ports/store.ts'
 import { prompt } from '../../../src/testing/blocks.ts'
-import { accepted, appended, journalOf } from '../../../src/testing/conformance/store-fixture.ts'
+import { accepted, appended, journalOf } from '../../../src/testing/conformance/store/fixture.ts'
 
 /*
  * Entries that say which number they have, so that a lost or doubled entry is noticed. Every fifth has a text that is stored as a blob, and

@@ -50,7 +50,7 @@ const script = join(import.meta.dirname, 'load-server.ts')
 export async function runWithFaults({ conversations, seconds, killEveryMs, servers: count, database }: FaultRun): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-fault-run-'))
   const errors: string[] = []
-  const servers = await Promise.all(Array.from({ length: count }, () => startKillable(folder, 0, database?.url)))
+  const servers = await Promise.all(Array.from({ length: count }, () => startKillable(folder, 0, { database: database?.url })))
   const clients = servers.map(({ url }) => createLoadClient({ url: () => url, onError: (what) => errors.push(what), survivesLoss: true }))
   const ids = Array.from({ length: conversations }, (_, index) => `c${index}`)
   const end = performance.now() + seconds * 1000
@@ -164,12 +164,23 @@ export interface Killable {
   readonly url: string
   /** Kills the process, and starts a new one on the same port. */
   restart(): Promise<void>
+  /** Sends a signal to the process, such as `SIGSTOP`. */
+  signal(name: NodeJS.Signals): void
   stop(): Promise<void>
 }
 
-/** Starts a server on a folder. With `database`, it uses this PostgreSQL database. */
-export async function startKillable(folder: string, delayMs = 0, database = testDatabase()): Promise<Killable> {
-  let { child, url } = await start(folder, '0', delayMs, database)
+/** What a server of a test does. */
+export interface ServerChoices {
+  /** The address of a PostgreSQL database. By default that of the run, if it uses PostgreSQL. */
+  readonly database?: string | undefined
+  readonly role?: 'web' | 'worker' | 'both'
+  /** How many conversations the server runs at the same time. */
+  readonly conversations?: number
+}
+
+/** Starts a server on a folder. */
+export async function startKillable(folder: string, delayMs = 0, choices: ServerChoices = {}): Promise<Killable> {
+  let { child, url } = await start(folder, '0', delayMs, choices)
   const { port } = new URL(url)
   const kill = async () => {
     const exited = once(child, 'exit')
@@ -180,8 +191,9 @@ export async function startKillable(folder: string, delayMs = 0, database = test
     url,
     async restart() {
       await kill()
-      ;({ child, url } = await start(folder, port, delayMs, database))
+      ;({ child, url } = await start(folder, port, delayMs, choices))
     },
+    signal: (name) => void child.kill(name),
     stop: kill,
   }
 }
@@ -190,10 +202,10 @@ async function start(
   folder: string,
   port: string,
   delayMs: number,
-  database: string | undefined,
+  { database = testDatabase(), role = 'both', conversations = 1_000 }: ServerChoices,
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {
   const env = { ...process.env, ...(database !== undefined && { [DATABASE_VARIABLE]: database }) }
-  const child = fork(script, [folder, port, String(delayMs)], { env })
+  const child = fork(script, [folder, port, String(delayMs), role, String(conversations)], { env })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return { child, url }
 }

@@ -1,7 +1,7 @@
 /**
  * A server in its own process, for load tests and for tests that kill it. Its model waits `delayMs` before each response, by default 0.
  *
- *   node load-server.ts <folder> <port> <delayMs>
+ *   node load-server.ts <folder> <port> <delayMs> <role> <conversations>
  *
  * It sends `{ url }` to its parent when it is ready. Each message from its parent ends a measurement, which is the response, and begins the
  * next one. It ends when its parent ends.
@@ -13,7 +13,7 @@ import { createAgentFrom } from '../../../src/agent/agent.ts'
 import { noLog } from '../../../src/server/log.ts'
 import { createMetrics, metricsHelp, observe } from '../../../src/server/metrics.ts'
 import { serve } from '../../../src/server/serve.ts'
-import { defaultServerSettings } from '../../../src/server/settings.ts'
+import { defaultServerSettings, type ServerSettings } from '../../../src/server/settings.ts'
 import { openFolderStore } from '../stores.ts'
 import { loadModel, noteTool } from './load-model.ts'
 
@@ -26,7 +26,7 @@ export interface Measurement {
   readonly lag: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
-const [folder = '', port = '0', delayMs = '0'] = process.argv.slice(2)
+const [folder = '', port = '0', delayMs = '0', role = 'both', conversations = '1000'] = process.argv.slice(2)
 const clock = createSystemClock()
 const store = await openFolderStore(folder, { clock })
 const metrics = createMetrics(metricsHelp)
@@ -35,13 +35,21 @@ const agent = createAgentFrom({
   tools: [noteTool(join(folder, 'effects'))],
   store,
   clock,
+  acceptOnly: role === 'web',
   ...observe(metrics),
 })
 // in local mode all clients are one user, so the limits per user must not stop them
 const noUserLimits = { requestsPerMinute: 1e9, turnsPerMinute: 1e9, runningTurns: 1e6, followersPerUser: 1e6 }
 const server = await serve({
   agent,
-  settings: { ...defaultServerSettings, ...noUserLimits, port: Number(port), drainMs: 0 },
+  settings: {
+    ...defaultServerSettings,
+    ...noUserLimits,
+    port: Number(port),
+    drainMs: 0,
+    role: role as ServerSettings['role'],
+    workConversations: Number(conversations),
+  },
   log: noLog,
   metrics,
   now: clock.now,

@@ -49,11 +49,24 @@ async function shortest(read: (text: string) => unknown, text: string, maxMs: nu
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < 5 && least > maxMs / 10; run++) {
     const start = performance.now()
-    await read(text)
-    least = Math.min(least, performance.now() - start)
+    const cpuStart = threadMs()
+    const result = read(text)
+    // What other threads or processes do can only be measured by the clock.
+    const isOwnWork = !(result instanceof Promise)
+    await result
+    const ms = performance.now() - start
+    // On a busy machine a thread waits for a processor. A time that is clearly short enough is taken as it is, because the time of the
+    // thread is not exact.
+    least = Math.min(least, isOwnWork && ms > maxMs / 10 ? Math.min(ms, threadMs() - cpuStart) : ms)
     if (least > 2 * maxMs) break
   }
   return least
+}
+
+/** The time for which this thread has had a processor, in milliseconds. */
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
 }
 
 function timeOnce(read: (text: string) => unknown, text: string): number {

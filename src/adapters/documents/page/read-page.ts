@@ -6,20 +6,28 @@ import { datesOf, isPaywalled, titleOf } from './head.ts'
 import { toMarkdown } from './markdown.ts'
 import { parsePage } from './tree.ts'
 
-/** The longest text that is kept of a page. */
+/** The longest text that is kept of a page, unless the caller wants more. */
 export const maxPageText = 400_000
 
 /** Reads the text and the facts of an HTML page. `HtmlTokenizer` is the tokenizer of the package htmlparser2. */
-export function readPage(bytes: Uint8Array, url: string, charset: string | undefined, HtmlTokenizer: typeof Tokenizer): PageText {
+export function readPage(
+  bytes: Uint8Array,
+  url: string,
+  charset: string | undefined,
+  HtmlTokenizer: typeof Tokenizer,
+  maxText: number = maxPageText,
+): PageText {
   const html = decodeHtml(bytes, charset)
   const { body, head } = parsePage(html, url, HtmlTokenizer)
-  const options = { base: head.base, maxLength: maxPageText } as const
+  // one character more is written, so that a text of this length is known to be cut
+  const options = { base: head.base, maxLength: maxText + 1 } as const
   const article = toMarkdown(findArticle(body), { ...options, leaveOut: 'likely' })
   // a very short text means that parts were left out that are the text of this page
   const markdown = article.length >= shortText ? article : longer(article, toMarkdown([body], { ...options, leaveOut: 'parts' }))
   return {
     title: titleOf(head),
-    markdown: cutAt(markdown, maxPageText),
+    markdown: cutAt(markdown, maxText),
+    ...(markdown.length > maxText && { isCut: true }),
     ...datesOf(head),
     ...(head.icon !== undefined && { favicon: head.icon }),
     paywalled: isPaywalled(head),

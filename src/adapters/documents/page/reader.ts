@@ -14,18 +14,17 @@ export interface ThreadedPageReader extends PageReader {
  * ends after `idleMs` without a page.
  */
 export function createPageReader({ timeoutMs = 5_000, idleMs = 30_000, threads = 2 } = {}): ThreadedPageReader {
-  const failure = (_reason: string, message: string) => unreadable(message)
   const readers = createReaderThreads<PageRequest, PageResponse>({
     file: threadFile(import.meta.url, 'page/page-thread'),
     timeoutMs,
     idleMs,
     threads,
-    failure,
+    failure: (reason, message) => unreadable(message, { details: { reason } }),
   })
   return {
-    async read(html, { url, charset, user = '' }) {
+    async read(html, { url, charset, user = '', maxText }) {
       // `html` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
-      const response = await readers.read(user, { bytes: Uint8Array.from(html), url, charset })
+      const response = await readers.read(user, { bytes: Uint8Array.from(html), url, charset, maxText })
       if (!response.ok) throw unreadable(response.message)
       return response.page
     },
@@ -33,4 +32,5 @@ export function createPageReader({ timeoutMs = 5_000, idleMs = 30_000, threads =
   }
 }
 
-const unreadable = (message: string) => new Failure('document.unreadable', `the page can not be read: ${message}`)
+const unreadable = (message: string, options?: ConstructorParameters<typeof Failure>[2]) =>
+  new Failure('document.unreadable', `the page can not be read: ${message}`, options)

@@ -8,17 +8,23 @@ import { newBlockNumbersFast } from '../shared/fast-validate.ts'
 import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 import { checkNumbersUnused, startsFrame } from '../shared/validate.ts'
+import { type Attempts, noAttempts } from '../shared/work.ts'
 import type { MemoryOffer } from './offers.ts'
+import type { MemorySchedule } from './schedules.ts'
 
 /** One conversation in memory: its journal, its lease, and values computed from the journal for lists and look-ups. */
 export interface MemoryConversation {
   lease: Lease
   info: InfoFields
+  attempts: Attempts
+  /** When the first offer of those that were not taken came. */
+  offeredAt: string | null
   entries: Entry[]
   /** The offers by event id, in the order in which they were offered. */
   readonly offers: Map<string, MemoryOffer>
   /** The event ids of the offers that were not taken. */
   readonly openOffers: Set<string>
+  readonly schedules: Map<string, MemorySchedule>
   /** The times of the first entries, in the order of `entries`. `timesOf` computes the times of later entries when they are needed. */
   times: string[]
   /**
@@ -33,12 +39,15 @@ export interface MemoryConversation {
   base: { readonly seq: number; readonly timeline: Timeline }
 }
 
-export const newConversation = (): MemoryConversation => ({
-  lease: { epoch: 0, owner: null, expiresAt: null },
+export const newConversation = (epoch = 0): MemoryConversation => ({
+  lease: { epoch, owner: null, expiresAt: null },
   info: emptyInfo,
+  attempts: noAttempts,
+  offeredAt: null,
   entries: [],
   offers: new Map(),
   openOffers: new Set(),
+  schedules: new Map(),
   times: [],
   firstVersions: new Map(),
   indexedEntries: 0,

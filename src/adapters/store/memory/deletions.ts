@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts'
-import type { DeleteOptions } from '../../../ports/retention.ts'
+import type { DeleteOptions } from '../../../ports/store/retention.ts'
 import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
 import { finishAll } from '../shared/deletions.ts'

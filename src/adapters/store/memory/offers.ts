@@ -1,6 +1,7 @@
 import type { Change } from '../../../core/timeline/change.ts'
 import { OFFERS_PER_READ, type OfferedEvent, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
 import { type offeredChange, offeredEvent } from '../shared/offers.ts'
+import { noAttempts } from '../shared/work.ts'
 import type { MemoryConversation } from './conversation.ts'
 
 /** An offer of a conversation in memory. */
@@ -14,7 +15,10 @@ function countOpenOffers(conversation: MemoryConversation): void {
   conversation.info = { ...conversation.info, offers: conversation.openOffers.size }
 }
 
-export function addOffer(conversation: MemoryConversation, change: MemoryOffer['change']): void {
+/** Adds an offer. The conversation can then be claimed at once, also if earlier attempts failed. */
+export function addOffer(conversation: MemoryConversation, change: MemoryOffer['change'], now: string): void {
+  conversation.offeredAt ??= now
+  conversation.attempts = noAttempts
   conversation.offers.set(change.event.event_id, { change })
   conversation.openOffers.add(change.event.event_id)
   countOpenOffers(conversation)
@@ -37,6 +41,7 @@ export function takeOffers(conversation: MemoryConversation, takes: readonly Tak
     if (offer && conversation.openOffers.delete(eventId)) conversation.offers.set(eventId, { ...offer, taken: { outcome, at } })
   }
   countOpenOffers(conversation)
+  if (conversation.openOffers.size === 0) conversation.offeredAt = null
 }
 
 /** Removes the offers that were taken before this time. Returns their changes. */

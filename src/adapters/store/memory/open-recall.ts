@@ -1,4 +1,4 @@
-import type { MemoryIndex, MemoryVectors } from '../../../ports/memory-index.ts'
+import type { MemoryIndex, MemoryVectors } from '../../../ports/store/memory-index.ts'
 import type { MemoryConversation } from './conversation.ts'
 import type { MemoryRecall } from './recall.ts'
 

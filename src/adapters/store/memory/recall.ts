@@ -1,4 +1,4 @@
-import type { MemoryIndex } from '../../../ports/memory-index.ts'
+import type { MemoryIndex } from '../../../ports/store/memory-index.ts'
 import { createMemoryIndex } from '../shared/recall/memory-index.ts'
 import { folderOf } from '../shared/recall/tables.ts'
 import { createMemoryVectors } from '../shared/recall/vectors.ts'

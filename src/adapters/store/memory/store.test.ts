@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { owner } from '../../../testing/conformance/store/fixture.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
-import { owner } from '../../../testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createMemoryStore } from './store.ts'

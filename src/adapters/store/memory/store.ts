@@ -1,31 +1,19 @@
 import { type Block, callIdOf } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
-import { isChildKey } from '../../../core/scope.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Claim, ConversationInfo, ConversationStore, Entry, TakenOffer } from '../../../ports/store.ts'
+import type { Claim, ConversationStore, Entry, OfferedEvent, TakenOffer } from '../../../ports/store.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
-import {
-  checkConversationName,
-  compareInListOrder,
-  conversationExists,
-  conversationMissing,
-  cursorOf,
-  foldTitle,
-  hasWork,
-  isUnfinished,
-  pageOf,
-  pageSize,
-  parseCursor,
-} from '../shared/conversation-info.ts'
+import { checkConversationName, conversationExists, conversationMissing, isUnfinished } from '../shared/conversation-info.ts'
 import { validateChangesFast } from '../shared/fast-validate.ts'
 import { checkClaim, checkLeaseFree, isFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { createOfferListeners, offeredChange } from '../shared/offers.ts'
 import { involvesBlobs } from '../shared/validate.ts'
 import { createWatchers } from '../shared/watchers.ts'
+import { attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import { createBlobReferences } from './blob-references.ts'
 import {
   appendChanges,
@@ -37,8 +25,11 @@ import {
   visibleTimeline,
 } from './conversation.ts'
 import { createDeletions } from './deletions.ts'
+import { listConversations } from './list.ts'
 import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
 import { openRecall } from './open-recall.ts'
+import { createMemorySchedules } from './schedules.ts'
+import { createWorkList, infoOf, rowOf } from './work.ts'
 
 /**
  * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. It is the
@@ -97,12 +88,41 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return entries
   }
 
+  async function offer(
+    conversationId: string,
+    event: OfferedEvent,
+    { create }: { readonly create?: true } = {},
+  ): Promise<'offered' | 'known'> {
+    const change = offeredChange(event)
+    if (create) {
+      checkConversationName(conversationId)
+      deletions.checkNotDeleting(conversationId)
+    }
+    const conversation = conversations.get(conversationId) ?? (create && newConversation(++claims))
+    if (!conversation) throw conversationMissing(conversationId)
+    if (conversation.offers.has(change.event.event_id)) return 'known'
+    await references.prepare([change])
+    conversations.set(conversationId, conversation)
+    addOffer(conversation, change, clock.now())
+    references.add([change])
+    setImmediate(offerListeners.tell, conversationId)
+    return 'offered'
+  }
+
   const blocksWhere = async (conversationId: string, matches: (block: Block) => boolean): Promise<readonly Block[]> =>
     [...firstVersionsOf(find(conversationId)).values()].filter(matches)
 
   return {
     blobs,
     memory: recall.index,
+    schedules: createMemorySchedules({ conversations, write, offer, now: clock.now }),
+    work: createWorkList({
+      conversations,
+      clock,
+      newEpoch: () => ++claims,
+      write,
+      onFree: (id) => void setImmediate(offerListeners.tell, id),
+    }),
 
     claim: (conversationId, owner, options) =>
       write(() => {
@@ -114,6 +134,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const conversation = known ?? newConversation()
         const expiresAt = leaseExpiry(now)
         conversation.lease = { epoch: ++claims, owner, expiresAt }
+        if (options?.forgetFailures) conversation.attempts = noAttempts
         conversations.set(conversationId, conversation)
         return { conversationId, ownerId: owner.id, epoch: claims, expiresAt }
       }),
@@ -129,11 +150,12 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         conversation.lease = { ...conversation.lease, expiresAt: leaseExpiry(clock.now()) }
       }),
 
-    release: (claim) =>
+    release: (claim, result) =>
       write(() => {
         const conversation = conversations.get(claim.conversationId)
         if (conversation?.lease.epoch === claim.epoch && conversation.lease.owner?.id === claim.ownerId) {
           conversation.lease = { epoch: claim.epoch, owner: null, expiresAt: null }
+          conversation.attempts = attemptsAtRelease(rowOf(conversation), clock.now(), result) ?? conversation.attempts
         }
       }),
 
@@ -147,18 +169,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         return entries
       }),
 
-    offer: (conversationId, event) =>
-      write(async () => {
-        const change = offeredChange(event)
-        const conversation = conversations.get(conversationId)
-        if (!conversation) throw conversationMissing(conversationId)
-        if (conversation.offers.has(change.event.event_id)) return 'known'
-        await references.prepare([change])
-        addOffer(conversation, change)
-        references.add([change])
-        setImmediate(offerListeners.tell, conversationId)
-        return 'offered'
-      }),
+    offer: (conversationId, event, options) => write(() => offer(conversationId, event, options)),
     async readOffers(conversationId) {
       const conversation = find(conversationId)
       return conversation ? readOpenOffers(conversation) : []
@@ -203,24 +214,12 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
     async head(conversationId) {
       const conversation = find(conversationId)
-      return conversation && { conversationId, ...conversation.info }
+      return conversation && infoOf(conversationId, conversation)
     },
 
     async list(query) {
       checkOpen()
-      const cursor = parseCursor(query.cursor)
-      const size = pageSize(query)
-      const wanted = foldTitle(query.search ?? '')
-      const now = clock.now()
-      const found = [...conversations]
-        .map(([conversationId, { info }]): ConversationInfo => ({ conversationId, ...info }))
-        .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
-        .filter((info) => foldTitle(info.title ?? '').includes(wanted) && (query.open !== true || hasWork(info, now)))
-        .filter(({ waits }) => query.waits !== true || waits.length > 0)
-        .filter(({ conversationId }) => !(query.top && isChildKey(conversationId)))
-        .sort((a, b) => compareInListOrder(cursorOf(a), cursorOf(b)))
-        .filter((info) => cursor === undefined || compareInListOrder(cursor, cursorOf(info)) < 0)
-      return pageOf(found.slice(0, size + 1), size)
+      return listConversations(conversations, query, clock.now())
     },
 
     exportBundle: (conversationId) =>
@@ -241,7 +240,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         deletions.checkNotDeleting(conversationId)
         for (const content of bytes.values()) await blobs.put(content)
         const prepared = await references.prepare(slices.flat())
-        const conversation = { ...newConversation(), lease: { epoch: ++claims, owner: null, expiresAt: null } }
+        const conversation = newConversation(++claims)
         asBundleFailure(() => appendChanges(conversation, prepared))
         references.add(prepared)
         conversations.set(conversationId, conversation)

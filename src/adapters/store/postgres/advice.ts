@@ -10,6 +10,10 @@ const adviceOf: Readonly<Record<string, string>> = {
   '3D000': 'create the database (createdb), or check its name in DAYBOOK_DATABASE_URL',
   '42501': 'grant the user the right to create schemas in this database, or the rights of the schema daybook',
   '53300': 'lower the setting databaseConnections, or raise max_connections of the server',
+  '57014': 'the statement was cancelled: raise statement_timeout of the server or the role, or find out what the server is busy with',
+  '55P03': 'another transaction holds a lock for too long: raise lock_timeout of the server or the role, or find this transaction',
+  '25P03': 'raise idle_in_transaction_session_timeout of the server or the role: a transaction may wait for the service of blobs',
+  '25P04': 'raise transaction_timeout of the server or the role',
   '25006': 'this server can only be read: use the address of the primary server',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'add sslrootcert=<file of the certificate authority> to DAYBOOK_DATABASE_URL',
   SELF_SIGNED_CERT_IN_CHAIN: 'add sslrootcert=<file of the certificate authority> to DAYBOOK_DATABASE_URL',
@@ -23,6 +27,7 @@ const adviceOfMessage: readonly (readonly [part: string, advice: string])[] = [
   ['does not support SSL', 'the server has no encryption: remove sslmode from DAYBOOK_DATABASE_URL'],
   ['password must be a string', 'the server wants a password: add it to DAYBOOK_DATABASE_URL'],
   ['timeout exceeded', 'the server does not answer, or all connections are in use: check the address, or raise databaseConnections'],
+  ['statement pooling mode', 'the pooler ends connections after each statement: set pool_mode = transaction or session in the pooler'],
   ['prepared statement', 'if a pooler is between Daybook and the server, set databasePrepare=off'],
 ]
 

@@ -1,14 +1,26 @@
 import { Failure } from '../../../core/failure.ts'
 import { knownChangeTypes } from '../../../core/timeline/parse-change.ts'
-import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
+import type { ConversationInfo } from '../../../ports/store/list.ts'
+import type { Claim, ClaimOptions, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import { newerEntry } from '../shared/rows.ts'
+import { type Attempts, attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import { type Database, type Queries, whileLost } from './database.ts'
 
 /** Whether a text can be the id of a conversation in PostgreSQL, which stores UTF-8 without the character U+0000. */
 export const isStorableId = (id: string): boolean => id.isWellFormed() && !id.includes('\0')
+
+/** How many bytes the name of a new conversation may have. An index has it together with its folder, and at most 2,704 bytes in all. */
+const MAX_NAME_BYTES = 1_200
+
+function checkNewName(conversationId: string): void {
+  if (!isStorableId(conversationId))
+    throw new Failure('change.invalid', 'PostgreSQL can not store a conversation whose name has the character U+0000')
+  if (Buffer.byteLength(conversationId) > MAX_NAME_BYTES)
+    throw new Failure('change.invalid', `PostgreSQL can not store a conversation whose name has more than ${MAX_NAME_BYTES} bytes`)
+}
 
 /** The columns of `conversations` that an append writes. */
 export const headColumns = [
@@ -31,7 +43,24 @@ export const progressColumns = ['active_at', 'last_seq', 'indexed_seq', 'next_bl
 export const ROW = [
   ...['key', 'id', 'offers', 'active_at', ...headColumns, 'epoch', 'deleted_at', 'lease_expires_at', 'owner_epoch'],
   ...['owner_id', 'owner_host', 'owner_pid', 'owner_started_at', 'owner_boot_id', 'owner_pid_ns'],
+  ...['attempts', 'attempt_seq', 'retry_at', 'parked_at', 'failure', 'offered_at'],
 ].join(', ')
+
+/** SQL for the tenant of a conversation, as the column `tenant` has it. */
+export const TENANT_OF = (id: string): string =>
+  `CASE WHEN length(${id}) - length(replace(${id}, '/', '')) = 3 THEN split_part(${id}, '/', 1) ELSE '' END`
+
+/** The values of the columns `owner_id` to `owner_pid_ns`. */
+export function ownerValues(owner: Owner | null): readonly (string | number | null)[] {
+  const { id, host, pid, startedAt, bootId, pidNs }: Partial<Owner> = owner ?? {}
+  return [id, host, pid, startedAt, bootId, pidNs].map((value) => value ?? null)
+}
+
+function checkStorable(conversationId: string): void {
+  checkConversationName(conversationId)
+  if (isStorableId(conversationId)) return
+  throw new Failure('change.invalid', 'PostgreSQL can not store a conversation whose name has the character U+0000')
+}
 
 /** A value as its column stores it. */
 export const toStoredColumn = (column: string, value: unknown): unknown => (jsonColumns.has(column) ? toJson(value) : value)
@@ -61,12 +90,10 @@ export function createConversations(database: Database) {
   const findCommitted = (conversationId: string) => find({ all: database.all }, conversationId)
 
   async function writeLease(queries: Queries, key: number, { epoch, owner, expiresAt }: Lease): Promise<void> {
-    const { id, host, pid, startedAt, bootId, pidNs }: Partial<Owner> = owner ?? {}
-    const values = [id, host, pid, startedAt, bootId, pidNs].map((value) => value ?? null)
     await queries.run(
       `UPDATE conversations SET epoch = $1, owner_id = $2, owner_host = $3, owner_pid = $4, owner_started_at = $5, owner_boot_id = $6,
        owner_pid_ns = $7, owner_epoch = $8, lease_expires_at = $9 WHERE key = $10`,
-      [epoch, ...values, owner && epoch, expiresAt, key],
+      [epoch, ...ownerValues(owner), owner && epoch, expiresAt, key],
     )
   }
 
@@ -80,12 +107,30 @@ export function createConversations(database: Database) {
   async function findOrCreate(queries: Queries, conversationId: string): Promise<ConversationRow> {
     const found = await findAny(queries, conversationId, LOCK)
     if (found) return found
+    checkNewName(conversationId)
     await queries.run('INSERT INTO conversations (id, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
       conversationId,
       await newEpoch(queries),
     ])
     return (await findAny(queries, conversationId, LOCK)) ?? findOrCreate(queries, conversationId) // another process may delete it meanwhile
   }
+
+  async function writeAttempts(queries: Queries, key: number, attempts: Attempts): Promise<void> {
+    const { attempts: count, attempt_seq, retry_at, parked_at, failure } = attempts
+    await queries.run(
+      'UPDATE conversations SET attempts = $1, attempt_seq = $2, retry_at = $3, parked_at = $4, failure = $5 WHERE key = $6',
+      [...[count, attempt_seq, retry_at, parked_at, failure], key],
+    )
+  }
+
+  /** Stores that the turns of a claim failed, unless the claim was lost. */
+  const noteFailure = (claim: Claim, now: string, result: { readonly failed: string }): Promise<void> =>
+    database.repeat(async (queries) => {
+      const row = await find(queries, claim.conversationId, LOCK)
+      const isHeld = row?.epoch === claim.epoch && row.owner_id === claim.ownerId
+      const attempts = isHeld ? attemptsAtRelease(row, now, result) : undefined
+      if (row && attempts) await writeAttempts(queries, row.key, attempts)
+    })
 
   return {
     find,
@@ -101,6 +146,7 @@ export function createConversations(database: Database) {
 
     /** Creates a conversation. Undefined when there is one with this id. */
     async create(queries: Queries, conversationId: string, now: string): Promise<ConversationRow | undefined> {
+      checkNewName(conversationId)
       const epoch = await newEpoch(queries)
       const inserted = await queries.run('INSERT INTO conversations (id, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
         conversationId,
@@ -111,10 +157,16 @@ export function createConversations(database: Database) {
       return inserted === 1 ? row : undefined
     },
 
-    claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Promise<Claim> {
-      checkConversationName(conversationId)
-      if (!isStorableId(conversationId))
-        throw new Failure('change.invalid', 'PostgreSQL can not store a conversation whose name has the character U+0000')
+    /** Finds the row and locks it, or creates it. Throws `conversation.busy` while the conversation is being deleted. */
+    async findOrCreateExisting(queries: Queries, conversationId: string, now: string): Promise<ConversationRow> {
+      checkStorable(conversationId)
+      const row = await findOrCreate(queries, conversationId)
+      checkNotDeleting(conversationId, row, now)
+      return row
+    },
+
+    claim(conversationId: string, owner: Owner, now: string, { takeOver, forgetFailures }: ClaimOptions = {}): Promise<Claim> {
+      checkStorable(conversationId)
       return database.repeat(async (queries) => {
         const row = await findOrCreate(queries, conversationId)
         checkNotDeleting(conversationId, row, now)
@@ -124,6 +176,7 @@ export function createConversations(database: Database) {
         const expiresAt = leaseExpiry(now)
         const epoch = await newEpoch(queries)
         await writeLease(queries, row.key, { epoch, owner, expiresAt })
+        if (forgetFailures && row.attempts > 0) await writeAttempts(queries, row.key, noAttempts)
         return { conversationId, ownerId: owner.id, epoch, expiresAt }
       })
     },
@@ -135,26 +188,27 @@ export function createConversations(database: Database) {
     },
 
     async renew(claim: Claim, now: string): Promise<void> {
-      const renewed = await whileLost(() =>
-        database.statements.run(
-          'UPDATE conversations SET lease_expires_at = $1 WHERE id = $2 AND epoch = $3 AND owner_id = $4 AND deleted_at IS NULL',
-          [leaseExpiry(now), claim.conversationId, claim.epoch, claim.ownerId],
-        ),
-      )
+      const sql = 'UPDATE conversations SET lease_expires_at = $1 WHERE id = $2 AND epoch = $3 AND owner_id = $4 AND deleted_at IS NULL'
+      const values = [leaseExpiry(now), claim.conversationId, claim.epoch, claim.ownerId]
+      const renewed = isStorableId(claim.conversationId) ? await whileLost(() => database.statements.run(sql, values)) : 0
       if (renewed === 0) claimedRow(claim, await findCommitted(claim.conversationId)) // throws
     },
 
     /** Ends a lease. If the server crashes at this moment, the lease may stay until it expires, so the commit need not be synced to the disk. */
-    async release(claim: Claim): Promise<void> {
-      if (!isStorableId(claim.conversationId)) return
-      await whileLost(() =>
-        database.statements.run(
+    async release(claim: Claim, now: string, result?: 'done' | { readonly failed: string }): Promise<{ readonly hasWork: boolean }> {
+      if (!isStorableId(claim.conversationId)) return { hasWork: false }
+      if (typeof result === 'object') await noteFailure(claim, now, result)
+      const forget = result === 'done' ? ', attempts = 0, attempt_seq = NULL, retry_at = NULL, parked_at = NULL, failure = NULL' : ''
+      const released = await whileLost(() =>
+        database.statements.all<{ free_at: string | null }>(
           `UPDATE conversations SET owner_id = NULL, owner_host = NULL, owner_pid = NULL, owner_started_at = NULL, owner_boot_id = NULL,
-           owner_pid_ns = NULL, owner_epoch = NULL, lease_expires_at = NULL
-           WHERE id = $1 AND epoch = $2 AND owner_id = $3 AND deleted_at IS NULL AND set_config('synchronous_commit', 'off', true) = 'off'`,
+           owner_pid_ns = NULL, owner_epoch = NULL, lease_expires_at = NULL${forget}
+           WHERE id = $1 AND epoch = $2 AND owner_id = $3 AND deleted_at IS NULL AND set_config('synchronous_commit', 'off', true) = 'off'
+           RETURNING free_at`,
           [claim.conversationId, claim.epoch, claim.ownerId],
         ),
       )
+      return { hasWork: released.some(({ free_at }) => free_at !== null && free_at <= now) }
     },
 
     async head(conversationId: string): Promise<ConversationInfo | undefined> {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client, ClientBase, Pool, PoolClient } from 'pg'
-import { errorMessage, Failure, missingPackageText } from '../../../core/failure.ts'
+import type { PoolClient } from 'pg'
+import { errorMessage, Failure } from '../../../core/failure.ts'
 import { connectionAdvice } from './advice.ts'
-import { checkTables, DEFAULT_SCHEMA } from './migrate.ts'
+import { type Connections, openConnections, queriesOf } from './connections.ts'
+import { checkTables, DEFAULT_SCHEMA } from './schema/migrate.ts'
 
 /** Options of `openDatabase`. */
 export interface DatabaseOptions {
@@ -12,14 +13,13 @@ export interface DatabaseOptions {
   readonly schema?: string
   /** How many connections are open at most. Default: 10. */
   readonly maxConnections?: number
-  /** Whether statements are prepared once per connection. Some connection poolers do not allow it. Default: true. */
+  /** Whether statements are prepared once per connection. Default: true, but false behind a connection pooler, because few allow it. */
   readonly prepare?: boolean
+  /** The address at which notices are received, for a `url` that leads to a pooler. It must lead to the same database without a pooler. */
+  readonly listenUrl?: string
   /** The name of the connections in the views of the server. Default: `daybook`. */
   readonly applicationName?: string
 }
-
-/** The name of the connections of servers and commands. A move finds out by it whether a database is in use. */
-export const APPLICATION_NAME = 'daybook'
 
 /** Runs statements in one connection. */
 export interface Queries {
@@ -29,9 +29,16 @@ export interface Queries {
   run(sql: string, values?: readonly unknown[]): Promise<number>
 }
 
+/** An open connection that receives notices. */
+export interface Listening {
+  /** Sends a notice over this connection. A notice has less than 8,000 bytes. */
+  notify(channel: string, payload: string): Promise<void>
+  close(): Promise<void>
+}
+
 /**
- * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted, `read`, `all`
- * and `repeat` try again for some seconds. Other functions throw `store.failed` with `connectionLost` in its details, because what they
+ * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted, or if a time-out
+ * of the server ends the work, `read`, `all` and `repeat` try again for some seconds. Other functions throw `store.failed` with `connectionLost` in its details, because what they
  * wrote may have been committed.
  */
 export interface Database {
@@ -45,8 +52,15 @@ export interface Database {
   all: Queries['all']
   /** Runs single statements, each of which is a transaction. */
   readonly statements: Queries
-  /** Opens a connection that receives notices of other connections. `onLost` is called when the connection ends. */
-  listen(onNotice: (payload: string) => void, onLost: (error: unknown) => void): Promise<{ close(): Promise<void> }>
+  /** Whether a connection pooler is between this process and the server. */
+  readonly isPooled: boolean
+  /** Whether notices can be received. Behind a pooler, they need an address of their own. */
+  readonly canListen: boolean
+  /**
+   * Opens a connection that receives notices of other connections. `onLost` is called when the connection ends. Without `channels`, it
+   * receives those that `notify` sends.
+   */
+  listen(onNotice: (payload: string) => void, onLost: (error: unknown) => void, channels?: readonly string[]): Promise<Listening>
   /** Sends a notice to all connections that listen. */
   notify(payload: string): Promise<void>
   close(): Promise<void>
@@ -59,7 +73,7 @@ export interface Database {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const database = await connectDatabase(options)
   try {
-    await checkEncoding(database)
+    await checkServer(database)
     await checkTables(database, options.schema ?? DEFAULT_SCHEMA)
     return database
   } catch (error) {
@@ -68,30 +82,31 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 }
 
-/** Conversations may have every character. A database in another encoding would reject some entries. */
-async function checkEncoding({ statements }: Database): Promise<void> {
-  const [row] = await statements.all<{ encoding: string }>(`SELECT current_setting('server_encoding') AS encoding`)
+/**
+ * Checks that the database can be used. Conversations may have every character, so a database in another encoding would reject some entries.
+ * A replica would reject every entry, but only after many attempts, because it may become the primary server.
+ */
+export async function checkServer({ statements }: Pick<Database, 'statements'>): Promise<void> {
+  const [row] = await statements.all<{ encoding: string; read_only: string }>(
+    `SELECT current_setting('server_encoding') AS encoding, current_setting('transaction_read_only') AS read_only`,
+  )
+  if (row?.read_only === 'on') throw new Failure('store.failed', `PostgreSQL: ${connectionAdvice({ code: READ_ONLY })}`)
   if (row?.encoding === 'UTF8') return
   throw new Failure('store.failed', `the database has the encoding ${row?.encoding}: create one with ENCODING 'UTF8' TEMPLATE template0`)
 }
 
-/** Opens connections to a database without looking at its tables. */
-export async function connectDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, schema = DEFAULT_SCHEMA, maxConnections = 10, prepare = true, applicationName = APPLICATION_NAME } = options
+/** Opens connections to a database without looking at its tables. `settings` are settings of the server, such as `statement_timeout`. */
+export async function connectDatabase(options: DatabaseOptions, settings: Readonly<Record<string, string>> = {}): Promise<Database> {
+  const { schema = DEFAULT_SCHEMA } = options
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Failure('store.failed', `${JSON.stringify(schema)} can not be the name of a schema: use lower-case letters, digits and _`)
-  const pg = await loadPackage()
-  const types = { getTypeParser: (oid: number, format?: 'text') => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) }
-  const connection = {
-    connectionString: url,
-    types: types as typeof pg.types,
-    options: `-c search_path=${schema} ${PLANNING}`,
-    application_name: applicationName,
-    connectionTimeoutMillis: 10_000,
+  let connections: Connections
+  try {
+    connections = await openConnections({ ...options, schema }, settings)
+  } catch (error) {
+    throw translateError(error)
   }
-  const pool: Pool = new pg.Pool({ ...connection, max: maxConnections, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
-  pool.on('error', () => {}) // an idle connection was lost: the pool opens another one when it is needed
-  pool.on('connect', (client) => client.on('error', () => {})) // the next statement of the connection reports that it was lost
+  const { pool, isPooled, isPrepared } = connections
   const channel = `daybook_${schema}`
   let closed = false
 
@@ -111,23 +126,26 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
     const client = await pool.connect()
     let failed: unknown
     try {
-      await client.query(begin)
-      const result = await work(queriesOf(client, prepare))
+      await client.query(`${begin}${connections.afterBegin}`)
+      const result = await work(queriesOf(client, isPrepared))
       await client.query('COMMIT')
       return result
     } catch (error) {
-      failed = error
+      failed = connections.lossOf(client) ?? error
       await rollBack(client)
-      throw error
+      throw failed
     } finally {
       client.release(isConnectionError(failed) ? (failed as Error) : undefined) // a broken connection is not used again
     }
   }
 
   const write = <T>(work: (queries: Queries) => Promise<T>) => translated(() => transaction('BEGIN', work))
+  // a pooler may give every transaction another connection, so the settings of this one are set in each transaction
+  const single = <T>(work: (queries: Queries) => Promise<T>) =>
+    translated(() => (isPooled ? transaction('BEGIN', work) : work(queriesOf(pool, isPrepared))))
   const statements: Queries = {
-    all: (sql, values, how) => translated(() => queriesOf(pool, prepare).all(sql, values, how)),
-    run: (sql, values) => translated(() => queriesOf(pool, prepare).run(sql, values)),
+    all: (sql, values, how) => single((queries) => queries.all(sql, values, how)),
+    run: (sql, values) => single((queries) => queries.run(sql, values)),
   }
   const database: Database = {
     statements,
@@ -135,10 +153,13 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
     write,
     repeat: (work) => whileLost(() => write(work)),
     read: (work) => whileLost(() => translated(() => transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work))),
-    async listen(onNotice, onLost) {
+    isPooled,
+    canListen: !isPooled || options.listenUrl !== undefined,
+    async listen(onNotice, onLost, channels = [channel]) {
       checkOpen()
-      const client: Client = new pg.Client(connection)
+      const client = connections.createListener()
       let ended = false
+      let sending: Promise<void> = Promise.resolve()
       const lost = (error: unknown) => {
         if (ended) return
         ended = true
@@ -148,9 +169,15 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
       client.on('error', lost)
       client.on('end', () => lost(new Error('the connection was closed')))
       await client.connect()
-      await client.query(`LISTEN ${channel}`)
+      await client.query(channels.map((name) => `LISTEN ${name}`).join(';'))
       ;(client as unknown as { connection?: { stream?: { unref?(): void } } }).connection?.stream?.unref?.() // listening alone does not keep the process running
       return {
+        notify(to, payload) {
+          // a client carries out one statement at a time
+          const sent = sending.then(async () => void (await queriesOf(client, isPrepared).run('SELECT pg_notify($1, $2)', [to, payload])))
+          sending = sent.catch(() => {}) // the caller gets the error
+          return sent
+        },
         async close() {
           ended = true
           await client.end().catch(() => {}) // it may be lost already
@@ -165,46 +192,6 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
     },
   }
   return database
-}
-
-const INT8 = 20
-
-/**
- * Settings of the planner. Every query has an index. A prepared statement may have been planned when a table was nearly empty, and must not
- * read the whole table later. Compiling a query takes longer than any of them runs.
- */
-const PLANNING = '-c enable_seqscan=off -c jit=off'
-
-async function loadPackage() {
-  try {
-    return (await import('pg')).default
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new Failure('store.failed', missingPackageText('pg'), { cause: error })
-  }
-}
-
-function queriesOf(client: Pool | PoolClient | ClientBase, prepare: boolean): Queries {
-  const query = (sql: string, values: readonly unknown[], isPrepared: boolean) => {
-    const name = isPrepared && values.length > 0 ? statementName(sql) : undefined
-    return client.query({ text: sql, values: [...values], ...(name !== undefined && { name }) })
-  }
-  return {
-    all: async (sql, values = [], how = {}) => (await query(sql, values, prepare && how.prepare !== false)).rows,
-    run: async (sql, values = []) => (await query(sql, values, prepare)).rowCount ?? 0,
-  }
-}
-
-const MAX_PREPARED = 200
-const statementNames = new Map<string, string>()
-
-/** The name of a prepared statement. Undefined when there are very many, because a connection keeps each of them in memory. */
-function statementName(sql: string): string | undefined {
-  const known = statementNames.get(sql)
-  if (known !== undefined || statementNames.size >= MAX_PREPARED) return known
-  const name = `daybook_${statementNames.size}`
-  statementNames.set(sql, name)
-  return name
 }
 
 async function rollBack(client: PoolClient): Promise<void> {
@@ -233,20 +220,34 @@ export async function whileLost<T>(work: () => Promise<T>, onLost: () => Promise
 /** Whether the server could not be reached or ended the connection. The statement may have been carried out. */
 export function isConnectionError(error: unknown): boolean {
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
-  // 53300: the server has no connection left. 25006: it is a replica, perhaps since a failover
-  if (/^(?:08|57P0)/.test(code) || ['53300', '25006'].includes(code)) return true
+  if (/^(?:08|57P0)/.test(code) || endedConnections.has(code)) return true
   return (
     /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code) ||
     /connection (?:terminated|ended|error)|timeout exceeded|not queryable/i.test(message)
   )
 }
 
-/** Whether the server has ended a transaction because of another one. Nothing was committed, and a new attempt can succeed. */
-const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string } | null)?.code ?? '')
+const READ_ONLY = '25006'
+
+/**
+ * Codes of a server that has no connection left (53300), that is a replica, perhaps since a failover, or that has ended a connection because
+ * its transaction took too long (25P03, 25P04).
+ */
+const endedConnections: ReadonlySet<string> = new Set(['53300', READ_ONLY, '25P03', '25P04'])
+
+/**
+ * Codes of a transaction that the server has rolled back because of another one (40001, 40P01), or because of `lock_timeout` (55P03) or
+ * `statement_timeout` (57014). Nothing was committed, and a new attempt can succeed.
+ */
+const rolledBack: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014'])
+const isRolledBack = (error: unknown): boolean => rolledBack.has((error as { code?: string } | null)?.code ?? '')
 
 function translateError(error: unknown): unknown {
   if (error instanceof Failure) return error
   const advice = connectionAdvice(error)
   const message = `PostgreSQL: ${errorMessage(error)}${advice === undefined ? '' : `: ${advice}`}`
-  return new Failure('store.failed', message, { cause: error, details: { connectionLost: isConnectionError(error) || isConflict(error) } })
+  return new Failure('store.failed', message, {
+    cause: error,
+    details: { connectionLost: isConnectionError(error) || isRolledBack(error) },
+  })
 }

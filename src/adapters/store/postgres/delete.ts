@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts'
-import type { DeleteOptions } from '../../../ports/retention.ts'
+import type { DeleteOptions } from '../../../ports/store/retention.ts'
 import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
 import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
@@ -65,15 +65,15 @@ export function createDeleter(
   }
 
   /** Runs one step. Returns undefined when another process has taken over the deletion. */
-  const step = <T>({ key, epoch }: Deletion, work: (queries: Queries) => Promise<T>): Promise<T | undefined> =>
-    database.repeat(async (queries) => {
+  const step = <T>({ key, epoch }: Deletion, work: (queries: Queries) => Promise<T>, prepare = async (_: Queries) => {}) =>
+    database.repeat(async (queries): Promise<T | undefined> => {
+      await prepare(queries)
       const sql = 'UPDATE conversations SET lease_expires_at = $1 WHERE key = $2 AND epoch = $3'
       const isOurs = (await queries.run(sql, [leaseExpiry(clock.now()), key, epoch])) === 1
       return isOurs ? work(queries) : undefined
     })
 
   async function removeSomeBlobs(queries: Queries, { key }: Deletion): Promise<{ readonly found: number; readonly removed: number }> {
-    await lockBlobs(queries, 'alone')
     const found = await queries.all<{ sha256: string; shared: boolean }>(
       `SELECT sha256, EXISTS (SELECT 1 FROM blob_refs AS other WHERE other.sha256 = mine.sha256 AND other.conversation <> $1) AS shared
        FROM (SELECT DISTINCT sha256 FROM blob_refs WHERE conversation = $1 LIMIT ${BLOBS_PER_STEP}) AS mine`,
@@ -87,6 +87,9 @@ export function createDeleter(
     ])
     return { found: found.length, removed: unshared.length }
   }
+
+  /** The lock of blobs is taken before that of the row, as an append takes them. Otherwise both could wait for each other. */
+  const lockAllBlobs = (queries: Queries) => lockBlobs(queries, 'alone')
 
   const removeSomeEntries = (queries: Queries, { key }: Deletion) =>
     queries.run(
@@ -106,7 +109,7 @@ export function createDeleter(
       await removeFiles?.(conversationId)
       let removed = 0
       for (let found = 1; found > 0; ) {
-        const some = await step(deletion, (queries) => removeSomeBlobs(queries, deletion))
+        const some = await step(deletion, (queries) => removeSomeBlobs(queries, deletion), lockAllBlobs)
         removed += some?.removed ?? 0
         found = some?.found ?? 0
       }

@@ -1,6 +1,6 @@
 import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
+import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store/list.ts'
 import { compareInListOrder, firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf, LISTED_EARLIER, placeOf } from '../shared/conversation-row.ts'
 import { isStorableId, parseConversation, ROW } from './conversations.ts'
@@ -22,10 +22,10 @@ export function createLister(database: Database, clock: Clock) {
       const activity = rows === 'running' ? 'active_at' : 'last_activity_at'
       const place = rows === 'running' ? `work_at = '' AND ${LISTED_EARLIER}` : `NOT ${LISTED_EARLIER}`
       const all = [...conditions, ...(after ? [afterCondition(activity, after)] : [])]
-      const filters = all.map(({ sql, values: own }) => {
+      const filters = all.map(({ sql, ofRunning = sql, values: own }) => {
         const from = values.length
         values.push(...own)
-        return sql.replace(/\?(\d)/g, (_, index: string) => `$${from + Number(index)}`)
+        return (rows === 'running' ? ofRunning : sql).replace(/\?(\d)/g, (_, index: string) => `$${from + Number(index)}`)
       })
       const matching = `SELECT ${ROW} FROM conversations WHERE ${['deleted_at IS NULL', place, ...filters].join(' AND ')}`
       // Conversations with work are found by their own index and then sorted. Otherwise the server may read all conversations in their order.
@@ -47,7 +47,7 @@ export function createLister(database: Database, clock: Clock) {
     return (await database.all(sql, [prefix, firstAfter(prefix) ?? ''])).length === 0
   }
 
-  async function conditionsOf({ plain, open, waits, top, prefix = '' }: ListQuery): Promise<readonly Condition[]> {
+  async function conditionsOf({ plain, open, waits, parked, top, children, prefix = '' }: ListQuery): Promise<readonly Condition[]> {
     if (!isStorableId(prefix)) return [{ sql: 'false', values: [] }]
     const folder = plain ? '' : (await isFolder(prefix)) ? prefix : undefined
     const upper = firstAfter(prefix)
@@ -57,7 +57,9 @@ export function createLister(database: Database, clock: Clock) {
       ...(prefix === '' || folder === prefix || upper === undefined ? [] : [{ sql: 'id < ?1', values: [upper] }]),
       ...(open ? [{ sql: 'work_at <= ?1', values: [clock.now()] }] : []),
       ...(waits ? [{ sql: 'waits IS NOT NULL', values: [] }] : []),
+      ...(parked ? [{ sql: 'parked_at IS NOT NULL', values: [] }] : []),
       ...(top ? [{ sql: 'position(?1 in id) = 0', values: [childMark] }] : []),
+      ...(children ? [{ sql: `position(?1 in substring(id from '[^/]*$')) > 0`, values: [childMark] }] : []),
     ]
   }
 
@@ -68,7 +70,11 @@ export function createLister(database: Database, clock: Clock) {
     const byWork = query.open === true
     let after = parseCursor(query.cursor)
     if (wanted === '') return pageOf((await read({ conditions, byWork }, { after, limit: size + 1 })).map(infoOf), size)
-    const named = { sql: 'key IN (SELECT conversation FROM titles WHERE grams @> ?1::int[])', values: [gramsOfSearch(wanted)] }
+    const named: Condition = {
+      sql: 'key IN (SELECT conversation FROM titles WHERE grams @> ?1::int[])',
+      ofRunning: '(SELECT grams FROM titles WHERE conversation = key) @> ?1::int[]',
+      values: [gramsOfSearch(wanted)],
+    }
     const found: ConversationInfo[] = []
     for (;;) {
       const chunk = await read({ conditions: [...conditions, named], byWork }, { after, limit: SEARCH_CHUNK })
@@ -95,6 +101,8 @@ interface Range {
 /** A condition of a query. `?1` and `?2` in the SQL are its values. */
 interface Condition {
   readonly sql: string
+  /** The same condition for the running conversations, which are few, so that looking at each of them is faster than an index. */
+  readonly ofRunning?: string
   readonly values: readonly unknown[]
 }
 

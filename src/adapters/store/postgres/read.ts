@@ -11,6 +11,15 @@ import { hashOf, type NameKind } from './journal.ts'
 /** How many rows of the journal are read together. A row has at most about 9 KB, without its large texts. */
 const PAGE_SIZE = 64
 
+/**
+ * SQL for the entries of the conversation $1 whose numbers a query finds. Each is looked up by its key. The plan of a join, or of a
+ * comparison with an array, would depend on statistics, which are often outdated, and could read the whole conversation. `LIMIT 1` keeps
+ * PostgreSQL from making a join of it.
+ */
+const entriesWith = (numbers: string): string =>
+  `SELECT entry.seq, entry.type, entry.body FROM (${numbers}) AS found,
+   LATERAL (SELECT seq, type, body FROM journal WHERE conversation = $1 AND seq = found.seq LIMIT 1) AS entry ORDER BY entry.seq`
+
 /** The place of a conversation in the tables. */
 interface Place {
   readonly key: number
@@ -40,11 +49,12 @@ export function createReader(database: Database, rowReader: RowReader) {
       limit,
     ])
 
-  // The numbers of the entries are collected first, in an array: the plan of a join would depend on statistics, which are often outdated.
   const entriesOfBlocks = (queries: Queries, key: number, numbers: readonly (number | undefined)[]) =>
     queries.all<StoredRow>(
-      `SELECT seq, body FROM journal WHERE conversation = $1 AND seq = ANY
-       (ARRAY(SELECT seq FROM blocks WHERE conversation = $1 AND number = ANY ($2::bigint[]))) ORDER BY seq`,
+      entriesWith(
+        `SELECT DISTINCT block.seq FROM unnest($2::bigint[]) AS wanted (number),
+         LATERAL (SELECT seq FROM blocks WHERE conversation = $1 AND number = wanted.number LIMIT 1) AS block`,
+      ),
       [key, numbers.filter((number) => number !== undefined)],
     )
 
@@ -53,11 +63,7 @@ export function createReader(database: Database, rowReader: RowReader) {
       const [stored] = await queries.all<StoredRow>('SELECT seq, body FROM frames WHERE conversation = $1', [key])
       const frame = stored && { seq: stored.seq, value: parseFrame(conversationId, stored) }
       const sources = frame
-        ? await queries.all<StoredRow>(
-            `SELECT seq, body FROM journal WHERE conversation = $1 AND seq = ANY
-             (ARRAY(SELECT seq FROM sources WHERE conversation = $1 AND seq <= $2)) ORDER BY seq`,
-            [key, frame.seq],
-          )
+        ? await queries.all<StoredRow>(entriesWith('SELECT seq FROM sources WHERE conversation = $1 AND seq <= $2'), [key, frame.seq])
         : []
       const framed = frame ? await entriesOfBlocks(queries, key, frame.value.order.map(blockNumber)) : []
       return { lastSeq, frame, sources, framed, later: await entriesAfter(queries, key, frame?.seq ?? 0) }
@@ -82,8 +88,7 @@ export function createReader(database: Database, rowReader: RowReader) {
   const candidates = async (conversationId: string, kind: NameKind, name: string) =>
     (await inConversation(conversationId, async (queries, { key, indexed_seq }) => {
       const indexed = await queries.all<TypedRow>(
-        `SELECT seq, type, body FROM journal WHERE conversation = $1 AND seq = ANY
-         (ARRAY(SELECT seq FROM names WHERE conversation = $1 AND kind = $2 AND name_hash = $3)) ORDER BY seq`,
+        entriesWith('SELECT seq FROM names WHERE conversation = $1 AND kind = $2 AND name_hash = $3'),
         [key, kind, hashOf(name)],
       )
       const rows = [...indexed, ...(await entriesAfter(queries, key, indexed_seq))]

@@ -1,6 +1,6 @@
 import type { BlobRef } from '../../../core/block/index.ts'
 import type { Change } from '../../../core/timeline/change.ts'
-import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/retention.ts'
+import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/store/retention.ts'
 import { isUnfinished } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'
@@ -27,7 +27,9 @@ export function createRemover(
   offers: Offers,
 ) {
   const recordCandidates = (queries: Queries, hashes: readonly string[]) =>
-    queries.run('INSERT INTO unreferenced_blobs SELECT DISTINCT unnest($1::text[]) ON CONFLICT DO NOTHING', [hashes])
+    queries.run('INSERT INTO unreferenced_blobs SELECT DISTINCT unnest($1::text[]) AS sha256 ORDER BY sha256 ON CONFLICT DO NOTHING', [
+      hashes,
+    ])
 
   async function removeHistory(queries: Queries, { key, id, open_turn }: ConversationRow, before: string): Promise<number> {
     const [frame] = await queries.all<StoredRow>('SELECT seq, body FROM frames WHERE conversation = $1', [key])
@@ -80,6 +82,7 @@ export function createRemover(
 
     async releaseBlobs(refs: readonly BlobRef[]): Promise<void> {
       await database.repeat(async (queries) => {
+        await lockBlobs(queries, 'alone') // before the rows, so that two processes do not wait for each other
         await recordCandidates(
           queries,
           refs.map(({ sha256 }) => sha256),

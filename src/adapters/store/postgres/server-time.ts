@@ -1,7 +1,7 @@
 import type { Database } from './database.ts'
 
-/** How often the time of the server is asked again, because clocks run at slightly different speeds. */
-const RENEW_MS = 10 * 60_000
+/** How often the time of the server is asked again, at most: its clock may be set, and clocks run at slightly different speeds. */
+const RENEW_MS = 5_000
 
 /**
  * Returns a function that tells the time of the PostgreSQL server. All processes measure leases by this clock, because their own clocks may

@@ -4,11 +4,11 @@ import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts
 import type { Change } from '../../../core/timeline/change.ts'
 import { prompt } from '../../../testing/blocks.ts'
 import { describeBlobs } from '../../../testing/conformance/blobs.ts'
+import { accepted, appended, journalOf, owner } from '../../../testing/conformance/store/fixture.ts'
+import { watchOffers } from '../../../testing/conformance/store/offers.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
-import { accepted, appended, journalOf, owner } from '../../../testing/conformance/store-fixture.ts'
-import { watchOffers } from '../../../testing/conformance/store-offers.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
-import { SCHEMA_VERSION } from './schema.ts'
+import { SCHEMA_VERSION } from './schema/schema.ts'
 import { createPostgresStore, migratePostgres } from './store.ts'
 
 describe.skipIf(!hasPostgres)('with a real server', async () => {
@@ -64,6 +64,30 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     unwatch()
   })
 
+  it('goes on after notices that Daybook has not sent', async () => {
+    const { store, schema } = await open()
+    const { told, errors, unwatch } = watchOffers(store)
+    const claim = await store.claim('c1', owner('a'))
+    const written: unknown[] = []
+    const unwatchEntries = store.watch('c1', {
+      onWritten: (lastSeq) => void written.push(lastSeq),
+      onError: (error) => void errors.push(error),
+    })
+    await expect.poll(() => written).toEqual([0])
+    const client = new pg.Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    for (const payload of ['', 'x', '[]', 'null', '{"c1":null}', '{"c1":{"lastSeq":"2"}}', '{"c1":[1]}', '{"__proto__":{"offered":1}}'])
+      await client.query('SELECT pg_notify($1, $2)', [`daybook_${schema}`, payload])
+    await client.query('SELECT pg_notify($1, $2)', [`daybook_${schema}`, '{"c2":{"offered":true}}'])
+    await client.end()
+    await expect.poll(() => told).toContain('c2')
+    await store.append(claim, [appended([prompt('a')])])
+    await expect.poll(() => written.at(-1)).toBe(1)
+    expect(errors).toEqual([])
+    unwatchEntries()
+    unwatch()
+  })
+
   it('lets exactly one of many stores claim a free conversation', async () => {
     const { store, schema } = await open()
     const others = await Promise.all([open(schema), open(schema), open(schema)])
@@ -99,7 +123,11 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')]), titled])
     const client = new pg.Client({ connectionString: server?.url ?? '' })
     await client.connect()
-    await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN active_at; DROP TABLE ${schema}.titles`)
+    await client.query(
+      `ALTER TABLE ${schema}.conversations DROP COLUMN active_at; DROP TABLE ${schema}.titles, ${schema}.tenants, ${schema}.schedules`,
+    )
+    for (const column of ['free_at', 'tenant', 'offered_at', 'failure', 'parked_at', 'retry_at', 'attempt_seq', 'attempts'])
+      await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN ${column}`)
     await client.query(`ALTER TABLE ${schema}.blobs DROP COLUMN put_at; UPDATE ${schema}.version SET version = 1, compatible_from = 1`)
     await expect(open(schema)).rejects.toMatchObject({ code: 'store.outdated', message: expect.stringContaining('daybook migrate') })
     const options = { url: server?.url ?? '', schema }
@@ -125,9 +153,12 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
       newer.ts,
       JSON.stringify(newer),
     ])
-    await client.query(`UPDATE ${schema}.conversations SET last_seq = 2`)
+    await client.query(`UPDATE ${schema}.conversations SET last_seq = 2, open_turn = '"t1"', lease_expires_at = NULL`)
     await client.end()
     const { store: other } = await open(schema)
+    expect(await other.work.claimNext(owner('b'), { maxAttempts: 3 })).toEqual({})
+    await other.offer('c2', event('e1', '2026-01-01T00:00:00.000Z'), { create: true })
+    expect(await other.work.claimNext(owner('b'), { maxAttempts: 3 })).toMatchObject({ claim: { conversationId: 'c2' } })
     await expect(other.loadVisible('c1')).rejects.toMatchObject({ code: 'conversation.newer', details: { seq: 2, type: newer.type } })
     const passed: unknown[] = []
     for await (const { change } of other.readJournal('c1', { after: 1, passNewer: true })) passed.push(change)

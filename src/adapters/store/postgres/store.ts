@@ -1,5 +1,6 @@
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { Relay } from '../../../ports/store/relay.ts'
 import type { ConversationStore } from '../../../ports/store.ts'
 import { exportBundle } from '../shared/bundles.ts'
 import { conversationMissing } from '../shared/conversation-info.ts'
@@ -7,15 +8,18 @@ import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
 import { createAppender } from './append.ts'
 import { createPostgresBlobs, createPostgresObjects, type PostgresObjects, postgresBlobsWithin } from './blobs.ts'
 import { createConversations } from './conversations.ts'
-import { connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
+import { checkServer, connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
 import { createLister } from './list.ts'
-import { DEFAULT_SCHEMA, findVersion, type MigrationReport, migrateTables } from './migrate.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
+import { createPostgresRelay } from './relay.ts'
 import { createRemover } from './remove.ts'
+import { createPostgresSchedules } from './schedules.ts'
+import { DEFAULT_SCHEMA, findVersion, type MigrationReport, migrateTables } from './schema/migrate.ts'
 import { readServerTime } from './server-time.ts'
 import { createWatch } from './watch.ts'
+import { createWorkList } from './work.ts'
 
 /** Options of `createPostgresStore`. */
 export interface PostgresSettings extends DatabaseOptions {
@@ -27,6 +31,8 @@ export interface PostgresSettings extends DatabaseOptions {
   readonly leaseTime?: 'database' | 'clock'
   /** Where blobs are stored. By default they are stored in the database. */
   readonly blobs?: BlobStore
+  /** Carries live events between processes. By default, notices of the database do. The store does not close it. */
+  readonly relay?: Relay
 }
 
 /**
@@ -41,10 +47,23 @@ export async function createPostgresStore(settings: PostgresSettings): Promise<C
 export async function openPostgres(
   settings: PostgresSettings,
 ): Promise<{ readonly store: ConversationStore; readonly objects: PostgresObjects }> {
-  const { clock, leaseTime = 'database', blobs, ...options } = settings
+  const { clock, leaseTime = 'database', blobs, relay, ...options } = settings
   const database = await openDatabase(options)
   const leaseClock = leaseTime === 'clock' ? clock : { ...clock, now: await readServerTime(database) }
-  return { store: createStore(database, clock, leaseClock, blobs), objects: createPostgresObjects(database) }
+  const notices = createPostgresRelay(database, options.schema ?? DEFAULT_SCHEMA)
+  const store = createStore(database, clock, leaseClock, blobs)
+  const own = relay ?? (database.canListen ? notices : undefined) // a pooler does not pass notices on
+  return {
+    store: {
+      ...store,
+      ...(own && { relay: own }),
+      async close() {
+        notices.close()
+        await store.close()
+      },
+    },
+    objects: createPostgresObjects(database),
+  }
 }
 
 /**
@@ -54,26 +73,58 @@ export async function openPostgres(
 export async function migratePostgres(options: DatabaseOptions, { dryRun = false } = {}): Promise<MigrationReport> {
   const database = await connectDatabase(options)
   try {
+    await checkServer(database)
     return await migrateTables(database, options.schema ?? DEFAULT_SCHEMA, { dryRun })
   } finally {
     await database.close()
   }
 }
 
-/** What a connection tells about a server, without creating anything. `tables` is the version of the tables, or 0 when there are none. */
-export async function describePostgres(
-  options: DatabaseOptions,
-): Promise<{ readonly version: string; readonly tables: number; readonly maxConnections: number }> {
+/** What a connection tells about a server. */
+export interface ServerDescription {
+  readonly version: string
+  /** The version of the tables, or 0 when there are none. */
+  readonly tables: number
+  readonly maxConnections: number
+  /** Whether the address leads to a connection pooler. */
+  readonly isPooled: boolean
+  /** Whether notices arrive. Without them, a process looks for changes every second. */
+  readonly hasNotices: boolean
+}
+
+/** Looks at a server without creating anything. */
+export async function describePostgres(options: DatabaseOptions): Promise<ServerDescription> {
   const database = await connectDatabase({ ...options, maxConnections: 1 })
   try {
+    await checkServer(database)
     const [server] = await database.statements.all<{ version: string; connections: number }>(
       `SELECT current_setting('server_version') AS version, current_setting('max_connections')::int AS connections`,
     )
     const found = await findVersion(database.statements, options.schema ?? DEFAULT_SCHEMA)
-    return { version: server?.version ?? '', tables: found?.version ?? 0, maxConnections: server?.connections ?? 0 }
+    return {
+      ...{ version: server?.version ?? '', tables: found?.version ?? 0, maxConnections: server?.connections ?? 0 },
+      ...{ isPooled: database.isPooled, hasNotices: database.canListen && (await receivesNotice(database)) },
+    }
   } finally {
     await database.close()
   }
+}
+
+const NOTICE_WAIT_MS = 3_000
+
+/** Whether a notice arrives that this process sends. */
+async function receivesNotice(database: Database): Promise<boolean> {
+  const { promise: received, resolve } = Promise.withResolvers<boolean>()
+  const listener = await database.listen(
+    () => resolve(true),
+    () => resolve(false),
+  )
+  const timer = setTimeout(() => resolve(false), NOTICE_WAIT_MS)
+  await database.notify('{}')
+  const isReceived = await received
+  clearTimeout(timer)
+  await listener.close()
+  return isReceived
 }
 
 function createStore(database: Database, clock: Clock, leaseClock: Clock, given: BlobStore | undefined): ConversationStore {
@@ -84,18 +135,22 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
   const reader = createReader(database, rows)
   const { watch, watchOffers, noteAppend, noteOffer, noteDeletion, close: closeWatch } = createWatch(database)
   const deleter = createDeleter(database, conversations, blobsWithin, leaseClock, noteDeletion)
-  const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, onOffered: noteOffer })
+  const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, clock: leaseClock, onOffered: noteOffer })
   const remover = createRemover(database, conversations, blobsWithin, deleter, offers)
   const appender = createAppender({ database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended: noteAppend })
 
   return {
     blobs,
+    schedules: createPostgresSchedules({ database, conversations, offers, now: leaseClock.now }),
+    work: createWorkList(database, leaseClock, noteOffer),
 
-    claim: async (conversationId, owner, claimOptions) =>
-      conversations.claim(conversationId, owner, leaseClock.now(), claimOptions?.takeOver ?? 'when-free'),
+    claim: async (conversationId, owner, claimOptions) => conversations.claim(conversationId, owner, leaseClock.now(), claimOptions),
     findOwner: (conversationId, asker) => conversations.findOwner(conversationId, asker, leaseClock.now()),
     renew: (claim) => conversations.renew(claim, leaseClock.now()),
-    release: (claim) => conversations.release(claim),
+    async release(claim, result) {
+      const { hasWork } = await conversations.release(claim, leaseClock.now(), result)
+      if (hasWork) noteOffer(claim.conversationId) // another process goes on with it
+    },
 
     append: appender.append,
 

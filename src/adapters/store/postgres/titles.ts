@@ -14,15 +14,30 @@ export function gramsOf(title: string): readonly number[] {
 }
 
 /**
- * Numbers that a title has if it contains this text, which is not empty. Pieces that overlap are left out, because each number is looked up,
- * and the titles are compared anyway.
+ * Numbers that a title has if it contains this text, which is not empty. They are those of the pieces that are likely to be in few titles. A
+ * few pieces are enough, because the titles that are found are compared, and each further number takes time.
  */
 export function gramsOfSearch(text: string): readonly number[] {
   const folded = foldTitle(text)
   const length = Math.min(3, folded.length)
-  const last = folded.length - length
-  const starts = [...Array.from({ length: Math.ceil(last / length) }, (_, index) => index * length), last]
-  return [...new Set(starts.map((start) => gramOf(folded, start, length)))]
+  const starts = Array.from({ length: folded.length - length + 1 }, (_, index) => index)
+  const rarest = starts.sort((a, b) => rarityOf(folded, b, length) - rarityOf(folded, a, length)).slice(0, SEARCHED_GRAMS)
+  return [...new Set(rarest.map((start) => gramOf(folded, start, length)))]
+}
+
+const SEARCHED_GRAMS = 4
+
+/** The characters that are most frequent in texts, the most frequent one first. All others are rarer. */
+const FREQUENT = ' etaoinsrhldcumfpgwybvk'
+
+/** How rare a piece of a text is: the sum over its characters. */
+function rarityOf(text: string, start: number, length: number): number {
+  let rarity = 0
+  for (let at = start; at < start + length; at++) {
+    const place = FREQUENT.indexOf(text[at] ?? '')
+    rarity += place < 0 ? FREQUENT.length : place
+  }
+  return rarity
 }
 
 /** A hash of a piece of a text with 32 bits (FNV-1a). */

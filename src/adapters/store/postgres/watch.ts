@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../../../core/json.ts'
 import type { ConversationStore, WatchListener } from '../../../ports/store.ts'
 import { createOfferListeners } from '../shared/offers.ts'
 import { isStorableId } from './conversations.ts'
@@ -5,6 +6,8 @@ import type { Database } from './database.ts'
 
 /** How often the watched conversations are looked up, in case a notice was lost. */
 const SWEEP_MS = 5_000
+/** How often they are looked up while no notices arrive, for example because a connection pooler does not pass them on. */
+const SWEEP_WITHOUT_NOTICES_MS = 1_000
 /** How long to wait before a lost connection is opened again. */
 const RECONNECT_MS = 500
 /** How long notices are collected before they are sent together. PostgreSQL allows 8,000 bytes in a notice. */
@@ -16,6 +19,8 @@ interface Watched {
   told: number | undefined
   /** Whether `told` was ever looked up. */
   known: boolean
+  /** The key of the row that was looked up last. A conversation that is created again has another one. */
+  key?: number | undefined
   readonly listeners: Set<WatchListener>
 }
 
@@ -26,16 +31,30 @@ interface Notice {
   deleted?: true
 }
 
+/** Reads a notice. Every program that may connect to the database can send one, so other texts are ignored. */
+function parseNotices(payload: string): readonly (readonly [id: string, notice: Notice])[] {
+  const parsed = parseJson(payload)
+  if (!isObject(parsed)) return []
+  return Object.entries(parsed).flatMap(([id, notice]) => {
+    if (!isObject(notice)) return []
+    const { lastSeq, offered, deleted } = notice
+    return [
+      [id, { ...(typeof lastSeq === 'number' && { lastSeq }), ...(offered === true && { offered }), ...(deleted === true && { deleted }) }],
+    ]
+  })
+}
+
 /**
  * Watches conversations for new entries and for offers. A process that writes sends a notice (NOTIFY) soon after its commit. While there are
  * listeners, a connection of its own receives the notices. A notice is only a hint: after a lost connection, and every few seconds, the
- * watched conversations are looked up.
+ * watched conversations are looked up. They are looked up every second until a first notice has arrived, which this process sends itself.
  */
 export function createWatch(database: Database) {
   const watched = new Map<string, Watched>()
   const offerListeners = createOfferListeners()
   let connection: Promise<{ close(): Promise<void> }> | undefined
-  let timer: ReturnType<typeof setInterval> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let hasNotices = false
   let reconnecting: ReturnType<typeof setTimeout> | undefined
   let closed = false
 
@@ -58,14 +77,20 @@ export function createWatch(database: Database) {
 
   /** Looks up the last entries of conversations, and all conversations with offers. */
   async function lookUp(ids: readonly string[]): Promise<void> {
-    const rows = await database.all<{ id: string; last_seq: number }>(
-      'SELECT id, last_seq FROM conversations WHERE deleted_at IS NULL AND id = ANY ($1::text[])',
+    const rows = await database.all<{ id: string; key: number; last_seq: number }>(
+      'SELECT id, key, last_seq FROM conversations WHERE deleted_at IS NULL AND id = ANY ($1::text[])',
       [ids.filter(isStorableId)],
     )
-    const found = new Map(rows.map(({ id, last_seq }) => [id, last_seq]))
+    const found = new Map(rows.map((row) => [row.id, row]))
     for (const id of ids) {
       const watch = watched.get(id)
-      if (watch) tell(watch, found.get(id))
+      if (!watch) continue
+      const { key, last_seq: lastSeq } = found.get(id) ?? {}
+      if (watch.key !== undefined && key !== watch.key) tell(watch, undefined) // the notice of the deletion was lost
+      watch.key = key
+      if (!watch.known && key === undefined)
+        watch.known = true // it was not deleted, but does not exist yet
+      else tell(watch, lastSeq)
     }
   }
 
@@ -81,7 +106,8 @@ export function createWatch(database: Database) {
   }
 
   function onNotice(payload: string): void {
-    for (const [id, notice] of Object.entries(JSON.parse(payload) as Record<string, Notice>)) {
+    hasNotices = database.canListen
+    for (const [id, notice] of parseNotices(payload)) {
       const watch = watched.get(id)
       // A deletion or a conversation that was created again needs a look. A later entry does not.
       const isLater = watch?.known === true && notice.lastSeq !== undefined && watch.told !== undefined && notice.lastSeq > watch.told
@@ -93,14 +119,27 @@ export function createWatch(database: Database) {
   }
 
   function connect(): void {
-    connection = database.listen(onNotice, () => {
+    if (!database.canListen) return
+    const onLost = () => {
       connection = undefined
+      hasNotices = false
       reconnect()
-    })
-    connection.then(sweep, () => {
-      connection = undefined
-      reconnect()
-    })
+    }
+    connection = database.listen(onNotice, onLost)
+    connection.then(() => {
+      database.notify('{}').catch(() => {}) // without it, the conversations are looked up more often
+      return sweep()
+    }, onLost)
+  }
+
+  /** Looks the conversations up, again and again. */
+  function sweepLater(): void {
+    const again = async () => {
+      await sweep()
+      if (timer === own) sweepLater()
+    }
+    const own = setTimeout(() => void again(), hasNotices ? SWEEP_MS : SWEEP_WITHOUT_NOTICES_MS).unref() // does not keep the process running
+    timer = own
   }
 
   function reconnect(): void {
@@ -112,12 +151,12 @@ export function createWatch(database: Database) {
 
   function start(): void {
     if (timer !== undefined) return
-    timer = setInterval(() => void sweep(), SWEEP_MS).unref() // watching alone does not keep the process running
+    sweepLater()
     connect()
   }
 
   function stop(): void {
-    clearInterval(timer)
+    clearTimeout(timer)
     clearTimeout(reconnecting)
     timer = undefined
     void connection?.then(
@@ -151,7 +190,11 @@ export function createWatch(database: Database) {
       size += bytes
     }
     pending.clear()
-    for (const each of [...parts, part]) if (Object.keys(each).length > 0) await database.notify(JSON.stringify(each))
+    for (const each of [...parts, part].filter((some) => Object.keys(some).length > 0)) {
+      const payload = JSON.stringify(each)
+      if (!database.canListen) onNotice(payload) // the listeners of this process do not wait for the next look
+      await database.notify(payload)
+    }
   }
 
   function note(conversationId: string, notice: Notice): void {

@@ -2,7 +2,7 @@ import { Failure } from '../../../core/failure.ts'
 import { isObject, parseJson } from '../../../core/json.ts'
 import { type Change, changeTime, type InboxEvent } from '../../../core/timeline/change.ts'
 import { firstExpiry, waitsAfter } from '../../../core/timeline/waits.ts'
-import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
+import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store/list.ts'
 
 /*
  * The info of a conversation is the data that a list of conversations shows, such as title and time. A store saves it with each append, so
@@ -127,7 +127,7 @@ export const cursorOf = (info: ConversationInfo): Cursor => ({ activity: info.la
 /** Compares two positions in the list. Text is compared by its UTF-8 bytes, because SQLite compares text in this way. */
 export const compareInListOrder = (a: Cursor, b: Cursor): number => compareBytes(b.activity, a.activity) || compareBytes(a.id, b.id)
 
-const compareBytes = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
+export const compareBytes = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
 /** The first text after all texts that begin with `prefix`, in the order of UTF-8 bytes. Undefined when there is none. */
 export function firstAfter(prefix: string): string | undefined {

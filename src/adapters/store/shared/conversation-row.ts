@@ -1,5 +1,7 @@
 import type { Wait } from '../../../core/timeline/change.ts'
-import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
+import type { ConversationInfo } from '../../../ports/store/list.ts'
+import { NO_REASON } from '../../../ports/store/work-list.ts'
+import type { Claim, Owner } from '../../../ports/store.ts'
 import { beingDeleted, type InfoFields } from './conversation-info.ts'
 import { checkClaim, type Lease } from './lease.ts'
 
@@ -40,6 +42,17 @@ export interface ConversationRow {
    */
   readonly owner_epoch: number | null
   readonly lease_expires_at: string | null
+  /** How often the conversation was claimed by `claimNext` since an attempt succeeded: see `shared/work.ts`. */
+  readonly attempts: number
+  /** `last_seq` at the last attempt. If it is the same at the next attempt, the attempt before has failed. */
+  readonly attempt_seq: number | null
+  /** Before this time, `claimNext` leaves the conversation out. */
+  readonly retry_at: string | null
+  readonly parked_at: string | null
+  /** Why the last attempt failed. */
+  readonly failure: string | null
+  /** When the first offer of those that were not taken came. */
+  readonly offered_at: string | null
   /** When the deletion of the conversation began. Only the functions that delete conversations see rows in which it is set. */
   readonly deleted_at: string | null
 }
@@ -116,5 +129,6 @@ export function infoOf(row: ConversationRow): ConversationInfo {
     offers: row.offers ?? 0,
     waits: row.waits === null ? [] : (JSON.parse(row.waits) as readonly Wait[]),
     dueAt: row.due_at,
+    ...(row.parked_at !== null && { parked: { at: row.parked_at, attempts: row.attempts, reason: row.failure ?? NO_REASON } }),
   }
 }

@@ -5,32 +5,18 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { turnsLoggedBy } from '../../../core/timeline/journal-bundle.ts'
 import { newerType } from '../../../core/timeline/parse-change.ts'
 import type { OfferOutcome } from '../../../ports/store.ts'
+import type { ConversationRow } from './conversation-row.ts'
 import { parseRow } from './rows.ts'
 
 /* How whole stores are copied: rows in a form that is the same for every kind of store. */
 
-/** The row of a conversation without its lease, because no process uses a store while it is copied. */
-export interface CopiedHead {
-  readonly id: string
-  readonly title: string | null
-  readonly started_at: string | null
-  readonly last_activity_at: string
-  readonly open_turn: string | null
-  readonly waiting: string | null
-  readonly offers: number | null
-  readonly waits: string | null
-  readonly due_at: string | null
-  readonly last_seq: number
-  readonly indexed_seq: number
-  readonly next_block: number
-  readonly epoch: number
-  readonly deleted_at: string | null
-}
-
+/** The columns of a conversation without its lease, because no process uses a store while it is copied. */
 export const copiedColumns = [
   ...(['id', 'title', 'started_at', 'last_activity_at', 'open_turn', 'waiting', 'offers', 'waits', 'due_at'] as const),
   ...(['last_seq', 'indexed_seq', 'next_block', 'epoch', 'deleted_at'] as const),
-] satisfies readonly (keyof CopiedHead)[]
+] satisfies readonly (keyof ConversationRow)[]
+
+export type CopiedHead = Pick<ConversationRow, (typeof copiedColumns)[number]>
 
 export interface CopiedEntry {
   readonly seq: number
@@ -47,6 +33,16 @@ export interface CopiedOffer {
   readonly taken_at: string | null
 }
 
+export interface CopiedSchedule {
+  readonly schedule: string
+  readonly body: string
+  readonly every: number | null
+  readonly next_at: string | null
+  readonly fired: number
+  readonly fired_at: string | null
+  readonly removed: number
+}
+
 /** Everything that a store has of one conversation, except what can be computed from it. All lists are in the order of their numbers. */
 export interface CopiedConversation {
   readonly head: CopiedHead
@@ -54,6 +50,7 @@ export interface CopiedConversation {
   readonly blocks: readonly { readonly number: number; readonly seq: number }[]
   readonly references: readonly { readonly seq: number; readonly sha256: string }[]
   readonly offers: readonly CopiedOffer[]
+  readonly schedules: readonly CopiedSchedule[]
   /** The entries of the journal, in pages. They can be read once. */
   readonly entries: AsyncIterable<readonly CopiedEntry[]>
 }
@@ -120,7 +117,7 @@ const distinct = (values: readonly (string | undefined)[]): readonly string[] =>
 
 /** A hash of everything that is copied of a conversation, and the number of its entries. Equal conversations in two stores have equal hashes. */
 export async function digestOf(conversation: CopiedConversation): Promise<{ readonly hash: string; readonly entries: number }> {
-  const { head, frame, blocks, references, offers, entries: pages } = conversation
+  const { head, frame, blocks, references, offers, schedules, entries: pages } = conversation
   const hash = createHash('sha256')
   const add = (...values: readonly unknown[]) => hash.update(`${JSON.stringify(values)}\n`)
   add('head', ...copiedColumns.map((column) => head[column]))
@@ -128,6 +125,8 @@ export async function digestOf(conversation: CopiedConversation): Promise<{ read
   for (const { number, seq } of blocks) add('block', number, seq)
   for (const { seq, sha256 } of references) add('reference', seq, sha256)
   for (const { number, event, body, outcome, taken_at } of offers) add('offer', number, event, body, outcome, taken_at)
+  for (const { schedule, body, every, next_at, fired, fired_at, removed } of schedules)
+    add('schedule', schedule, body, every, next_at, fired, fired_at, removed)
   let entries = 0
   for await (const page of pages)
     for (const { seq, type, ts, body } of page) {

@@ -1,3 +1,4 @@
+import { Failure } from '../../../core/failure.ts'
 import { isObject } from '../../../core/json.ts'
 
 /**
@@ -22,7 +23,7 @@ const LITERAL = '$literal'
 const nameFields: ReadonlySet<string> = new Set(['id', 'type', 'turn_id', 'ts', 'path', 'call_id', 'tool_call_id'])
 
 export function encodeRow(change: unknown, hash: (bytes: Uint8Array) => string): EncodedRow {
-  const body = JSON.stringify(change)
+  const body = toText(change)
   // no text in a short body can be large
   if (Buffer.byteLength(body) <= LARGE_TEXT && !mayHoldMarkers(body)) return { body, texts: new Map() }
   const texts = new Map<string, Uint8Array>()
@@ -34,6 +35,16 @@ export function encodeRow(change: unknown, hash: (bytes: Uint8Array) => string):
     return { [BLOB]: { sha256, size: bytes.length } }
   })
   return { body: JSON.stringify(encoded), texts }
+}
+
+/** The JSON of a change. A text of JavaScript has a greatest length, which a control character reaches sooner because JSON escapes it. */
+function toText(change: unknown): string {
+  try {
+    return JSON.stringify(change)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new Failure('change.invalid', 'the change is too large to be stored', { cause: error })
+  }
 }
 
 function encode(value: unknown, encodeText: (text: string) => unknown): unknown {

@@ -14,11 +14,11 @@ import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } fr
 import { type FrameContext, frameAfter, type PlacedFrame } from '../shared/visible.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
-import { INDEX_BATCH, type Indexer } from './index-entries.ts'
+import type { JournalWriter } from './journal.ts'
+import { INDEX_BATCH, type Indexer } from './journal.ts'
 import type { Offers } from './offers.ts'
 import type { Reader } from './read.ts'
 import type { Recall } from './recall.ts'
-import type { JournalWriter } from './rows.ts'
 
 interface AppenderParts {
   readonly database: Database

@@ -1,7 +1,9 @@
-import type { Claim, ConversationInfo, Owner } from '../../../ports/store.ts'
+import type { ConversationInfo } from '../../../ports/store/list.ts'
+import type { Claim, ClaimOptions, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, goesOnWithTurn, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import { type Attempts, attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import type { Database } from './database.ts'
 
 /** The table of conversations: leases, and the info that a list shows. Call the functions that modify it inside `database.write`. */
@@ -28,6 +30,10 @@ export function createConversations(database: Database) {
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
 
+  const setAttempts = database.writeStatement(
+    'UPDATE conversations SET attempts = ?, attempt_seq = ?, retry_at = ?, parked_at = ?, failure = ? WHERE key = ?',
+  )
+
   /** Finds the row of a conversation, also if its deletion has begun. */
   const findAny = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
   const find = (conversationId: string) => {
@@ -49,10 +55,15 @@ export function createConversations(database: Database) {
    */
   const newEpoch = () => (nextEpoch.get() as { value: number }).value // the schema creates the counter
 
+  const writeAttempts = (key: number, { attempts, attempt_seq, retry_at, parked_at, failure }: Attempts): void =>
+    void setAttempts.run(attempts, attempt_seq, retry_at, parked_at, failure, key)
+
   return {
     find,
 
     findAny,
+
+    writeAttempts,
 
     findCommitted,
 
@@ -69,7 +80,7 @@ export function createConversations(database: Database) {
       return find(conversationId) as ConversationRow // the row was just inserted
     },
 
-    claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Claim {
+    claim(conversationId: string, owner: Owner, now: string, { takeOver, forgetFailures }: ClaimOptions = {}): Claim {
       checkConversationName(conversationId)
       const known = findAny(conversationId)
       checkNotDeleting(conversationId, known, now)
@@ -78,6 +89,7 @@ export function createConversations(database: Database) {
       const expiresAt = leaseExpiry(now)
       if (!known) insert.run(conversationId, epoch)
       writeLease(conversationId, { epoch, owner, expiresAt })
+      if (forgetFailures && known && known.attempts > 0) writeAttempts(known.key, noAttempts)
       return { conversationId, ownerId: owner.id, epoch, expiresAt }
     },
 
@@ -92,11 +104,12 @@ export function createConversations(database: Database) {
       writeLease(claim.conversationId, { ...leaseOf(row), expiresAt: leaseExpiry(now) })
     },
 
-    release(claim: Claim): void {
+    release(claim: Claim, now: string, result?: 'done' | { readonly failed: string }): void {
       const known = find(claim.conversationId)
-      if (known?.epoch === claim.epoch && known.owner_id === claim.ownerId) {
-        writeLease(claim.conversationId, { epoch: claim.epoch, owner: null, expiresAt: null })
-      }
+      if (known?.epoch !== claim.epoch || known.owner_id !== claim.ownerId) return
+      writeLease(claim.conversationId, { epoch: claim.epoch, owner: null, expiresAt: null })
+      const attempts = attemptsAtRelease(known, now, result)
+      if (attempts && (attempts !== noAttempts || known.attempts > 0)) writeAttempts(known.key, attempts)
     },
 
     /**

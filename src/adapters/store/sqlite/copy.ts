@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { Failure } from '../../../core/failure.ts'
-import type { ConversationRow } from '../shared/conversation-row.ts'
-import { lastActivityOf } from '../shared/conversation-row.ts'
+import { type ConversationRow, lastActivityOf } from '../shared/conversation-row.ts'
 import {
   COPY_PAGE,
   type CopiedConversation,
   type CopiedEntry,
   type CopiedHead,
   type CopiedOffer,
+  type CopiedSchedule,
   type CopySource,
   type CopyTarget,
   copiedColumns,
@@ -97,6 +97,9 @@ function readerOf(prepare: Prepare): CopySource {
     'SELECT seq, sha256 FROM blob_refs WHERE conversation = ? ORDER BY seq, sha256',
   )
   const offers = prepare<CopiedOffer>('SELECT number, event, body, outcome, taken_at FROM offers WHERE conversation = ? ORDER BY number')
+  const schedules = prepare<CopiedSchedule>(
+    'SELECT schedule, body, every, next_at, fired, fired_at, removed FROM schedules WHERE conversation = ? ORDER BY schedule',
+  )
   const page = prepare<CopiedEntry>(
     `SELECT entry & 4294967295 AS seq, type, ts, body FROM journal WHERE entry > (?1 << 32) + ?2 AND entry < ((?1 + 1) << 32)
      ORDER BY entry LIMIT ${COPY_PAGE}`,
@@ -135,6 +138,7 @@ function readerOf(prepare: Prepare): CopySource {
         blocks: blocks.all(key),
         references: references.all(key),
         offers: offers.all(key),
+        schedules: schedules.all(key),
         entries: entriesOf(key),
       }
     },
@@ -157,6 +161,9 @@ function writerOf(database: Database): Pick<CopyTarget, 'has' | 'write' | 'remov
   const insertBlock = prepare('INSERT INTO blocks (conversation, number, seq) VALUES (?, ?, ?)')
   const insertReference = prepare('INSERT INTO blob_refs (conversation, seq, sha256) VALUES (?, ?, ?)')
   const insertOffer = prepare('INSERT INTO offers (number, conversation, event, body, outcome, taken_at) VALUES (?, ?, ?, ?, ?, ?)')
+  const insertSchedule = prepare(
+    'INSERT INTO schedules (conversation, schedule, body, every, next_at, fired, fired_at, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  )
   const insertSource = prepare('INSERT INTO sources (conversation, seq) VALUES (?, ?)')
   const insertPath = prepare('INSERT INTO paths (conversation, path, seq) VALUES (?, ?, ?)')
   const insertCall = prepare('INSERT INTO calls (conversation, call, seq) VALUES (?, ?, ?)')
@@ -173,7 +180,7 @@ function writerOf(database: Database): Pick<CopyTarget, 'has' | 'write' | 'remov
   return {
     has: async (conversationId) => find.get(conversationId) !== undefined,
     remove: (conversationId) => database.write(() => removeRow(conversationId)),
-    write: ({ head, frame, blocks, references, offers, entries }: CopiedConversation) =>
+    write: ({ head, frame, blocks, references, offers, schedules, entries }: CopiedConversation) =>
       database.write(async () => {
         removeRow(head.id)
         insertRow.run(...copiedColumns.map((column) => head[column]))
@@ -182,6 +189,8 @@ function writerOf(database: Database): Pick<CopyTarget, 'has' | 'write' | 'remov
         for (const { number, seq } of blocks) insertBlock.run(key, number, seq)
         for (const { seq, sha256 } of references) insertReference.run(key, seq, sha256)
         for (const offer of offers) insertOffer.run(offer.number, key, offer.event, offer.body, offer.outcome, offer.taken_at)
+        for (const { schedule, body, every, next_at, fired, fired_at, removed } of schedules)
+          insertSchedule.run(key, schedule, body, every, next_at, fired, fired_at, removed)
         const firstSeq = new Map(blocks.map(({ number, seq }) => [number, seq]))
         for await (const page of entries)
           for (const entry of page) {

@@ -2,9 +2,8 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../../core/failure.ts'
 import { createMutex } from '../shared/mutex.ts'
-import { createFileCheck } from './file-identity.ts'
 import { BrokenTransaction, createWriteGroups, type WriteTogether } from './group.ts'
-import { isBusy, openConnections, translateSqliteError } from './open.ts'
+import { createFileCheck, isBusy, openConnections, translateSqliteError } from './open.ts'
 
 /** An open SQLite file, with one connection that writes and one that reads. */
 export interface Database {

@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { DeleteOptions } from '../../../ports/retention.ts'
+import type { DeleteOptions } from '../../../ports/store/retention.ts'
 import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
 import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
@@ -8,8 +8,8 @@ import { finishAll } from '../shared/deletions.ts'
 import { checkLeaseFree, isFree, leaseExpiry } from '../shared/lease.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
+import { ENTRIES_AFTER } from './journal.ts'
 import type { Recall } from './recall.ts'
-import { ENTRIES_AFTER } from './rows.ts'
 
 /** A deletion that this process has begun or taken over. */
 interface Deletion {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTask } from 'node:timers/promises'
 import { childMark } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
+import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store/list.ts'
 import { compareInListOrder, firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf, LISTED_EARLIER, placeOf } from '../shared/conversation-row.ts'
 import type { Database, Statement } from './database.ts'
@@ -10,7 +10,7 @@ import type { Database, Statement } from './database.ts'
 const SEARCH_CHUNK = 500
 
 /** The conditions of a list query. They decide which SQL index the query uses. */
-export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'top'> {
+export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'parked' | 'top' | 'children'> {
   /** Only conversations with work at this time. */
   readonly workAt?: string
   /** Only ids directly in this folder, such as `tenant/project/user/`: no slash follows the folder. `''` stands for ids without a slash. */
@@ -28,7 +28,7 @@ export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'top'> {
  *   running   the other rows. They are few, and are found by the index of conversations with work
  */
 export function listQuery(
-  { folder, prefix, workAt, waits, top, after }: ListFilter,
+  { folder, prefix, workAt, waits, parked, top, children, after }: ListFilter,
   rows: 'listed' | 'running' = 'listed',
   columns = '*',
 ): { readonly sql: string; readonly values: readonly string[] } {
@@ -42,7 +42,9 @@ export function listQuery(
     ...(upper === undefined ? [] : ['id < ?']),
     ...(workAt === undefined ? [] : ['work_at <= ?']),
     ...(waits ? ['waits IS NOT NULL'] : []),
+    ...(parked ? ['parked_at IS NOT NULL'] : []),
     ...(top ? [`instr(id, '${childMark}') = 0`] : []),
+    ...(children ? [`instr(substr(id, length(folder) + 1), '${childMark}') > 0`] : []),
     ...(after ? [`${activity} <= ?`, `(${activity} < ? OR id > ?)`] : []),
   ]
   const values = [folder, prefix, upper, workAt, ...(after ? [after.activity, after.activity, after.id] : [])].filter(
@@ -78,11 +80,19 @@ export function createLister(database: Database, clock: Clock) {
   /** Whether the prefix is a folder without subfolders, such as `tenant/project/user/`. Then `folder` is the faster filter. */
   const isFolder = (prefix: string) => prefix.endsWith('/') && !database.read(() => nested.get(prefix, firstAfter(prefix) ?? ''))
 
-  function filterOf({ plain, open, waits, top, prefix = '' }: ListQuery): ListFilter {
+  function filterOf({ plain, open, waits, parked, top, children, prefix = '' }: ListQuery): ListFilter {
     if (!prefix.isWellFormed()) return { folder: prefix } // no id begins with half of a surrogate pair
     const place = plain ? { folder: '' } : isFolder(prefix) ? { folder: prefix } : {}
     const begin = prefix === '' || place.folder === prefix ? {} : { prefix }
-    return { ...place, ...begin, ...(open && { workAt: clock.now() }), ...(waits && { waits }), ...(top && { top }) }
+    return {
+      ...place,
+      ...begin,
+      ...(open && { workAt: clock.now() }),
+      ...(waits && { waits }),
+      ...(parked && { parked }),
+      ...(top && { top }),
+      ...(children && { children }),
+    }
   }
 
   return async (query: ListQuery): Promise<ConversationPage> => {

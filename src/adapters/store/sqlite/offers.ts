@@ -1,6 +1,7 @@
 import type { BlobStore } from '../../../ports/blobs.ts'
-import { type ConversationStore, OFFERS_PER_READ, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
-import { conversationMissing } from '../shared/conversation-info.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { OFFERS_PER_READ, type OfferedEvent, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
+import { checkConversationName, conversationMissing } from '../shared/conversation-info.ts'
 import { offeredChange, offeredEvent } from '../shared/offers.ts'
 import { ensureBlobs, prepareAppend } from '../shared/prepare.ts'
 import type { RowReader } from '../shared/rows.ts'
@@ -12,6 +13,7 @@ interface OfferParts {
   readonly conversations: Conversations
   readonly rows: RowReader
   readonly blobs: BlobStore
+  readonly clock: Pick<Clock, 'now'>
   onOffered(conversationId: string): void
 }
 
@@ -19,8 +21,8 @@ interface OfferParts {
  * The table of offers. An offer is stored like a row of the journal, as the change `event.accepted`. Its references to blobs are in
  * `blob_refs`, with the negative number of the offer as `seq`. So everything that looks for references to a blob finds them.
  */
-export function createOffers({ database, conversations, rows, blobs, onOffered }: OfferParts) {
-  const insert = database.writeStatement<{ number: number }>(
+export function createOffers({ database, conversations, rows, blobs, clock, onOffered }: OfferParts) {
+  const insertRow = database.writeStatement<{ number: number }>(
     'INSERT INTO offers (conversation, event, body) VALUES (?, ?, ?) ON CONFLICT (conversation, event) DO NOTHING RETURNING number',
   )
   const insertReference = database.writeStatement('INSERT INTO blob_refs (conversation, seq, sha256) VALUES (?, ?, ?)')
@@ -28,8 +30,13 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
     'UPDATE offers SET outcome = ?, taken_at = ? WHERE conversation = ? AND event = ? AND outcome IS NULL',
   )
   // the offers are not counted again, because then each of many offers would take longer than the one before
-  const changeCount = database.writeStatement(
-    'UPDATE conversations SET offers = nullif(max(coalesce(offers, 0) + ?2, 0), 0) WHERE key = ?1',
+  const countOffer = database.writeStatement(
+    `UPDATE conversations SET offers = coalesce(offers, 0) + 1, offered_at = coalesce(offered_at, ?2), attempts = 0, attempt_seq = NULL,
+     retry_at = NULL, parked_at = NULL, failure = NULL WHERE key = ?1`,
+  )
+  const countTaken = database.writeStatement(
+    `UPDATE conversations SET offers = nullif(max(coalesce(offers, 0) - ?2, 0), 0), offered_at = CASE WHEN offers > ?2 THEN offered_at END
+     WHERE key = ?1`,
   )
   const notTaken = database.readStatement<{ number: number; body: string }>(
     `SELECT number, body FROM offers WHERE conversation = (SELECT key FROM conversations WHERE id = ? AND deleted_at IS NULL)
@@ -45,39 +52,48 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
     'DELETE FROM blob_refs WHERE conversation = ? AND seq = ? RETURNING sha256',
   )
 
-  function insertOffer(conversationId: string, event: string, body: string, hashes: readonly string[]): 'offered' | 'known' {
-    const row = conversations.find(conversationId)
+  function insertOffer(conversationId: string, event: string, body: string, hashes: readonly string[], create?: true): 'offered' | 'known' {
+    const row = conversations.find(conversationId) ?? (create && conversations.create(conversationId, clock.now()))
     if (!row) throw conversationMissing(conversationId)
-    const inserted = insert.get(row.key, event, body)
+    const inserted = insertRow.get(row.key, event, body)
     if (!inserted) return 'known'
     for (const sha256 of hashes) insertReference.run(row.key, -inserted.number, sha256)
-    changeCount.run(row.key, 1)
+    countOffer.run(row.key, clock.now())
     return 'offered'
   }
 
-  const offer: ConversationStore['offer'] = async (conversationId, given) => {
-    const change = offeredChange(given)
+  /** Checks an event and stores its large texts. `insert` then adds the offer, and must be called inside `write`. */
+  async function prepare(conversationId: string, event: OfferedEvent, { create }: { readonly create?: true } = {}) {
+    const change = offeredChange(event)
+    if (create) checkConversationName(conversationId)
     const checkExists = () => {
-      if (!conversations.findCommitted(conversationId)) throw conversationMissing(conversationId)
+      if (!create && !conversations.findCommitted(conversationId)) throw conversationMissing(conversationId)
     }
     checkExists()
     const prepared = await prepareAppend([change], blobs, checkExists)
-    const write = () => {
-      const [row] = prepared.rows
-      return insertOffer(conversationId, change.event.event_id, row?.body ?? '', row?.blobs ?? [])
+    const [row] = prepared.rows
+    return {
+      insert: () => insertOffer(conversationId, change.event.event_id, row?.body ?? '', row?.blobs ?? [], create),
+      async write<T>(work: () => T): Promise<T> {
+        const result = await (prepared.needed.size === 0
+          ? database.writeTogether(work)
+          : database.write(async () => {
+              await ensureBlobs(prepared.needed, blobs)
+              return work()
+            }))
+        onOffered(conversationId)
+        return result
+      },
     }
-    const result = await (prepared.needed.size === 0
-      ? database.writeTogether(write)
-      : database.write(async () => {
-          await ensureBlobs(prepared.needed, blobs)
-          return write()
-        }))
-    onOffered(conversationId)
-    return result
   }
 
   return {
-    offer,
+    prepare,
+
+    async offer(conversationId: string, event: OfferedEvent, options?: { readonly create?: true }): Promise<'offered' | 'known'> {
+      const { write, insert } = await prepare(conversationId, event, options)
+      return write(insert)
+    },
 
     async read(conversationId: string) {
       const found = conversationId.isWellFormed() ? database.read(() => notTaken.all(conversationId)) : []
@@ -98,7 +114,7 @@ export function createOffers({ database, conversations, rows, blobs, onOffered }
     take(conversation: number, takes: readonly TakenOffer[], now: string): void {
       let taken = 0
       for (const { eventId, outcome } of takes) taken += setTaken.run(outcome, now, conversation, eventId)
-      if (taken > 0) changeCount.run(conversation, -taken)
+      if (taken > 0) countTaken.run(conversation, taken)
     },
 
     /** Removes offers that were taken before this time. Returns their number and their blobs. Call it inside `database.write`. */

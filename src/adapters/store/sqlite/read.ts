@@ -5,7 +5,7 @@ import type { Entry, JournalRange, Saved } from '../../../ports/store.ts'
 import { isMissingBlob, type RowReader, type StoredRow, type TypedRow } from '../shared/rows.ts'
 import { blocksById, changesOf, isFirstVersion, parseFrame, timelineOfRows } from '../shared/visible.ts'
 import type { Database, Statement } from './database.ts'
-import { ENTRIES_AFTER, SEQ } from './rows.ts'
+import { ENTRIES_AFTER, SEQ } from './journal.ts'
 
 /** How many rows of the journal are read together. A row has at most about 9 KB, without its large texts. */
 const PAGE_SIZE = 32

@@ -1,15 +1,15 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import type { Change } from '../../../core/timeline/change.ts'
-import type { MemoryIndex, MemoryScope } from '../../../ports/memory-index.ts'
+import type { MemoryIndex, MemoryScope } from '../../../ports/store/memory-index.ts'
 import type { ConversationRow } from '../shared/conversation-row.ts'
 import { createMemoryIndex, folderOfScope } from '../shared/recall/memory-index.ts'
 import { folderOf } from '../shared/recall/tables.ts'
 import { createMemoryVectors } from '../shared/recall/vectors.ts'
 import { analyseEntry, type IndexedEntry, indexEntries, removeSnippets } from '../shared/recall/write.ts'
 import type { Database } from './database.ts'
+import { ENTRY_KEY } from './journal.ts'
 import { createIndexReader, createIndexWriter, createSnippetFinder, createVectorTables } from './memory-tables.ts'
 import type { Reader } from './read.ts'
-import { ENTRY_KEY } from './rows.ts'
 
 /** How many entries are indexed in one transaction, and how many snippets one step of a deletion removes. Other writers wait meanwhile. */
 const ENTRIES_PER_STEP = 128

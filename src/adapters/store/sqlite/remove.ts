@@ -1,7 +1,7 @@
 import type { BlobRef } from '../../../core/block/index.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/retention.ts'
+import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../../../ports/store/retention.ts'
 import { isUnfinished } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'
@@ -11,10 +11,10 @@ import { parseRow, type StoredRow } from '../shared/rows.ts'
 import type { Conversations } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Deleter } from './delete.ts'
+import { ENTRIES_AFTER, ENTRY_KEY, SEQ } from './journal.ts'
 import type { Offers } from './offers.ts'
 import { translateSqliteError, withReadOnly } from './open.ts'
 import type { Recall } from './recall.ts'
-import { ENTRIES_AFTER, ENTRY_KEY, SEQ } from './rows.ts'
 
 interface RemoverParts {
   readonly database: Database

@@ -1,3 +1,5 @@
+import { createMemoryTables } from './memory-tables.ts'
+
 /**
  * The SQL of the schema, one step per version. `docs/format.md` describes the tables. A released step is never changed; a new version adds
  * a step. When an older file is opened, the missing steps run in one transaction.
@@ -150,61 +152,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_with_work ON conversations (work_at) WHERE deleted_at IS NULL AND work_at IS NOT NULL;
   CREATE INDEX conversations_waiting ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL AND waits IS NOT NULL;
   `,
-  // The memory index, which `shared/recall/tables.ts` describes. `memory_seq` is the last entry that is in the index. A process with an older
-  // version of Daybook may still have the file open, and it writes entries without indexing them. Then `memory_seq` stays behind `last_seq`,
-  // and a newer process indexes these entries.
-  `
-  ALTER TABLE conversations ADD COLUMN memory_seq INTEGER NOT NULL DEFAULT 0;
-  CREATE INDEX conversations_not_in_memory ON conversations (folder, id) WHERE deleted_at IS NULL AND memory_seq < last_seq;
-  CREATE TABLE memory_owners (
-    key INTEGER PRIMARY KEY,
-    folder TEXT NOT NULL UNIQUE,
-    next INTEGER NOT NULL,
-    snippets INTEGER NOT NULL,
-    terms INTEGER NOT NULL,
-    conversations INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE memory_conversations (
-    conversation INTEGER PRIMARY KEY,
-    owner INTEGER NOT NULL,
-    snippets INTEGER NOT NULL,
-    terms INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE memory_snippets (
-    snippet INTEGER PRIMARY KEY,
-    conversation INTEGER NOT NULL,
-    block INTEGER NOT NULL,
-    part INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    turn TEXT NOT NULL,
-    role TEXT NOT NULL,
-    ts TEXT NOT NULL,
-    path TEXT NOT NULL,
-    body TEXT NOT NULL
-  ) STRICT;
-  CREATE UNIQUE INDEX memory_snippets_by_block ON memory_snippets (conversation, block, part);
-  CREATE TABLE memory_documents (
-    owner INTEGER NOT NULL,
-    snippets INTEGER NOT NULL,
-    body BLOB NOT NULL,
-    PRIMARY KEY (owner, snippets)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE memory_postings (
-    owner INTEGER NOT NULL,
-    chunk INTEGER NOT NULL,
-    term INTEGER NOT NULL,
-    body BLOB NOT NULL,
-    PRIMARY KEY (owner, chunk, term)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE memory_turns (
-    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
-    turn TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    uses INTEGER NOT NULL,
-    PRIMARY KEY (conversation, turn)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX memory_turns_in_order ON memory_turns (conversation, seq);
-  `,
+  createMemoryTables,
   // The memory index is built again from the journals, with other tables. Entries are indexed after they were committed.
   `
   DROP TABLE memory_owners;
@@ -272,6 +220,43 @@ export const migrations: readonly string[] = [
   DELETE FROM memory_turns;
   UPDATE conversations SET memory_seq = 0;
   INSERT OR IGNORE INTO memory_behind SELECT key FROM conversations WHERE last_seq > 0;
+  `,
+  // Events that are offered at a later time. A schedule that does not fire any more has no `next_at`, and stays because its events are counted on
+  // if it is added again. `removed` says that it can be added again. `fired_at` is when it last fired.
+  `
+  CREATE TABLE schedules (
+    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    schedule TEXT NOT NULL,
+    body TEXT NOT NULL,
+    every INTEGER,
+    next_at TEXT,
+    fired INTEGER NOT NULL DEFAULT 0,
+    fired_at TEXT,
+    removed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (conversation, schedule)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX schedules_by_time ON schedules (next_at) WHERE next_at IS NOT NULL;
+  CREATE INDEX schedules_by_last_time ON schedules (fired_at) WHERE next_at IS NOT NULL AND fired_at IS NOT NULL;
+  `,
+  // The work list. `free_at` is computed: from when on the conversation can be claimed, or null when it has no work, is parked, or belongs to
+  // a sub-agent. A process with an older version of Daybook may still have the file open. It does not count attempts.
+  `
+  ALTER TABLE conversations ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE conversations ADD COLUMN attempt_seq INTEGER;
+  ALTER TABLE conversations ADD COLUMN retry_at TEXT;
+  ALTER TABLE conversations ADD COLUMN parked_at TEXT;
+  ALTER TABLE conversations ADD COLUMN failure TEXT;
+  ALTER TABLE conversations ADD COLUMN offered_at TEXT;
+  ALTER TABLE conversations ADD COLUMN tenant TEXT GENERATED ALWAYS AS
+    (CASE WHEN length(id) - length(replace(id, '/', '')) = 3 THEN substr(id, 1, instr(id, '/') - 1) ELSE '' END) VIRTUAL;
+  ALTER TABLE conversations ADD COLUMN free_at TEXT GENERATED ALWAYS AS
+    (CASE WHEN deleted_at IS NULL AND parked_at IS NULL AND work_at IS NOT NULL AND instr(substr(id, length(folder) + 1), '~call_') = 0
+     THEN max(CASE WHEN offers IS NOT NULL THEN coalesce(offered_at, '') ELSE work_at END, coalesce(lease_expires_at, ''), coalesce(retry_at, ''))
+     END) VIRTUAL;
+  CREATE INDEX conversations_to_claim ON conversations (tenant, free_at) WHERE free_at IS NOT NULL;
+  CREATE INDEX conversations_by_claim_time ON conversations (free_at) WHERE free_at IS NOT NULL;
+  CREATE INDEX conversations_parked ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL AND parked_at IS NOT NULL;
+  CREATE TABLE tenants (tenant TEXT PRIMARY KEY, last_served INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
 ]
 

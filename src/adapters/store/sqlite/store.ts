@@ -8,14 +8,15 @@ import { createAppender } from './append.ts'
 import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
-import { createIndexer } from './index-entries.ts'
+import { createIndexer, createJournalWriter } from './journal.ts'
 import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
 import { createSqliteRecall } from './recall.ts'
 import { createRemover } from './remove.ts'
-import { createJournalWriter } from './rows.ts'
+import { createSqliteSchedules } from './schedules.ts'
 import { createWatch } from './watch.ts'
+import { createWorkList } from './work.ts'
 
 /** Options of `createSqliteStore`. */
 export interface SqliteSettings {
@@ -42,7 +43,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   // writes to the file without changing a value, so that `check` fails if the file can not be written
   const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'")
   const { watch, watchOffers, note, noteOffer, close: closeWatch } = createWatch(database)
-  const offers = createOffers({ database, conversations, rows, blobs, onOffered: noteOffer })
+  const offers = createOffers({ database, conversations, rows, blobs, clock, onOffered: noteOffer })
   const remover = createRemover({ database, conversations, recall, blobs, deleter, offers })
   const appender = createAppender({
     ...{ database, conversations, journal, indexer: createIndexer(database), recall, reader, offers, blobs, clock },
@@ -55,12 +56,14 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   return {
     blobs,
     memory: recall.index,
+    schedules: createSqliteSchedules({ database, conversations, offers, now: clock.now }),
+    work: createWorkList({ database, conversations, clock, onFree: noteOffer }),
 
     claim: (conversationId, owner, options) =>
-      database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options?.takeOver ?? 'when-free')),
+      database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options)),
     findOwner: async (conversationId, asker) => conversations.findOwner(conversationId, asker, clock.now()),
     renew: (claim) => database.writeTogether(() => conversations.renew(claim, clock.now())),
-    release: (claim) => database.writeTogether(() => conversations.release(claim)),
+    release: (claim, result) => database.writeTogether(() => conversations.release(claim, clock.now(), result)),
 
     append: appender.append,
 

@@ -1,0 +1,64 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A server that passes each request to one of several servers, in turn. */
+export interface Front {
+  readonly url: string
+  /** Which server got the request that was passed on last. */
+  readonly last: number | undefined
+  close(): Promise<void>
+}
+
+/**
+ * Starts a front. A server that can not be reached, or that answers 503 because it shuts down, is skipped: the request goes to the next one. So
+ * no request fails while at least one server works. `urls` gives the servers of this moment.
+ */
+export async function startFront(urls: () => readonly string[], port: number): Promise<Front> {
+  let next = 0
+  let last: number | undefined
+  const server = createServer((incoming, outgoing) => {
+    const body: Buffer[] = []
+    incoming.on('data', (piece: Buffer) => void body.push(piece))
+    incoming.on('end', () => pass(incoming, Buffer.concat(body), outgoing, urls().length))
+  })
+
+  function pass(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, tries: number): void {
+    const servers = urls()
+    const index = next++ % servers.length
+    const target = new URL(incoming.url ?? '/', servers[index])
+    const passed = request(target, { method: incoming.method ?? 'GET', headers: incoming.headers, agent: false }, (answer) => {
+      if (answer.statusCode === 503 && tries > 1) {
+        answer.resume()
+        return pass(incoming, body, outgoing, tries - 1)
+      }
+      last = index
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.on('error', () => outgoing.destroy()) // the server was killed: the client connects again
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => {
+      if (outgoing.headersSent) return outgoing.destroy()
+      // the server may have carried out a request whose answer was lost: clients that send an idempotency key can repeat it
+      if (tries > 1) return pass(incoming, body, outgoing, tries - 1)
+      outgoing.writeHead(503, { 'retry-after': '1' }).end('No replica can be reached.')
+    })
+    outgoing.on('close', () => passed.destroy())
+    passed.end(body)
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get last() {
+      return last
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import type { Client, ClientBase, Pool, PoolClient } from 'pg'
+import { Failure, missingPackageText } from '../../../core/failure.ts'
+import type { DatabaseOptions, Queries } from './database.ts'
+
+/** The name of the connections of servers and commands. A move finds out by it whether a database is in use. */
+export const APPLICATION_NAME = 'daybook'
+
+/** The connections of a process to a database. */
+export interface Connections {
+  readonly pool: Pool
+  /**
+   * Whether a connection pooler is between this process and the server. In its usual mode, each transaction may use another connection to
+   * the server, so a session has no settings, no prepared statements and no notices.
+   */
+  readonly isPooled: boolean
+  readonly isPrepared: boolean
+  /** Statements that follow `BEGIN`, so that a transaction behind a pooler has the settings of Daybook. */
+  readonly afterBegin: string
+  /** Why a connection was lost, if the server has said so while no statement ran. */
+  lossOf(client: ClientBase): Error | undefined
+  /** A connection for notices, which is not open yet. */
+  createListener(): Client
+}
+
+/**
+ * Settings of the planner. Every query has an index. A prepared statement may have been planned when a table was nearly empty, and must not
+ * read the whole table later. The JIT compiler is off, because compiling takes longer than running any of these queries.
+ */
+const planning = { enable_seqscan: 'off', jit: 'off' }
+
+/** A setting that has no effect. A connection that has it is one to the server itself: a pooler rejects or drops the options of a connection. */
+const MARK = 'daybook.connection'
+
+/** Opens a connection, and finds out by it whether a pooler is between this process and the server. */
+export async function openConnections(
+  options: DatabaseOptions & { readonly schema: string },
+  given: Readonly<Record<string, string>>,
+): Promise<Connections> {
+  const { url, schema, maxConnections = 10, applicationName = APPLICATION_NAME } = options
+  const pg = await loadPackage()
+  const types = { getTypeParser: (oid: number, format?: 'text') => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) }
+  const settings = Object.entries({ search_path: schema, ...planning, ...given })
+  const sessionOptions = [...settings, [MARK, 'direct'] as const].map(([name, value]) => `-c ${name}=${value}`).join(' ')
+  const configOf = (address: string, isPooled: boolean) => ({
+    ...addressOf(address, isPooled ? '' : sessionOptions, applicationName),
+    types: types as typeof pg.types,
+    connectionTimeoutMillis: 10_000,
+  })
+  const losses = new WeakMap<ClientBase, Error>()
+  const openPool = (isPooled: boolean) => {
+    const pool: Pool = new pg.Pool({ ...configOf(url, isPooled), max: maxConnections, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
+    pool.on('error', () => {}) // an idle connection was lost: the pool opens another one when it is needed
+    pool.on('connect', (client) => client.on('error', (error) => losses.set(client, error))) // the next statement of the connection fails
+    return pool
+  }
+  let pool = openPool(false)
+  let isPooled: boolean
+  try {
+    isPooled = !(await isDirect(pool))
+    if (isPooled) {
+      await pool.end() // its connections have no settings, but those of a later one may have some
+      pool = openPool(true)
+      await pool.query('SELECT 1') // fails now if it can not connect
+    }
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  const { listenUrl } = options
+  return {
+    pool,
+    isPooled,
+    lossOf: (client) => losses.get(client),
+    isPrepared: options.prepare ?? !isPooled,
+    afterBegin: isPooled ? settings.map(([name, value]) => `; SET LOCAL ${name} = '${value}'`).join('') : '',
+    createListener: () => new pg.Client(configOf(listenUrl ?? url, listenUrl !== undefined)),
+  }
+}
+
+async function isDirect(pool: Pool): Promise<boolean> {
+  try {
+    const { rows } = await pool.query<{ mark: string | null }>(`SELECT current_setting('${MARK}', true) AS mark`)
+    return rows[0]?.mark === 'direct'
+  } catch (error) {
+    if ((error as Error).message.includes('unsupported startup parameter')) return false
+    throw error
+  }
+}
+
+/**
+ * The address without the options and the name of the connections, which are added to ours. The package `pg` would use those of the address
+ * instead of ours, and then the tables would be in another schema.
+ */
+function addressOf(url: string, options: string, name: string) {
+  const address = URL.canParse(url) ? new URL(url) : undefined
+  const given = { options: address?.searchParams.get('options'), name: address?.searchParams.get('application_name') }
+  for (const key of ['options', 'application_name']) address?.searchParams.delete(key)
+  const all = [given.options, options].filter((text) => text).join(' ')
+  return {
+    connectionString: given.options || given.name ? (address?.href ?? url) : url,
+    application_name: given.name ? `${name}: ${given.name}` : name,
+    ...(all !== '' && { options: all }),
+  }
+}
+
+const INT8 = 20
+
+async function loadPackage() {
+  try {
+    return (await import('pg')).default
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new Failure('store.failed', missingPackageText('pg'), { cause: error })
+  }
+}
+
+export function queriesOf(client: Pool | PoolClient | ClientBase, prepare: boolean): Queries {
+  const query = (sql: string, values: readonly unknown[], isPrepared: boolean) => {
+    const name = isPrepared && values.length > 0 ? statementName(sql) : undefined
+    return client.query({ text: sql, values: [...values], ...(name !== undefined && { name }) })
+  }
+  return {
+    all: async (sql, values = [], how = {}) => (await query(sql, values, prepare && how.prepare !== false)).rows,
+    run: async (sql, values = []) => (await query(sql, values, prepare)).rowCount ?? 0,
+  }
+}
+
+const MAX_PREPARED = 200
+const statementNames = new Map<string, string>()
+
+/**
+ * The name of a prepared statement. Undefined when there are very many, because a connection keeps each of them in memory. It is made from
+ * the text: behind a pooler, two processes may share a connection, and the name of one must never stand for a statement of the other.
+ */
+function statementName(sql: string): string | undefined {
+  const known = statementNames.get(sql)
+  if (known !== undefined || statementNames.size >= MAX_PREPARED) return known
+  const name = `daybook_${createHash('sha256').update(sql).digest('hex').slice(0, 32)}`
+  statementNames.set(sql, name)
+  return name
+}

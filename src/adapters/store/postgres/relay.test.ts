@@ -1,0 +1,55 @@
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import type { Relay } from '../../../ports/store/relay.ts'
+import { describeRelay } from '../../../testing/conformance/relay.ts'
+import { createFixedClock } from '../../../testing/fixed-clock.ts'
+import { createPostgresStore } from './store.ts'
+
+describe.skipIf(!hasPostgres)('with a real server', async () => {
+  const server = hasPostgres ? await startPostgres() : undefined
+  const url = server?.url ?? ''
+  const opened: { close(): Promise<void> }[] = []
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((store) => store.close()))
+  })
+  afterAll(() => server?.stop())
+  let schemas = 0
+
+  async function open(schema: string): Promise<Relay> {
+    const store = await createPostgresStore({ url, schema, clock: createFixedClock(), maxConnections: 2 })
+    opened.push(store)
+    return store.relay as Relay
+  }
+
+  /** Ends all other connections to the server. */
+  async function cutConnections(): Promise<void> {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL')
+    await client.end()
+  }
+
+  describeRelay({ describe, it, expect }, 'the relay of PostgreSQL', async () => {
+    const schema = `relay_${++schemas}`
+    return { open: () => open(schema), cutConnections }
+  })
+
+  it('carries no message to the replicas of another schema', async () => {
+    const [one, other] = [await open('mine'), await open('theirs')]
+    const received: string[] = []
+    const connected = Promise.withResolvers<void>()
+    const sending = Promise.withResolvers<void>()
+    one.listen(['all'], { onMessage: () => {}, onConnected: sending.resolve })
+    other.listen(['all'], { onMessage: (text) => void received.push(text), onConnected: connected.resolve })
+    await Promise.all([connected.promise, sending.promise])
+    await one.send('all', 'not for them')
+    await other.send('all', 'for them')
+    await expect.poll(() => received).toEqual(['for them'])
+  })
+
+  it('does not send while there is no connection', async () => {
+    const relay = await open('unconnected')
+    await expect(relay.send('all', 'x')).rejects.toThrow('no connection')
+  })
+})

@@ -1,0 +1,197 @@
+import type { Queries } from '../database.ts'
+import { fillTitles } from '../titles.ts'
+
+/** One version of the schema. */
+export interface Migration {
+  readonly sql: string
+  /** Fills new tables from the rows that exist. */
+  fill?(queries: Queries): Promise<void>
+  /** The oldest version of the code that can work with the tables after this step. */
+  readonly compatibleFrom: number
+}
+
+/**
+ * The steps of the schema, one per version. A released step is never changed; a new version adds a step. The tables are those of the
+ * SQLite store, which docs/format.md describes. These columns differ:
+ *
+ * - A row of `journal` has the key (conversation, seq).
+ * - `title` and `open_turn` are JSON texts, because PostgreSQL can not store the character U+0000.
+ */
+export const migrations: readonly Migration[] = [
+  {
+    compatibleFrom: 1,
+    sql: `
+  CREATE SEQUENCE claims;
+
+  CREATE TABLE conversations (
+    key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    title text,
+    started_at text,
+    last_activity_at text COLLATE "C" NOT NULL DEFAULT '',
+    open_turn text,
+    waiting text,
+    offers integer,
+    waits text,
+    due_at text COLLATE "C",
+    last_seq integer NOT NULL DEFAULT 0,
+    indexed_seq integer NOT NULL DEFAULT 0,
+    next_block bigint NOT NULL DEFAULT 0,
+    epoch bigint NOT NULL,
+    owner_id text,
+    owner_host text,
+    owner_pid bigint,
+    owner_started_at text,
+    owner_boot_id text,
+    owner_pid_ns text,
+    owner_epoch bigint,
+    lease_expires_at text,
+    deleted_at text,
+    folder text COLLATE "C" GENERATED ALWAYS AS (coalesce(substring(id from '^.*/'), '')) STORED,
+    work_at text COLLATE "C" GENERATED ALWAYS AS (
+      CASE WHEN offers IS NOT NULL THEN '' WHEN waits IS NOT NULL THEN due_at WHEN open_turn IS NOT NULL OR waiting IS NOT NULL THEN '' END
+    ) STORED
+  ) WITH (fillfactor = 70);
+  CREATE INDEX conversations_by_activity ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL;
+  CREATE INDEX conversations_by_folder ON conversations (folder, last_activity_at DESC, id) WHERE deleted_at IS NULL;
+  CREATE INDEX conversations_with_work ON conversations (work_at) WHERE deleted_at IS NULL AND work_at IS NOT NULL;
+  CREATE INDEX conversations_waiting ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL AND waits IS NOT NULL;
+  CREATE INDEX conversations_offered ON conversations (id) WHERE offers IS NOT NULL;
+  CREATE INDEX conversations_deleted ON conversations (id) WHERE deleted_at IS NOT NULL;
+
+  CREATE TABLE journal (
+    conversation bigint NOT NULL,
+    seq integer NOT NULL,
+    type text NOT NULL,
+    ts text NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (conversation, seq)
+  );
+
+  CREATE TABLE sources (
+    conversation bigint NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    seq integer NOT NULL,
+    PRIMARY KEY (conversation, seq)
+  );
+  CREATE TABLE blocks (
+    conversation bigint NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    number bigint NOT NULL,
+    seq integer NOT NULL,
+    PRIMARY KEY (conversation, number)
+  );
+  CREATE INDEX blocks_by_seq ON blocks (conversation, seq);
+  CREATE TABLE names (
+    conversation bigint NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    kind text NOT NULL,
+    name_hash bytea NOT NULL,
+    seq integer NOT NULL,
+    PRIMARY KEY (conversation, kind, name_hash, seq)
+  );
+  CREATE TABLE frames (
+    conversation bigint PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
+    seq integer NOT NULL,
+    body text NOT NULL
+  );
+
+  CREATE TABLE blob_refs (
+    conversation bigint NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    seq bigint NOT NULL,
+    sha256 text NOT NULL,
+    PRIMARY KEY (conversation, seq, sha256)
+  );
+  CREATE INDEX blob_refs_by_hash ON blob_refs (sha256);
+  CREATE TABLE unreferenced_blobs (sha256 text PRIMARY KEY);
+
+  CREATE TABLE offers (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    conversation bigint NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    event_hash bytea NOT NULL,
+    body text NOT NULL,
+    outcome text,
+    taken_at text,
+    UNIQUE (conversation, event_hash)
+  );
+  CREATE INDEX offers_not_taken ON offers (conversation, number) WHERE outcome IS NULL;
+
+  CREATE TABLE blobs (
+    sha256 text NOT NULL,
+    part integer NOT NULL,
+    size bigint NOT NULL,
+    bytes bytea NOT NULL,
+    PRIMARY KEY (sha256, part)
+  );
+  ALTER TABLE blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+  CREATE TABLE objects (key text COLLATE "C" PRIMARY KEY, bytes bytea NOT NULL);
+  `,
+  },
+  {
+    // when a blob was last put, so that old blobs to which no entry refers can be found
+    compatibleFrom: 1,
+    sql: `ALTER TABLE blobs ADD COLUMN put_at timestamptz NOT NULL DEFAULT now();`,
+  },
+  {
+    // `active_at` is the time of the last entry while a turn runs, so that most appends change no column of an index. `titles` has what a
+    // search of titles compares. Older code writes neither.
+    compatibleFrom: 3,
+    sql: `
+  ALTER TABLE conversations ADD COLUMN active_at text COLLATE "C";
+  CREATE TABLE titles (
+    conversation bigint PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
+    grams integer[] NOT NULL
+  );
+  CREATE INDEX titles_by_gram ON titles USING gin (grams) WITH (fastupdate = off);
+  `,
+    fill: fillTitles,
+  },
+  {
+    compatibleFrom: 3,
+    sql: `
+  CREATE TABLE schedules (
+    conversation bigint NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    schedule text COLLATE "C" NOT NULL,
+    body text NOT NULL,
+    every bigint,
+    next_at text COLLATE "C",
+    fired integer NOT NULL DEFAULT 0,
+    fired_at text COLLATE "C",
+    removed integer NOT NULL DEFAULT 0,
+    PRIMARY KEY (conversation, schedule)
+  );
+  CREATE INDEX schedules_by_time ON schedules (next_at) WHERE next_at IS NOT NULL;
+  CREATE INDEX schedules_by_last_time ON schedules (fired_at) WHERE next_at IS NOT NULL AND fired_at IS NOT NULL;
+  `,
+  },
+  {
+    // The work list. `free_at` is computed: from when on the conversation can be claimed, or null when it has no work, is parked, or belongs to
+    // a sub-agent. Older code writes none of the other columns: it claims a parked conversation when a message comes, and does not count attempts.
+    compatibleFrom: 3,
+    sql: `
+  ALTER TABLE conversations
+    ADD COLUMN attempts integer NOT NULL DEFAULT 0,
+    ADD COLUMN attempt_seq integer,
+    ADD COLUMN retry_at text COLLATE "C",
+    ADD COLUMN parked_at text COLLATE "C",
+    ADD COLUMN failure text,
+    ADD COLUMN offered_at text COLLATE "C";
+  ALTER TABLE conversations
+    ADD COLUMN tenant text COLLATE "C" GENERATED ALWAYS AS (
+      CASE WHEN length(id) - length(replace(id, '/', '')) = 3 THEN split_part(id, '/', 1) ELSE '' END
+    ) STORED,
+    ADD COLUMN free_at text COLLATE "C" GENERATED ALWAYS AS (
+      CASE WHEN deleted_at IS NULL AND parked_at IS NULL AND strpos(substring(id from '[^/]*$'), '~call_') = 0
+        AND CASE WHEN offers IS NOT NULL THEN true WHEN waits IS NOT NULL THEN due_at IS NOT NULL ELSE open_turn IS NOT NULL OR waiting IS NOT NULL END
+      THEN greatest(
+        CASE WHEN offers IS NOT NULL THEN offered_at WHEN waits IS NOT NULL THEN due_at END COLLATE "C",
+        lease_expires_at COLLATE "C", retry_at, ''
+      ) END
+    ) STORED;
+  CREATE INDEX conversations_to_claim ON conversations (tenant, free_at) WHERE free_at IS NOT NULL;
+  CREATE INDEX conversations_by_claim_time ON conversations (free_at) WHERE free_at IS NOT NULL;
+  CREATE INDEX conversations_parked ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL AND parked_at IS NOT NULL;
+  CREATE TABLE tenants (tenant text COLLATE "C" PRIMARY KEY, last_served bigint NOT NULL);
+  `,
+  },
+]
+
+export const SCHEMA_VERSION = migrations.length

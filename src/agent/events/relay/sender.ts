@@ -1,0 +1,163 @@
+import type { EventHub, LivePublished, PublishedEvent } from '../event-hub.ts'
+import { isAddress, MAX_TEXT } from './frames.ts'
+import type { LiveBatch, LiveRequest, RelayMessage } from './messages.ts'
+
+/** How long a process that has requested live events gets them, unless it requests them again. */
+export const LEASE_MS = 15_000
+/** How long events are collected before they are sent together. The first event after a pause is sent at once. */
+const BATCH_MS = 50
+/** If this many characters wait, they are sent at once. */
+const BATCH_TEXT = 6_000
+const MAX_TARGETS = 1_000
+
+/** The events that wait for one process. */
+interface Target {
+  readonly address: string
+  batches: MutableBatch[]
+  size: number
+  sentAt: number
+  sending: boolean
+  timer: ReturnType<typeof setTimeout> | undefined
+  readonly feeds: Map<string, SentFeed>
+}
+
+type MutableBatch = Omit<LiveBatch, 'last' | 'events'> & { last: number; readonly events: LivePublished[] }
+
+/** A conversation of this process that another process follows. */
+interface SentFeed {
+  readonly conversationId: string
+  epoch: number
+  /** The number of the last event that was sent or waits to be sent. */
+  last: number
+  expiresAt: number
+  unsubscribe(): void
+}
+
+/** Sends the live events of conversations that run in this process to the processes that request them. */
+export interface LiveSender {
+  onRequests(from: string, requests: readonly LiveRequest[], ends: readonly string[]): void
+  close(): void
+}
+
+/** `send` sends a message to a process. If it fails, the events are dropped. The other process notices it and asks again. */
+export function createLiveSender(
+  hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'position'>,
+  send: (address: string, message: RelayMessage) => Promise<void>,
+): LiveSender {
+  const targets = new Map<string, Target>()
+  const sweep = setInterval(endExpired, LEASE_MS / 3).unref()
+
+  function targetOf(address: string): Target | undefined {
+    const known = targets.get(address)
+    if (known || targets.size >= MAX_TARGETS || !isAddress(address)) return known
+    const target = { address, batches: [], size: 0, sentAt: 0, sending: false, timer: undefined, feeds: new Map() }
+    targets.set(address, target)
+    return target
+  }
+
+  /** Every request is answered, also if there are no new events, because the other process wants to know whether there is an owner. */
+  function answer(target: Target, { conversationId, epoch, number }: LiveRequest): void {
+    const known = target.feeds.get(conversationId)
+    if (known) known.expiresAt = performance.now() + LEASE_MS
+    if (!hub.position(conversationId)) return
+    const feed = known ?? openFeed(target, conversationId)
+    const events = hub.inFlight(conversationId)
+    const live = hub.position(conversationId)
+    if (!live) return
+    const after = live.epoch === epoch ? number : 0
+    feed.epoch = live.epoch
+    feed.last = live.number
+    const missing = events.filter((event) => event.number > after)
+    addBatch(target, { conversationId, epoch: live.epoch, after, last: live.number, events: missing })
+  }
+
+  function openFeed(target: Target, conversationId: string): SentFeed {
+    const feed: SentFeed = {
+      conversationId,
+      epoch: 0,
+      last: 0,
+      expiresAt: performance.now() + LEASE_MS,
+      unsubscribe: hub.subscribe(conversationId, (published) => onPublished(target, feed, published)),
+    }
+    target.feeds.set(conversationId, feed)
+    return feed
+  }
+
+  function onPublished(target: Target, feed: SentFeed, published: PublishedEvent): void {
+    if (!('number' in published) || published.number === 0) return // entries are read from the store
+    if (published.epoch !== feed.epoch) feed.last = 0
+    feed.epoch = published.epoch
+    const { epoch, number } = published
+    const latest = target.batches.findLast(({ conversationId }) => conversationId === feed.conversationId)
+    if (latest && latest.epoch === epoch && latest.last === feed.last) {
+      latest.events.push(published)
+      latest.last = number
+      grow(target, textSize(published))
+    } else addBatch(target, { conversationId: feed.conversationId, epoch, after: feed.last, last: number, events: [published] })
+    feed.last = number
+  }
+
+  function addBatch(target: Target, batch: MutableBatch): void {
+    target.batches.push(batch)
+    grow(target, batch.conversationId.length + batch.events.reduce((sum, event) => sum + textSize(event), 0))
+  }
+
+  function grow(target: Target, size: number): void {
+    target.size += size
+    if (target.size > MAX_TEXT) dropWaiting(target) // the relay is too slow: the other process asks again, or gets the entry
+    const wait = target.size >= BATCH_TEXT ? 0 : Math.max(1, target.sentAt + BATCH_MS - performance.now())
+    if (target.sending) return
+    if (target.timer !== undefined && wait > 0) return
+    clearTimeout(target.timer)
+    target.timer = setTimeout(flush, wait, target)
+  }
+
+  function dropWaiting(target: Target): void {
+    target.batches = []
+    target.size = 0
+  }
+
+  async function flush(target: Target): Promise<void> {
+    target.timer = undefined
+    if (target.batches.length === 0 || target.sending) return
+    const { batches } = target
+    dropWaiting(target)
+    target.sending = true
+    await send(target.address, { type: 'batches', batches }).catch(() => {}) // the other process asks again
+    target.sending = false
+    target.sentAt = performance.now()
+    if (target.batches.length > 0) grow(target, 0)
+  }
+
+  function endFeed(target: Target, conversationId: string): void {
+    target.feeds.get(conversationId)?.unsubscribe()
+    target.feeds.delete(conversationId)
+    if (target.feeds.size > 0) return
+    clearTimeout(target.timer)
+    dropWaiting(target)
+    targets.delete(target.address)
+  }
+
+  function endExpired(): void {
+    const now = performance.now()
+    for (const target of targets.values())
+      for (const { conversationId, expiresAt } of [...target.feeds.values()]) if (expiresAt < now) endFeed(target, conversationId)
+  }
+
+  return {
+    onRequests(from, requests, ends) {
+      const wanted = requests.filter(({ conversationId }) => hub.position(conversationId) || targets.get(from)?.feeds.has(conversationId))
+      const target = wanted.length > 0 ? targetOf(from) : targets.get(from)
+      if (!target) return
+      for (const request of wanted) answer(target, request)
+      for (const conversationId of ends) endFeed(target, conversationId)
+    },
+    close() {
+      clearInterval(sweep)
+      for (const target of [...targets.values()]) for (const id of [...target.feeds.keys()]) endFeed(target, id)
+    },
+  }
+}
+
+/** About how many characters an event has as JSON. */
+const textSize = ({ event }: LivePublished): number => (event.type === 'lane.delta' ? event.delta.text.length + 8 : 200)

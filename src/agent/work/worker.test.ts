@@ -1,0 +1,176 @@
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createSystemClock } from '../../adapters/clock/system.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { conversationKey } from '../../core/scope.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
+import { opened } from '../../testing/conformance/store/fixture.ts'
+import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { type AgentParts, createAgentFrom } from '../agent.ts'
+import type { Agent } from '../agent-interface.ts'
+
+const open: Agent[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((agent) => agent.close()))
+})
+
+/** A store whose clock can be set forward, and agents that share it. */
+function createShared() {
+  const system = createSystemClock()
+  let ahead = 0
+  const clock: Clock = { ...system, now: () => new Date(Date.parse(system.now()) + ahead).toISOString() }
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const problems: string[] = []
+  const agentWith = (replies: readonly Reply[], parts: Partial<AgentParts> = {}): Agent => {
+    const onProblem: AgentParts['onProblem'] = ({ where }) => void problems.push(where)
+    const agent = createAgentFrom({ model: scriptedModel(replies, { title: 'T' }), store, clock, onProblem, ...parts })
+    open.push(agent)
+    return agent
+  }
+  const advance = (ms: number) => {
+    ahead += ms
+  }
+  return { store, clock, problems, agentWith, advance }
+}
+
+const say = (store: ConversationStore, id: string, eventId: string) =>
+  store.offer(id, { event_id: eventId, kind: 'followup', ts: '2026-01-01T00:00:00.000Z', text: eventId }, { create: true })
+
+const isIdle = async (store: ConversationStore, id: string) => {
+  const head = await store.head(id)
+  return head !== undefined && head.lastSeq > 0 && head.openTurn === null && head.waiting.length === 0 && head.offers === 0
+}
+
+/** Replies that are held back until `resume` is called. `called` counts the calls. */
+function heldReplies(count: number) {
+  const resumed = Promise.withResolvers<void>()
+  const held = { called: 0, resume: resumed.resolve, replies: [] as Reply[] }
+  for (let n = 0; n < count; n++)
+    held.replies.push({
+      text: reply.answer(`Answer ${n}.`),
+      async onChunk() {
+        held.called++
+        await resumed.promise
+      },
+    })
+  return held
+}
+
+describe('a worker', () => {
+  it('runs at most as many conversations as it may, also those that callers start, and the others wait in the store', async () => {
+    const { store, agentWith } = createShared()
+    const held = heldReplies(6)
+    const agent = agentWith(held.replies)
+    for (const n of [0, 1, 2]) await say(store, `c${n}`, 'e1')
+    agent.work({ conversations: 2 })
+    await expect.poll(() => held.called).toBe(2)
+    expect(await agent.send('c9', 'Me too.', { eventId: 'e1' })).toEqual({ how: 'followup', turnId: undefined, eventId: 'e1' })
+    expect([...agent.running].length).toBe(2)
+    expect(await store.work.summary()).toMatchObject({ waiting: 2, running: 2 })
+    held.resume()
+    for (const id of ['c0', 'c1', 'c2', 'c9']) await expect.poll(() => isIdle(store, id)).toBe(true)
+    expect(await agent.send('c9', 'Again.')).toMatchObject({ how: 'turn' }) // there is room again
+  })
+
+  it('resumes the turn of a process on another machine as soon as its lease has ended', async () => {
+    const { store, agentWith, advance } = createShared()
+    const claim = await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
+    await store.append(claim, [opened('t1')])
+    advance(LEASE_MS - 300)
+    agentWith([reply.answer('Resumed.')]).work()
+    await expect.poll(() => isIdle(store, 'c1'), { timeout: 4_000, interval: 20 }).toBe(true) // earlier than the sweep of 5 seconds
+    expect(await store.append(claim, []).catch(({ code }) => code)).toBe('conversation.superseded')
+  })
+
+  it('tries a conversation whose turns fail again after a pause, parks it in the end, and runs it when it is told to', async () => {
+    const { store, problems, agentWith, advance } = createShared()
+    let broken = true
+    const failing: ConversationStore = {
+      ...store,
+      async append(claim, changes, options) {
+        if (broken && changes.some(({ type }) => type === 'turn.opened')) throw new Error('the disk is full')
+        return store.append(claim, changes, options)
+      },
+    }
+    const agent = agentWith([reply.answer('At last.')], { store: failing })
+    await say(store, 'c1', 'e1')
+    agent.work({ attempts: 3 })
+    const attempts = () => problems.filter((where) => where === 'turn').length
+    for (const attempt of [1, 2, 3]) {
+      await expect.poll(attempts).toBe(attempt)
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      expect(attempts()).toBe(attempt) // not at once
+      advance(10_000)
+      await say(store, `other${attempt}`, 'e0').then(() => store.delete(`other${attempt}`)) // wakes the worker
+    }
+    await expect.poll(async () => (await store.head('c1'))?.parked).toMatchObject({ attempts: 3, reason: 'the disk is full' })
+    broken = false
+    expect(await agent.archive.work.retry('c1')).toBe(true)
+    await expect.poll(() => isIdle(store, 'c1')).toBe(true)
+    expect((await store.head('c1'))?.parked).toBe(undefined)
+  })
+
+  it('leaves a conversation alone for a while that is listed as unfinished although nothing is left to do', async () => {
+    const { store, agentWith } = createShared()
+    let claims = 0
+    const drifted: ConversationStore = {
+      ...store,
+      readOffers: async () => [],
+      loadVisible(conversationId) {
+        claims++
+        return store.loadVisible(conversationId)
+      },
+    }
+    await say(store, 'c1', 'e1')
+    agentWith([], { store: drifted }).work()
+    await expect.poll(() => claims).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(claims).toBe(1)
+  })
+
+  it('hands a turn over when its agent is closed, and this is no failed attempt', async () => {
+    const { store, agentWith } = createShared()
+    const held = heldReplies(1)
+    const first = agentWith(held.replies)
+    await say(store, 'c1', 'e1')
+    first.work({ attempts: 1 })
+    await expect.poll(() => held.called).toBe(1)
+    await first.close()
+    agentWith([reply.answer('Taken over.')]).work({ attempts: 1 })
+    await expect.poll(() => isIdle(store, 'c1')).toBe(true)
+  })
+
+  it('can not be started by an agent that only accepts messages', () => {
+    const { agentWith } = createShared()
+    expect(() => agentWith([], { acceptOnly: true }).work()).toThrow('acceptOnly')
+    expect(() => agentWith([]).work({ conversations: 0 })).toThrow('conversations')
+  })
+
+  it('lets tenants take turns: between two conversations of one tenant, every other tenant that waits is served', async () => {
+    const tenants = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(tenants, async (owners) => {
+        const { store } = createShared()
+        for (const [n, tenant] of owners.entries())
+          await say(store, conversationKey({ tenant: `t${tenant}`, project: 'p', user: 'u' }, `c${n}`), 'e1')
+        const served: string[] = []
+        for (;;) {
+          const { claim } = await store.work.claimNext({ id: 'w', host: 'h', pid: 1 }, { maxAttempts: 3 })
+          if (!claim) break
+          served.push(claim.conversationId.split('/')[0] ?? '')
+        }
+        expect(served.length).toBe(owners.length)
+        for (const [at, tenant] of served.entries()) {
+          const before = served.lastIndexOf(tenant, at - 1)
+          if (at === 0 || before < 0) continue
+          const between = served.slice(before + 1, at)
+          const passedOver = served.slice(at).filter((other) => other !== tenant && !between.includes(other)) // all waited from the beginning
+          expect(passedOver).toEqual([])
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+})

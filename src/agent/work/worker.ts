@@ -1,0 +1,166 @@
+import type { Claim, ConversationStore, Owner } from '../../ports/store.ts'
+import type { Problem } from '../agent-context.ts'
+import { isLost } from '../conversation/claim.ts'
+import type { RunningConversation } from '../conversation/context.ts'
+import type { RunningConversations } from '../conversation/running.ts'
+import { MAX_TIMER_MS } from '../settings.ts'
+
+/** Options of `Agent.work`. */
+export interface WorkOptions {
+  /** How many conversations this agent runs at the same time. Further ones wait in the store. Default: 1,000. */
+  readonly conversations?: number
+  /** How many conversations of one tenant run at the same time, in all processes with this store. Default: without limit. */
+  readonly perTenant?: number
+  /** After how many attempts that failed a conversation is parked. Default: 10. */
+  readonly attempts?: number
+}
+
+const defaults = { conversations: 1_000, attempts: 10 }
+
+/** How often a worker looks for work if nothing tells it that there is some. A hint may be lost, for example with a connection. */
+const SWEEP_MS = 5_000
+
+/** The shortest pause before a worker looks again because of a time, in milliseconds. */
+const MIN_PAUSE_MS = 10
+
+/** How often a worker looks for work that is not in the work list: deletions that were not finished, and sub-agents for which something came. */
+const UPKEEP_MS = 30_000
+
+/** How long a worker waits after the store failed. */
+const FAILURE_PAUSE_MS = 1_000
+
+/** Takes conversations from the work list of the store, and runs them. */
+export interface Worker {
+  /** Looks for work now, because there may be some. */
+  wake(): void
+  /** Whether a new message of this conversation has to wait in the work list, because this process runs as much as it may. */
+  isFull(conversationId: string): boolean
+  stop(): void
+}
+
+/** The work of an agent: starts a worker, and ends it. An agent has at most one. */
+export function createWork({
+  acceptOnly,
+  ...parts
+}: WorkerParts & { readonly acceptOnly: boolean; readonly conversations: Pick<RunningConversations, 'attachWorker'> }) {
+  let end = () => {}
+  return {
+    /** Starts a worker in place of the one that runs. Returns a function that ends it. */
+    start(options: WorkOptions): () => void {
+      if (acceptOnly) throw new TypeError('an agent with `acceptOnly` runs no turns, so it can not `work`')
+      end()
+      const worker = startWorker(parts, options)
+      const detach = parts.conversations.attachWorker(worker)
+      const endSchedules = parts.sendScheduled()
+      let isEnded = false
+      end = () => {
+        if (isEnded) return
+        isEnded = true
+        endSchedules()
+        worker.stop()
+        detach()
+      }
+      return end
+    },
+    end: () => end(),
+  }
+}
+
+interface WorkerParts {
+  readonly store: Pick<ConversationStore, 'work' | 'release'>
+  readonly owner: Owner
+  /** The conversations that this process runs. `startClaimed` resolves with undefined when there is nothing to run. */
+  readonly conversations: {
+    readonly size: number
+    startClaimed(claim: Claim): Promise<RunningConversation | undefined>
+    runningOfTenant(conversationId: string): number
+  }
+  /** Work that is not in the work list. */
+  upkeep(): Promise<void>
+  /** Sends scheduled messages from now on, until the returned function is called. */
+  sendScheduled(): () => void
+  onProblem(problem: Problem): void
+}
+
+/**
+ * Starts a worker. It claims conversations while it may run more of them, and otherwise waits until one ends, something is offered, or the
+ * next lease ends. So the list is in the store and not in memory, and any number of workers can share it.
+ */
+function startWorker({ store, owner, conversations, upkeep, onProblem }: WorkerParts, options: WorkOptions = {}): Worker {
+  const { conversations: max, perTenant, attempts } = { ...defaults, ...options }
+  const limits = { maxAttempts: attempts, ...(perTenant !== undefined && { runningPerTenant: perTenant }) }
+  let stopped = false
+  let isLooking = false
+  let again = false
+  /** Whether the work list may have more than this process could take. Then new messages wait in it, too. */
+  let mayHaveMore = false
+  let timer: NodeJS.Timeout | undefined
+
+  async function look(): Promise<void> {
+    if (isLooking) {
+      again = true
+      return
+    }
+    isLooking = true
+    let pause = SWEEP_MS
+    try {
+      do {
+        again = false
+        pause = await takeAll()
+      } while (again && !stopped)
+    } catch (error) {
+      if (!stopped) onProblem({ where: 'work', error })
+      pause = FAILURE_PAUSE_MS
+    } finally {
+      isLooking = false
+    }
+    lookIn(pause)
+  }
+
+  /** Claims conversations until there is nothing to claim or this process is full. Returns after how many milliseconds to look again. */
+  async function takeAll(): Promise<number> {
+    while (!stopped) {
+      mayHaveMore = conversations.size >= max
+      if (mayHaveMore) return SWEEP_MS // the end of a conversation wakes the worker
+      const { claim, ...next } = await store.work.claimNext(owner, limits)
+      if (!claim) return 'nextInMs' in next && next.nextInMs !== undefined ? next.nextInMs : SWEEP_MS
+      if (stopped) await store.release(claim, 'done')
+      else run(claim)
+    }
+    return SWEEP_MS
+  }
+
+  function run(claim: Claim): void {
+    const running = conversations.startClaimed(claim)
+    running
+      .then((started) => started?.firstResult)
+      .catch((error: unknown) => {
+        if (!isLost(error) && !stopped) onProblem({ where: 'turn', error })
+      })
+  }
+
+  function lookIn(ms: number): void {
+    clearTimeout(timer)
+    if (!stopped) timer = setTimeout(() => void look(), Math.max(MIN_PAUSE_MS, Math.min(ms, SWEEP_MS, MAX_TIMER_MS))).unref()
+  }
+
+  const keepUp = () =>
+    void upkeep().catch((error: unknown) => {
+      if (!stopped) onProblem({ where: 'recover', error })
+    })
+  const upkeepTimer = setInterval(keepUp, UPKEEP_MS).unref()
+  keepUp()
+  void look()
+  return {
+    wake() {
+      if (!stopped) void look()
+    },
+    isFull: (conversationId) =>
+      conversations.size >= max || mayHaveMore || (perTenant !== undefined && conversations.runningOfTenant(conversationId) >= perTenant),
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+      clearInterval(upkeepTimer)
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import type { MemoryTarget } from '../../core/recall/snippets.ts'
+import type { Scope } from '../../core/scope.ts'
+
+/**
+ * The index of everything that users and agents have said. It is computed from the journals, and may be behind them: a search first indexes
+ * the entries of its scope that are not in the index. So a snippet can be found as soon as its append has resolved, and never after its
+ * conversation was deleted.
+ */
+export interface MemoryIndex {
+  /** The snippets that match the question best, one per turn, best first. A question without terms finds nothing. */
+  search(question: string, filter: MemoryFilter): Promise<readonly MemoryMatch[]>
+  /** The first snippets of the turns that the filter selects, in the order of time. */
+  list(filter: MemoryFilter & { readonly ordinal?: number; readonly order?: 'oldest' | 'newest' }): Promise<readonly MemoryMatch[]>
+  /**
+   * Indexes the entries that are not in the index. With `within`, only those of the conversations in it. Returns how many conversations it
+   * has indexed.
+   */
+  catchUp(options?: { readonly within?: MemoryScope; readonly signal?: AbortSignal }): Promise<number>
+  /** The vectors of the snippets. */
+  readonly vectors: MemoryVectors
+}
+
+/**
+ * The vectors of the snippets, made by an embedding model. The index keeps vectors of one model. Vectors are deleted with their snippets.
+ */
+export interface MemoryVectors {
+  /**
+   * Chooses the model whose vectors are kept from now on, and returns its key. If its name or the length of its vectors differs from the
+   * model before, all vectors have to be made again.
+   */
+  choose(model: VectorModel): Promise<number>
+  /** Some snippets without a vector of this model. Undefined when another process has chosen another model. */
+  missing(model: number, limit: number): Promise<readonly SnippetText[] | undefined>
+  /** Stores vectors. Those of snippets that were deleted meanwhile are not stored. */
+  save(model: number, vectors: readonly SnippetVector[]): Promise<void>
+  /** How far the vectors are made. Undefined when no model was chosen yet. */
+  progress(): Promise<(VectorModel & { readonly done: number; readonly all: number }) | undefined>
+}
+
+/** An embedding model, and how many numbers its vectors have. */
+export interface VectorModel {
+  readonly name: string
+  readonly dimensions: number
+}
+
+/** Identifies a snippet of the index. */
+export interface SnippetId {
+  readonly owner: number
+  readonly number: number
+}
+/** A snippet that needs a vector. */
+export interface SnippetText extends SnippetId {
+  readonly text: string
+}
+/** The vector of a snippet. It is empty if the model makes none of the text, so that the text is not sent again. */
+export interface SnippetVector extends SnippetId {
+  readonly vector: Float32Array
+}
+
+/** The conversation or the user whose memory is searched. */
+export type MemoryScope = { readonly conversationId: string } | { readonly user: Scope }
+
+/** Which snippets may be found. */
+export interface MemoryFilter {
+  readonly within: MemoryScope
+  readonly targets: readonly MemoryTarget[]
+  /** Not before this time (ISO 8601 in UTC). */
+  readonly from?: string
+  /** Before this time (ISO 8601 in UTC). */
+  readonly to?: string
+  /** The turn that searches. Its own texts are not found. */
+  readonly except?: { readonly conversationId: string; readonly turnId: string }
+  /** Whether turns are found that only looked things up in the memory. They repeat what other turns say. */
+  readonly withLookups?: boolean
+  /** The time of the search. Newer snippets count a little more. */
+  readonly now: string
+  readonly limit: number
+  /** Ends the indexing before the search. Then only what is in the index is searched. */
+  readonly signal?: AbortSignal
+  /** The vector of the question. The snippets with similar vectors are found too. */
+  readonly vector?: { readonly model: number; readonly values: Float32Array }
+  /** The most matches of one conversation. */
+  readonly perConversation?: number
+}
+
+/** A snippet that was found. */
+export interface MemoryMatch {
+  readonly conversationId: string
+  readonly turnId: string
+  readonly ts: string
+  readonly role: MemoryTarget
+  readonly path: string
+  readonly text: string
+  readonly score: number
+}

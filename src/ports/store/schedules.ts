@@ -1,0 +1,70 @@
+import type { ListQuery } from './list.ts'
+
+/**
+ * Events that a store offers to conversations at a later time. A schedule fires once at each of its times, also if several processes call
+ * `fire` at the same moment and if one of them dies: the offer and the next time of the schedule are stored in one transaction.
+ */
+export interface Schedules {
+  /**
+   * Stores a schedule. Returns `known`, and changes nothing, if the conversation has a schedule with this id, or if a schedule with this id has
+   * fired for the last time. A schedule that was removed can be added again, and its events are then counted on.
+   * Throws `conversation.missing` when there is no such conversation, and `schedule.limit` when it has `SCHEDULES_PER_CONVERSATION`.
+   */
+  add(conversationId: string, schedule: NewSchedule): Promise<'added' | 'known'>
+  /** Removes a schedule. Returns false when there is none with this id. */
+  remove(conversationId: string, scheduleId: string): Promise<boolean>
+  /** A page of the schedules that will fire, the next one first. */
+  list(query?: ScheduleQuery): Promise<SchedulePage>
+  /**
+   * Offers the events of the schedules whose time has come, and returns when the next one is due. Any process may call it at any time.
+   * - The event with the number n of a schedule has the id `<schedule id>-<n>`.
+   * - Times that passed while no process ran are skipped: a repeated schedule fires once for all of them.
+   * - If the clock was set back, a repeated schedule fires within its interval after the new time.
+   * - An event is left out while the conversation has `MAX_OPEN_OFFERS` offers that no process has taken.
+   */
+  fire(): Promise<{ readonly fired: number; readonly nextAt: string | undefined }>
+}
+
+/** A schedule that a caller adds. */
+export interface NewSchedule {
+  /** Letters, digits, `_` and `-`. */
+  readonly scheduleId: string
+  readonly event: ScheduledEvent
+  /** When it fires first. */
+  readonly at: string
+  /** The seconds between two events. Missing for a schedule that fires once. */
+  readonly every?: number
+}
+
+/** What a schedule sends: a message of the user (`followup`), or an event of the application (`external`). */
+export interface ScheduledEvent {
+  readonly kind: 'followup' | 'external'
+  readonly text: string
+  readonly payload?: unknown
+}
+
+/** A stored schedule. */
+export interface Schedule extends Omit<NewSchedule, 'at'> {
+  readonly conversationId: string
+  readonly nextAt: string
+  /** How many events it has sent. */
+  readonly fired: number
+}
+
+/** Which schedules `list` returns. */
+export interface ScheduleQuery extends Pick<ListQuery, 'limit' | 'cursor' | 'prefix' | 'plain'> {
+  /** Only the schedules of this conversation. */
+  readonly conversationId?: string
+}
+
+/** A page of schedules. `next` is the cursor of the following page, and undefined on the last page. */
+export interface SchedulePage {
+  readonly schedules: readonly Schedule[]
+  readonly next?: string
+}
+
+/** How many schedules of a conversation can wait. */
+export const SCHEDULES_PER_CONVERSATION = 100
+
+/** From this number of open offers on, a conversation gets no further events of schedules. */
+export const MAX_OPEN_OFFERS = 100

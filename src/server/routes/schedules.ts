@@ -1,0 +1,82 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { SchedulePage } from '../../agent/schedules.ts'
+import { ScheduleBody, ScheduledView, ScheduleList, ScheduleListQuery, scheduleView } from '../../core/api/schedule.ts'
+import { Failure } from '../../core/failure.ts'
+import { conversationKeyFilter } from '../../core/scope.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import { json, noContent, problems, withBody } from './openapi.ts'
+
+const params = z.object({ id: z.string() })
+
+/** Routes for messages that are sent at a later time. */
+export function scheduleRoutes({ agent }: ServerParts): App {
+  const viewOf = ({ schedules, next }: SchedulePage): ScheduleList => ({
+    schedules: schedules.map(scheduleView),
+    ...(next !== undefined && { next }),
+  })
+
+  return createRoutes()
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/schedules',
+        summary: 'The messages that will be sent to your conversations, the next one first',
+        request: { query: ScheduleListQuery },
+        responses: { 200: json(ScheduleList, 'a page of schedules'), ...problems(400, 401) },
+      }),
+      async (c) => {
+        const { limit, cursor } = c.req.valid('query')
+        const filter = conversationKeyFilter(c.get('caller').scope)
+        return c.json(viewOf(await agent.schedules({ limit, ...filter, ...(cursor !== undefined && { cursor }) })), 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/schedules',
+        summary: 'The messages that will be sent to this conversation, the next one first',
+        request: { params, query: ScheduleListQuery },
+        responses: { 200: json(ScheduleList, 'a page of schedules'), ...problems(400, 401, 404) },
+      }),
+      async (c) => {
+        const key = conversationKeyOf(c)
+        const { limit, cursor } = c.req.valid('query')
+        await agent.archive.head(key)
+        return c.json(viewOf(await agent.schedules({ conversationId: key, limit, ...(cursor !== undefined && { cursor }) })), 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'post',
+        path: '/v1/conversations/{id}/schedules',
+        summary: 'Send a message at a later time, once or again and again',
+        request: { params, ...withBody(ScheduleBody) },
+        responses: { 201: json(ScheduledView, 'the message will be sent'), ...problems(400, 401, 409) },
+      }),
+      async (c) => {
+        const { text, at, every, schedule_id: scheduleId, notification } = c.req.valid('json')
+        const { source, reactive } = notification ?? {}
+        const scheduled = await agent.schedule(conversationKeyOf(c), text, {
+          ...(at !== undefined && { at }),
+          ...(every !== undefined && { every }),
+          ...(scheduleId !== undefined && { scheduleId }),
+          ...(notification && { notification: { ...(source !== undefined && { source }), ...(reactive !== undefined && { reactive }) } }),
+        })
+        return c.json({ status: scheduled.status, schedule_id: scheduled.scheduleId, next_at: scheduled.nextAt }, 201)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'delete',
+        path: '/v1/conversations/{id}/schedules/{schedule}',
+        summary: 'Remove a schedule',
+        request: { params: z.object({ id: z.string(), schedule: z.string() }) },
+        responses: { 204: noContent('the message will not be sent'), ...problems(401, 404) },
+      }),
+      async (c) => {
+        const { schedule } = c.req.valid('param')
+        if (await agent.unschedule(conversationKeyOf(c), schedule)) return c.body(null, 204)
+        throw new Failure('schedule.missing', `there is no schedule ${schedule} in this conversation`)
+      },
+    ) as App
+}

@@ -1,0 +1,20 @@
+import type { Agent } from '../agent/agent-interface.ts'
+import type { ServerSettings } from './settings.ts'
+
+/**
+ * Lets the agent take conversations with work from the store, unless the server only accepts messages. The returned function ends this. Running
+ * conversations then go on.
+ */
+export function startWork(
+  agent: Pick<Agent, 'work'>,
+  { role, workConversations, workPerTenant, workAttempts }: Pick<ServerSettings, WorkSettings>,
+): () => void {
+  if (role === 'web') return () => {}
+  return agent.work({
+    conversations: workConversations,
+    attempts: workAttempts,
+    ...(workPerTenant !== undefined && { perTenant: workPerTenant }),
+  })
+}
+
+type WorkSettings = 'role' | 'workConversations' | 'workPerTenant' | 'workAttempts'
