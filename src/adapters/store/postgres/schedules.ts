@@ -1,22 +1,17 @@
 import { MAX_OPEN_OFFERS, type Schedules } from '../../../ports/store/schedules.ts'
 import { conversationMissing, firstAfter } from '../shared/conversation-info.ts'
-import { checkScheduleCount, createSchedules, type ScheduleRow } from '../shared/schedules.ts'
+import { checkScheduleCount, createSchedules, ROW, type ScheduleParts, type ScheduleRow, WAITING } from '../shared/schedules.ts'
 import { type Conversations, isStorableId, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 import type { Offers } from './offers.ts'
 
-interface ScheduleParts {
-  readonly database: Database
-  readonly conversations: Pick<Conversations, 'find'>
-  readonly offers: Pick<Offers, 'prepare'>
-  now(): string
-}
-
-const ROW = 'id, schedule, body, every, next_at, fired'
-const WAITING = 'schedules JOIN conversations ON key = conversation WHERE deleted_at IS NULL AND next_at IS NOT NULL'
-
 /** The table of schedules. */
-export function createPostgresSchedules({ database, conversations, offers, now }: ScheduleParts): Schedules {
+export function createPostgresSchedules({
+  database,
+  conversations,
+  offers,
+  now,
+}: ScheduleParts<Database, Conversations, Offers>): Schedules {
   /** Moves a schedule, unless it has changed since it was read. If another process moves it now, this one waits, and then does nothing. */
   const moveRow = async (queries: Queries, key: number, row: ScheduleRow, to: { nextAt: string | null; fired: number; at: string }) =>
     (await queries.run(

@@ -24,6 +24,19 @@ export interface ScheduleRow {
   readonly fired: number
 }
 
+/** The columns of a `ScheduleRow`, for a SELECT from `WAITING`. */
+export const ROW = 'id, schedule, body, every, next_at, fired'
+/** The schedules that will fire, of conversations that are not deleted. Further conditions follow with AND. */
+export const WAITING = 'schedules JOIN conversations ON key = conversation WHERE deleted_at IS NULL AND next_at IS NOT NULL'
+
+/** The parts of a store of SQL that its schedules need. */
+export interface ScheduleParts<Database, Conversations extends { find: unknown }, Offers extends { prepare: unknown }> {
+  readonly database: Database
+  readonly conversations: Pick<Conversations, 'find'>
+  readonly offers: Pick<Offers, 'prepare'>
+  now(): string
+}
+
 /** The place of a schedule in the list. */
 export type SchedulePlace = Pick<ScheduleRow, 'next_at' | 'id' | 'schedule'>
 

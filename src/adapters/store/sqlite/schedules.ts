@@ -1,22 +1,12 @@
 import { MAX_OPEN_OFFERS, type Schedules } from '../../../ports/store/schedules.ts'
 import { conversationMissing, firstAfter } from '../shared/conversation-info.ts'
-import { checkScheduleCount, createSchedules, type ScheduleRow } from '../shared/schedules.ts'
+import { checkScheduleCount, createSchedules, ROW, type ScheduleParts, type ScheduleRow, WAITING } from '../shared/schedules.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
 import type { Offers } from './offers.ts'
 
-interface ScheduleParts {
-  readonly database: Database
-  readonly conversations: Pick<Conversations, 'find'>
-  readonly offers: Pick<Offers, 'prepare'>
-  now(): string
-}
-
-const ROW = 'id, schedule, body, every, next_at, fired'
-const WAITING = 'schedules JOIN conversations ON key = conversation WHERE deleted_at IS NULL AND next_at IS NOT NULL'
-
 /** The table of schedules. */
-export function createSqliteSchedules({ database, conversations, offers, now }: ScheduleParts): Schedules {
+export function createSqliteSchedules({ database, conversations, offers, now }: ScheduleParts<Database, Conversations, Offers>): Schedules {
   const { readStatement, writeStatement } = database
   const known = writeStatement<{ removed: number }>('SELECT removed FROM schedules WHERE conversation = ? AND schedule = ?')
   const count = writeStatement<{ count: number }>('SELECT count(*) AS count FROM schedules WHERE conversation = ? AND next_at IS NOT NULL')
