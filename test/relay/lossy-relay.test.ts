@@ -10,7 +10,7 @@ import type { ConversationStore } from '../../src/ports/store.ts'
 import { type Reply, reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { createMemoryRelays } from '../support/memory-relay.ts'
 import { pausedAnswer } from '../support/scenario-tools.ts'
-import { deltasOf, laneText, seqs, upTo } from '../support/watch-turn.ts'
+import { deltasOf, followToClose, laneText, seqs, upTo } from '../support/watch-turn.ts'
 
 const conversationId = 'c1'
 const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it. '.repeat(3)
@@ -26,18 +26,6 @@ function sharedStore(relays: Relays): () => ConversationStore {
 
 const openAgent = (store: ConversationStore, replies: readonly Reply[] = []): Agent =>
   createAgentFrom({ model: scriptedModel(replies), store, clock: createSystemClock() })
-
-function followToClose(agent: Agent, after = 0) {
-  const events: TurnEvent[] = []
-  const stop = new AbortController()
-  const ended = (async () => {
-    for await (const event of agent.follow(conversationId, { after, signal: stop.signal })) {
-      events.push(event)
-      if (event.type === 'entry' && event.change.type === 'turn.closed') stop.abort()
-    }
-  })()
-  return { events, ended }
-}
 
 /** The text that a follower has seen is a beginning of the answer, without a gap and without a piece that came twice. */
 function expectBeginning(events: readonly TurnEvent[], answer: string): void {
@@ -58,10 +46,10 @@ it('whatever messages of the relay are lost, a follower sees a beginning of the 
       }
       const owner = openAgent(open(), [{ text: reply.answer(story), chunks: 4, onChunk }])
       const other = openAgent(open())
-      const early = followToClose(other)
+      const early = followToClose(other, conversationId)
       const run = owner.run(conversationId, 'Tell me.')
       await wait(20)
-      const late = followToClose(other, 1)
+      const late = followToClose(other, conversationId, { after: 1 })
       await run.result
       await Promise.all([early.ended, late.ended])
       for (const { events } of [early, late]) {
@@ -87,7 +75,7 @@ it('a long answer that is joined in its middle arrives from its beginning', asyn
   const [owner, other] = [openAgent(open(), [reply]), openAgent(open())]
   const run = owner.run(conversationId, 'Tell me.')
   await halfway
-  const follower = followToClose(other)
+  const follower = followToClose(other, conversationId)
   await expect.poll(() => laneText(follower.events, 'answer').length).toBeGreaterThan(long.length - 100)
   expectBeginning(follower.events, long)
   resume()
@@ -103,7 +91,7 @@ it('nothing is sent while only followers in the same process follow, and no long
   const third = pausedAnswer(story)
   const owner = openAgent(open(), [reply.answer(story), second.reply, third.reply])
   const other = openAgent(open())
-  const here = followToClose(owner)
+  const here = followToClose(owner, conversationId)
   await owner.run(conversationId, 'Tell me.').result
   await here.ended
   expect(relays.sent.filter(({ text }) => !text.includes('"connected"'))).toEqual([])
@@ -138,7 +126,7 @@ it('a replica takes no harm from messages that it can not read', async () => {
   const [owner, other] = [openAgent(open(), [reply]), openAgent(open())]
   const run = owner.run(conversationId, 'Tell me.')
   await halfway
-  const follower = followToClose(other)
+  const follower = followToClose(other, conversationId)
   await expect.poll(() => laneText(follower.events, 'answer')).not.toBe('')
   const entry = { number: 1, seq: 1, event: { type: 'entry', seq: 9, change: { type: 'title.set', ts: 't', title: 'Forged' } } }
   const forged = { type: 'batches', batches: [{ conversation_id: conversationId, epoch: 99, after: 0, last: 1, events: [entry] }] }

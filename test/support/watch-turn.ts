@@ -1,3 +1,4 @@
+import type { Agent } from '../../src/agent/agent-interface.ts'
 import { type Notice, readNotice } from '../../src/core/block/index.ts'
 import type { LaneEvent, TurnEvent } from '../../src/core/event.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
@@ -19,6 +20,20 @@ export async function runTurnWith(harness: Harness, input: string, ...actions: r
     if (pending[0]?.when(event)) await pending.shift()?.act(harness)
   }
   return { ...(await turn.result), events }
+}
+
+/** Follows the conversation until `turns` turns are closed. `events` grows meanwhile. `ended` resolves when the last turn is closed. */
+export function followToClose(agent: Agent, conversationId: string, { after = 0, turns = 1 }: { after?: number; turns?: number } = {}) {
+  const events: TurnEvent[] = []
+  const stop = new AbortController()
+  let open = turns
+  const ended = (async () => {
+    for await (const event of agent.follow(conversationId, { after, signal: stop.signal })) {
+      events.push(event)
+      if (event.type === 'entry' && event.change.type === 'turn.closed' && --open === 0) stop.abort()
+    }
+  })()
+  return { events, ended }
 }
 
 /** Whether an event shows text of the answer. After the first such event, the user sees a part of the answer. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { pausedAnswer, pausedTool } from '../../../test/support/scenario-tools.ts'
-import { laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
+import { followToClose, laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationStore, Entry } from '../../ports/store.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
@@ -12,14 +12,9 @@ const conversationId = 'c1'
 const never = new AbortController().signal
 
 /** Follows the conversation until `turns` turns are closed. Returns all events. */
-async function followToClose({ agent }: Harness, after = 0, turns = 1): Promise<readonly TurnEvent[]> {
-  const events: TurnEvent[] = []
-  const stop = new AbortController()
-  let left = turns
-  for await (const event of agent.follow(conversationId, { after, signal: stop.signal })) {
-    events.push(event)
-    if (event.type === 'entry' && event.change.type === 'turn.closed' && --left === 0) stop.abort()
-  }
+async function eventsToClose({ agent }: Harness, after = 0, turns = 1): Promise<readonly TurnEvent[]> {
+  const { events, ended } = followToClose(agent, conversationId, { after, turns })
+  await ended
   return events
 }
 
@@ -31,8 +26,8 @@ describe('a follower', () => {
     await harness.say('First.')
     await harness.say('Second.')
     const count = (await harness.journal()).length
-    expect(seqs(await followToClose(harness, 0, 2))).toEqual(upTo(count))
-    expect(seqs(await followToClose(harness, 4))[0]).toBe(5)
+    expect(seqs(await eventsToClose(harness, 0, 2))).toEqual(upTo(count))
+    expect(seqs(await eventsToClose(harness, 4))[0]).toBe(5)
   })
 
   it('that joins in the middle of an answer gets all of it, and every entry once', async () => {
@@ -40,8 +35,8 @@ describe('a follower', () => {
     const harness = createHarness({ replies: [reply] })
     const run = harness.agent.run(conversationId, 'Tell me.')
     await halfway
-    const late = followToClose(harness)
-    const later = followToClose(harness, 2)
+    const late = eventsToClose(harness)
+    const later = eventsToClose(harness, 2)
     await new Promise((resolve) => setTimeout(resolve, 5))
     resume()
     await run.result
@@ -62,7 +57,7 @@ describe('a follower', () => {
     const run = harness.agent.run(conversationId, 'Tell me.')
     await halfway
     await harness.agent.send(conversationId, 'And the brothers?')
-    const later = followToClose(harness, (await harness.journal()).length)
+    const later = eventsToClose(harness, (await harness.journal()).length)
     await new Promise((resolve) => setTimeout(resolve, 5))
     resume()
     await run.result
@@ -79,7 +74,7 @@ describe('a follower', () => {
     const harness = createHarness({ replies: [reply.answer(story)], hooks: [{ onBeforeCompletion }] })
     const run = harness.agent.run(conversationId, 'Tell me.')
     await answered.promise
-    const [late, later] = [followToClose(harness), followToClose(harness)]
+    const [late, later] = [eventsToClose(harness), eventsToClose(harness)]
     await new Promise((resolve) => setTimeout(resolve, 5))
     entry.resolve()
     await run.result
@@ -95,7 +90,7 @@ describe('a follower', () => {
     })
     const run = harness.agent.run(conversationId, 'Do it.')
     for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break
-    const late = followToClose(harness)
+    const late = eventsToClose(harness)
     await new Promise((resolve) => setTimeout(resolve, 5))
     work.finish()
     const events = await late
@@ -154,7 +149,7 @@ describe('a follower', () => {
   it('gets the entries that another agent has appended, between those of its own', async () => {
     const mine = createHarness({ replies: [reply.answer('One.'), reply.answer('Three.')] })
     const theirs = createHarness({ store: mine.store, replies: [reply.answer('Two.')] })
-    const following = followToClose(mine, 0, 3)
+    const following = eventsToClose(mine, 0, 3)
     await mine.say('First.')
     await theirs.say('Second.')
     await mine.say('Third.')
