@@ -1,63 +1,22 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { knowledgeCall as call, createKnowledgeFolder, knowledgeQuery as query } from '../../../test/support/knowledge-folder.ts'
 import { pdf } from '../../../test/support/sample-files/pdf.ts'
-import { localScope } from '../../core/scope.ts'
 import type { KnowledgeQuery } from '../../ports/knowledge.ts'
-import { createPageReader } from '../documents/page/reader.ts'
-import { createPdfReader } from '../documents/pdf.ts'
 import { parseYaml } from '../skills/yaml.ts'
 import type { LeftOut } from './folder.ts'
 import type { IndexProgress } from './indexer.ts'
-import { type FolderKnowledge, type KnowledgeOptions, openKnowledge } from './knowledge.ts'
+import type { FolderKnowledge } from './knowledge.ts'
 import { readDocument } from './read-document.ts'
 
-let folder: string
-const closers: (() => Promise<void>)[] = []
+let base: ReturnType<typeof createKnowledgeFolder>
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'knowledge-'))
-  mkdirSync(join(folder, 'docs'))
+  base = createKnowledgeFolder()
 })
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => base.remove())
 
-function write(files: Readonly<Record<string, string | Uint8Array>>): void {
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, 'docs', path)), { recursive: true })
-    writeFileSync(join(folder, 'docs', path), content)
-  }
-}
-
-/** The knowledge base of the folder. Its index is a file, so that another one can use it later. */
-function open(options: Partial<KnowledgeOptions> = {}): FolderKnowledge {
-  const documents = createPdfReader()
-  const pages = createPageReader()
-  const knowledge = openKnowledge({
-    folders: [{ name: 'docs', path: join(folder, 'docs') }],
-    index: join(folder, 'index.db'),
-    readers: { documents, pages: async () => pages, yaml: parseYaml },
-    ...options,
-  })
-  closers.push(
-    () => knowledge.close(),
-    () => documents.close(),
-    () => pages.close(),
-  )
-  return knowledge
-}
-
-const call = { scope: localScope, signal: new AbortController().signal }
-const query = (text: string, more: Partial<KnowledgeQuery> = {}): KnowledgeQuery => ({
-  query: text,
-  root: 'ks:',
-  maxHits: 5,
-  keywords: [],
-  ...more,
-})
 const pathsOf = async (knowledge: FolderKnowledge, text: string, more: Partial<KnowledgeQuery> = {}) =>
   (await knowledge.search(query(text, more), call)).map(({ path }) => path)
 
@@ -80,7 +39,7 @@ const guide = [
 
 describe('a folder of documents', () => {
   it('is found by sections of Markdown, HTML, PDF, text and code', async () => {
-    write({
+    base.write({
       'guide.md': guide,
       'page.html':
         '<html><head><title>Pumps</title></head><body><main><h1>Pumps</h1><p>The centrifugal pump lifts water from the well every day of the week.</p><h2>Care</h2><p>Replace its sealing ring after one thousand hours of work, or earlier.</p></main></body></html>',
@@ -88,7 +47,7 @@ describe('a folder of documents', () => {
       'src/userParser.ts': `${'// filler\n'.repeat(90)}export function parseUserName(text: string) { return text.trim() }\n`,
       'notes.txt': 'The garden gate code is 4711.',
     })
-    const knowledge = open()
+    const knowledge = base.open()
     expect(await knowledge.update()).toEqual({ documents: 5, indexed: 5, removed: 0, problems: [] })
     expect(await knowledge.search(query('Where do I get a license key for installing?', { keywords: ['licence'] }), call)).toMatchObject([
       {
@@ -110,8 +69,8 @@ describe('a folder of documents', () => {
   })
 
   it('is read whole, by section with what is below it, and as a list', async () => {
-    write({ 'guide.md': guide, 'sub/a.txt': 'A', 'name#1.txt': 'hash' })
-    const knowledge = open()
+    base.write({ 'guide.md': guide, 'sub/a.txt': 'A', 'name#1.txt': 'hash' })
+    const knowledge = base.open()
     const textAt = async (path: string) => (await knowledge.read(path, call))?.text
     expect(await textAt('ks:docs/guide.md')).toBe(guide.slice(guide.indexOf('# Guide')))
     expect(await textAt('ks:docs/guide.md#billing')).toBe(guide.slice(guide.indexOf('## Billing')))
@@ -130,14 +89,14 @@ describe('a folder of documents', () => {
   })
 
   it('is read again only where files have changed, by their content', async () => {
-    write({ 'a.md': '# A\napples', 'b.md': '# B\npears', 'c.md': '# C\nplums' })
-    expect(await open().update()).toMatchObject({ documents: 3, indexed: 3 })
+    base.write({ 'a.md': '# A\napples', 'b.md': '# B\npears', 'c.md': '# C\nplums' })
+    expect(await base.open().update()).toMatchObject({ documents: 3, indexed: 3 })
     const steps: IndexProgress[] = []
-    const later = open({ onProgress: (step) => steps.push(step) })
+    const later = base.open({ onProgress: (step) => steps.push(step) })
     expect(await later.update()).toMatchObject({ documents: 3, indexed: 0, removed: 0 })
-    utimesSync(join(folder, 'docs/a.md'), 1, 1) // another time, the same content
-    write({ 'b.md': '# B\ncherries' })
-    rmSync(join(folder, 'docs/c.md'))
+    utimesSync(join(base.docs, 'a.md'), 1, 1) // another time, the same content
+    base.write({ 'b.md': '# B\ncherries' })
+    rmSync(join(base.docs, 'c.md'))
     expect(await later.update()).toEqual({ documents: 2, indexed: 2, removed: 1, problems: [] })
     expect(steps).toEqual([
       { done: 1, total: 2 },
@@ -150,32 +109,32 @@ describe('a folder of documents', () => {
   })
 
   it('can be deleted from the disk at any time as an index, and a damaged index is made again', async () => {
-    write({ 'a.md': '# A\napples' })
-    await open().update()
-    for (const close of closers.splice(0)) await close()
-    writeFileSync(join(folder, 'index.db'), 'this is not a database, but it is long enough to look like a file of one '.repeat(20))
-    const knowledge = open()
+    base.write({ 'a.md': '# A\napples' })
+    await base.open().update()
+    await base.close()
+    writeFileSync(join(base.folder, 'index.db'), 'this is not a database, but it is long enough to look like a file of one '.repeat(20))
+    const knowledge = base.open()
     expect(await pathsOf(knowledge, 'apples')).toEqual(['ks:docs/a.md'])
-    for (const close of closers.splice(0)) await close()
-    rmSync(join(folder, 'index.db'))
-    expect(await pathsOf(open(), 'apples')).toEqual(['ks:docs/a.md'])
+    await base.close()
+    rmSync(join(base.folder, 'index.db'))
+    expect(await pathsOf(base.open(), 'apples')).toEqual(['ks:docs/a.md'])
   })
 
   it('gives the changed text of a file at once, also before a search has noticed the change', async () => {
-    write({ 'a.md': '# A\napples' })
-    const knowledge = open()
+    base.write({ 'a.md': '# A\napples' })
+    const knowledge = base.open()
     expect((await knowledge.read('ks:docs/a.md', call))?.text).toContain('apples')
-    write({ 'a.md': '# A\nbananas are yellow' })
+    base.write({ 'a.md': '# A\nbananas are yellow' })
     expect((await knowledge.read('ks:docs/a.md', call))?.text).toContain('bananas')
-    rmSync(join(folder, 'docs/a.md'))
+    rmSync(join(base.docs, 'a.md'))
     expect(await knowledge.read('ks:docs/a.md', call)).toBeUndefined()
   })
 
   it('keeps its documents while its disk is away, and says so', async () => {
-    write({ 'a.md': '# A\napples' })
-    await open().update()
-    rmSync(join(folder, 'docs'), { recursive: true })
-    const knowledge = open()
+    base.write({ 'a.md': '# A\napples' })
+    await base.open().update()
+    rmSync(base.docs, { recursive: true })
+    const knowledge = base.open()
     expect(await knowledge.update()).toMatchObject({
       documents: 1,
       removed: 0,
@@ -185,33 +144,32 @@ describe('a folder of documents', () => {
   })
 
   it('two processes can index the same folder at once', async () => {
-    write(
+    base.write(
       Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`${n}.md`, `# Title\n${String.fromCharCode(97 + (n % 26)).repeat(5 + n)}`])),
     )
-    const [one, two] = [open(), open()]
+    const [one, two] = [base.open(), base.open()]
     await Promise.all([one.update(), two.update()])
     expect(await one.documents()).toHaveLength(30)
     expect(await pathsOf(two, 'r'.repeat(22))).toEqual(['ks:docs/17.md'])
   })
 
   it('is watched: a changed file is found soon, and watching ends with the knowledge base', async () => {
-    write({ 'a.md': '# A\napples' })
-    const knowledge = open()
+    base.write({ 'a.md': '# A\napples' })
+    const knowledge = base.open()
     await knowledge.watch()
-    write({ 'deep/er/b.md': '# B\nrhubarb' })
+    base.write({ 'deep/er/b.md': '# B\nrhubarb' })
     await expect.poll(() => pathsOf(knowledge, 'rhubarb'), { timeout: 20_000, interval: 100 }).toEqual(['ks:docs/deep/er/b.md'])
-    await knowledge.close()
-    closers.shift()
+    await Promise.all([knowledge.close(), knowledge.close()])
     await expect(knowledge.update()).rejects.toThrow('closed')
   })
 
   it('a search waits no longer than allowed, and finds what is there', async () => {
-    write({ 'a.md': '# A\napples' })
-    await open().update()
-    write(Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`${n}.html`, '<p>slow</p>'])))
+    base.write({ 'a.md': '# A\napples' })
+    await base.open().update()
+    base.write(Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`${n}.html`, '<p>slow</p>'])))
     const gate = Promise.withResolvers<never>()
     gate.promise.catch(() => {})
-    const slow = open({ waitMs: 1, readers: { pages: () => gate.promise, yaml: parseYaml } })
+    const slow = base.open({ waitMs: 1, readers: { pages: () => gate.promise, yaml: parseYaml } })
     expect(await pathsOf(slow, 'apples')).toEqual(['ks:docs/a.md'])
     gate.reject(new Error('enough'))
   })
@@ -251,9 +209,9 @@ describe('hostile files', () => {
   })
 
   it('are left out and reported once, and the others are found', async () => {
-    const outside = join(folder, 'secret.txt')
+    const outside = join(base.folder, 'secret.txt')
     writeFileSync(outside, 'the secret word is xylophone')
-    write({
+    base.write({
       'good.md': '# Good\nxylophone lessons',
       'binary.md': Buffer.from([0, 1, 2, 0xff, 0xfe, 0]),
       'picture.png': Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0, 0xff]),
@@ -265,10 +223,10 @@ describe('hostile files', () => {
       'node_modules/x/readme.md': 'xylophone',
       '.hidden.md': 'xylophone',
     })
-    symlinkSync(outside, join(folder, 'docs/link.txt'))
-    symlinkSync(folder, join(folder, 'docs/loop'))
+    symlinkSync(outside, join(base.docs, 'link.txt'))
+    symlinkSync(base.folder, join(base.docs, 'loop'))
     const problems: LeftOut[] = []
-    const knowledge = open({ onProblem: (problem) => problems.push(problem) })
+    const knowledge = base.open({ onProblem: (problem) => problems.push(problem) })
     const report = await knowledge.update()
     const expected = {
       'ks:docs/link.txt': 'is a symbolic link, which is not followed',
@@ -289,9 +247,9 @@ describe('hostile files', () => {
   })
 
   it('thousands of files that are left out give a short report', async () => {
-    write({ 'a.md': '# A\napples' })
-    for (let n = 0; n < 1_500; n++) symlinkSync('/etc/passwd', join(folder, 'docs', `link${n}`))
-    const { problems, documents } = await open().update()
+    base.write({ 'a.md': '# A\napples' })
+    for (let n = 0; n < 1_500; n++) symlinkSync('/etc/passwd', join(base.docs, `link${n}`))
+    const { problems, documents } = await base.open().update()
     expect(documents).toBe(1)
     expect(problems).toHaveLength(1_001)
     expect(problems.at(-1)).toEqual({ path: 'ks:docs/', problem: 'has 500 more files that are left out' })
@@ -309,11 +267,11 @@ describe('hostile files', () => {
     'ks:docs/node_modules/x/readme.md',
     'ks:docs/data/blobs/secret.txt',
   ])('%s leads nowhere', async (path) => {
-    writeFileSync(join(folder, 'secret.txt'), 'secret')
-    write({ 'a.md': '# A', '.git/config': 'x', '.env': 'KEY=x', 'node_modules/x/readme.md': 'x', 'data/blobs/secret.txt': 'x' })
-    symlinkSync(join(folder, 'secret.txt'), join(folder, 'docs/link.txt'))
-    symlinkSync(folder, join(folder, 'docs/loop'))
-    const folders = [{ name: 'docs', path: join(folder, 'docs'), excluded: join(folder, 'docs/data') }]
-    expect(await open({ folders }).read(path, call)).toBeUndefined()
+    writeFileSync(join(base.folder, 'secret.txt'), 'secret')
+    base.write({ 'a.md': '# A', '.git/config': 'x', '.env': 'KEY=x', 'node_modules/x/readme.md': 'x', 'data/blobs/secret.txt': 'x' })
+    symlinkSync(join(base.folder, 'secret.txt'), join(base.docs, 'link.txt'))
+    symlinkSync(base.folder, join(base.docs, 'loop'))
+    const folders = [{ name: 'docs', path: base.docs, excluded: join(base.docs, 'data') }]
+    expect(await base.open({ folders }).read(path, call)).toBeUndefined()
   })
 })

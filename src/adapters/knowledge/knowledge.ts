@@ -22,6 +22,7 @@ export interface FolderKnowledge extends Knowledge, KnowledgeSearch {
   documents(): Promise<readonly ListedDocument[]>
   /** Updates the index whenever files change. Otherwise a search does so first, if the last update is older than some seconds. */
   watch(): Promise<void>
+  /** Ends updates and watching, and closes the index. Further calls do nothing. */
   close(): Promise<void>
 }
 
@@ -197,14 +198,14 @@ export function openKnowledge({
       )
       await update()
     },
-    async close() {
+    close: once(async () => {
       ending.abort(new DOMException('The knowledge base is closed.', 'AbortError'))
       watcher?.close()
       await running?.catch(() => undefined) // it ends because of `ending`, and its failures were reported
       await purging
       const index = await opened.made()
       index?.close()
-    },
+    }),
   }
 }
 
