@@ -62,7 +62,7 @@ async function checkOffers(store: ConversationStore, id: string): Promise<void> 
   expect(await store.head(id)).toMatchObject({ offers: offers.length })
 }
 
-it('a schedule fires once for each time, also if its processes are killed and their clocks jump: SQLite', async () => {
+it('loop 17.108: a schedule fires once for each time, also if its processes are killed and their clocks jump: SQLite', async () => {
   const place = createDatabaseFolder()
   const store = await openStoreIn(place)
   try {
@@ -74,7 +74,7 @@ it('a schedule fires once for each time, also if its processes are killed and th
 })
 
 it.skipIf(!hasPostgres)(
-  'a schedule fires once for each time, also if its processes are killed and their clocks jump: PostgreSQL',
+  'loop 17.108: a schedule fires once for each time, also if its processes are killed and their clocks jump: PostgreSQL',
   async () => {
     const server = await startPostgres()
     const store = await createPostgresStore({ url: server.url, clock: createSystemClock() })

@@ -7,7 +7,7 @@ import { reply } from '../../testing/scripted-model.ts'
 afterEach(closeServers)
 
 describe('the routes for schedules', () => {
-  it('send a message when its time has come, to a conversation that did not exist', async () => {
+  it('loop 17.113: send a message when its time has come, to a conversation that did not exist', async () => {
     const { client } = await openServer({ replies: [reply.answer('Good morning.')] })
     const added = await client.schedule('c1', { text: 'Say good morning.', at: '2020-01-01T09:00:00+01:00', schedule_id: 'morning' })
     expect(added).toEqual({ status: 'added', schedule_id: 'morning', next_at: '2020-01-01T08:00:00.000Z' })
@@ -47,7 +47,7 @@ describe('the routes for schedules', () => {
     expect((await client.schedules()).schedules).toHaveLength(1)
   })
 
-  it('refuse invalid schedules with a clear problem', async () => {
+  it('loop 17.112: refuse invalid schedules with a clear problem', async () => {
     const { client } = await openServer({})
     const refused = [
       { text: 'x' },

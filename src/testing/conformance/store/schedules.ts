@@ -27,7 +27,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
   const idsIn = async (store: ConversationStore, id = 'c1') => (await store.readOffers(id)).map(({ event_id }) => event_id)
 
   describe('schedules', () => {
-    it('offers an event once its time has come, and never again', async () => {
+    it('loop 17.105: offers an event once its time has come, and never again', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       const event = { kind: 'external', text: 'Backup has failed.', payload: { reactive: true, source: 'backup' } } as const
       expect(await schedules.add('c1', say('one', inSeconds(60), { event }))).toBe('added')
@@ -53,7 +53,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       expect(await told).toBe('c2')
     })
 
-    it('repeats in its rhythm, and fires once for all times that have passed', async () => {
+    it('loop 17.106: repeats in its rhythm, and fires once for all times that have passed', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       await schedules.add('c1', say('hourly', inSeconds(HOUR), { every: HOUR }))
       clock.advance(HOUR * 1_000 + 5_000)
@@ -66,7 +66,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       })
     })
 
-    it('fires again within its interval after the clock was set back by years', async () => {
+    it('loop 17.107: fires again within its interval after the clock was set back by years', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       await schedules.add('c1', say('hourly', inSeconds(HOUR), { every: HOUR }))
       await schedules.add('c1', say('first-in-a-week', inSeconds(168 * HOUR), { every: HOUR }))
@@ -80,7 +80,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       expect([...(await idsIn(store))].sort()).toEqual(['first-in-a-week-1', 'first-in-a-week-2', 'hourly-1', 'hourly-2'])
     })
 
-    it('fires once when several callers fire at the same moment', async () => {
+    it('loop 17.108: fires once when several callers fire at the same moment', async () => {
       const { store, schedules, inSeconds } = await createWithConversations()
       for (let n = 0; n < 10; n++) await schedules.add(n % 2 ? 'c1' : 'c2', say(`s${n}`, inSeconds(-n), n % 3 ? {} : { every: 60 }))
       const fired = await Promise.all(Array.from({ length: 5 }, () => schedules.fire()))
@@ -100,7 +100,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       expect(await store.head('c2')).toMatchObject({ offers: 60 })
     })
 
-    it('leaves events out while the conversation takes no offers', async () => {
+    it('loop 17.109: leaves events out while the conversation takes no offers', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       const rest = { kind: 'followup', ts: inSeconds(0), text: 'waits' } as const
       for (let n = 1; n < MAX_OPEN_OFFERS; n++) await store.offer('c1', { event_id: `e${n}`, ...rest })
@@ -113,7 +113,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       expect(await schedules.list()).toMatchObject({ schedules: [{ fired: 1, nextAt: inSeconds(6) }] })
     })
 
-    it('stores a schedule once, also after it has fired, and counts on after it was removed', async () => {
+    it('loop 17.110: stores a schedule once, also after it has fired, and counts on after it was removed', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       expect(await schedules.add('c1', say('a', inSeconds(1)))).toBe('added')
       expect(await schedules.add('c1', say('a', inSeconds(9), { event: { kind: 'followup', text: 'other' } }))).toBe('known')
@@ -158,7 +158,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       await expect(schedules.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'cursor.invalid' })
     })
 
-    it('removes the schedules of a deleted conversation', async () => {
+    it('loop 17.111: removes the schedules of a deleted conversation', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       await schedules.add('c1', say('a', inSeconds(1), { every: 1 }))
       await schedules.add('c2', say('b', inSeconds(1)))
@@ -180,7 +180,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       expect(await store.readOffers('c1')).toMatchObject([{ event_id: 'long-1', text }])
     })
 
-    it('rejects invalid schedules and too many of them', async () => {
+    it('loop 17.112: rejects invalid schedules and too many of them', async () => {
       const { schedules, inSeconds } = await createWithConversations()
       const invalid = [
         ...['', 'a b', 'a/b', 'ä', 'x'.repeat(101)].map((id) => say(id, inSeconds(1))),
