@@ -26,7 +26,10 @@ export interface HandlerOptions extends Partial<Omit<ServerSettings, PortSetting
 /** A function that answers the requests of Daybook's HTTP API. */
 export interface Handler {
   (request: Request): Promise<Response>
-  /** Refuses new messages, gives running turns `drainMs` to finish, and closes the agent. Call it before the process ends. */
+  /**
+   * Refuses new messages, gives running turns `drainMs` to finish, and closes the agent. Call it before the process ends. With the role
+   * `worker`, running turns are handed over to other processes (`Agent.drain`).
+   */
   drain(): Promise<void>
 }
 

@@ -16,7 +16,10 @@ export interface RunningServer {
    * without tokens, whose page needs no sign-in.
    */
   signInLink(): string | undefined
-  /** Shuts the server down. Running turns have `drainMs` to finish. The next process resumes the turns that have not finished. */
+  /**
+   * Shuts the server down. Running turns have `drainMs` to finish, and the next process resumes those that have not finished. A server with the
+   * role `worker` hands its turns over to other servers instead (`Agent.drain`).
+   */
   drain(): Promise<void>
 }
 
