@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it } from 'vitest'
 import { journalOf } from '../../src/testing/conformance/store/fixture.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
 
 const CONVERSATIONS = 40
+const LIVES = 5
 const folders: string[] = []
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
@@ -68,9 +70,10 @@ it('a full disk fails every append of the group that could not be written, and s
   expect(await storedEntries(databaseFolder)).toEqual(known)
 }, 60_000)
 
-it('a process killed while many conversations write loses no acknowledged entry and leaves no partial append', async () => {
+it('a process killed while many conversations write loses no acknowledged entry and leaves no partial append', async (context) => {
+  countAttempts(context, LIVES)
   const databaseFolder = newFolder()
-  for (let life = 0; life < 5; life++) {
+  for (let life = 0; life < LIVES; life++) {
     const writer = startWriter(databaseFolder)
     await expect.poll(() => acknowledged(writer.lines()).size, { timeout: 30_000, interval: 5 }).toBe(CONVERSATIONS)
     await sleep(Math.random() * 100)

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import { startVectors } from '../../src/tools/recall/vectors.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
 import { createTestEmbedder, testVector } from './memory-embedder.ts'
 
@@ -91,7 +92,8 @@ async function checkVectors(store: Awaited<ReturnType<typeof openStoreIn>>, file
 
 it('after a kill at any time, the memory index equals one that is built from the journal, and every text has its vector', {
   timeout: 300_000,
-}, async () => {
+}, async (context) => {
+  countAttempts(context, ROUNDS)
   const folder = createDatabaseFolder()
   try {
     for (let round = 0; round < ROUNDS; round++) {

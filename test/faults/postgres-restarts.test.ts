@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createPostgresStore } from '../../src/adapters/store/postgres/store.ts'
 import { owner } from '../../src/testing/conformance/store/fixture.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { appendNumbered, checkNumbered } from '../support/crash/numbered-entries.ts'
 import { runWithFaults } from '../support/load/fault-run.ts'
 import { hasPostgres, startPostgres } from '../support/postgres.ts'
@@ -19,7 +20,8 @@ describe.skipIf(!hasPostgres)('with a server that syncs its commits to the disk'
   const open = async () => createPostgresStore({ url: (await server?.createDatabase()) ?? '', clock: createSystemClock() })
   afterAll(() => server?.stop())
 
-  it('thirty immediate restarts of the server lose and double no entry, and every append gets its answer', async () => {
+  it('thirty immediate restarts of the server lose and double no entry, and every append gets its answer', async (context) => {
+    countAttempts(context, TIMES)
     const store = await open()
     let isOver = false
     const acknowledged = new Map<string, number>()
@@ -44,7 +46,8 @@ describe.skipIf(!hasPostgres)('with a server that syncs its commits to the disk'
     await store.close()
   })
 
-  it('a process that is killed thirty times loses and doubles no entry, and the next process goes on', async () => {
+  it('a process that is killed thirty times loses and doubles no entry, and the next process goes on', async (context) => {
+    countAttempts(context, TIMES)
     const url = (await server?.createDatabase()) ?? ''
     const acknowledged = new Map<string, number>()
     const start = () => {

@@ -8,6 +8,7 @@ import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createPostgresStore } from '../../src/adapters/store/postgres/store.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
 import { owner } from '../../src/testing/conformance/store/fixture.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { hasPostgres, startPostgres } from '../support/postgres.ts'
 import { createDatabaseFolder, openStoreIn } from './children.ts'
 
@@ -62,7 +63,8 @@ async function checkOffers(store: ConversationStore, id: string): Promise<void> 
   expect(await store.head(id)).toMatchObject({ offers: offers.length })
 }
 
-it('loop 17.108: a schedule fires once for each time, also if its processes are killed and their clocks jump: SQLite', async () => {
+it('loop 17.108: a schedule fires once for each time, also if its processes are killed and their clocks jump: SQLite', async (context) => {
+  countAttempts(context, 3 * ROUNDS)
   const place = createDatabaseFolder()
   const store = await openStoreIn(place)
   try {
@@ -75,7 +77,8 @@ it('loop 17.108: a schedule fires once for each time, also if its processes are 
 
 it.skipIf(!hasPostgres)(
   'loop 17.108: a schedule fires once for each time, also if its processes are killed and their clocks jump: PostgreSQL',
-  async () => {
+  async (context) => {
+    countAttempts(context, 3 * ROUNDS)
     const server = await startPostgres()
     const store = await createPostgresStore({ url: server.url, clock: createSystemClock() })
     try {

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { lineageRefs } from '../../src/adapters/workspace/git/lineage.ts'
 import { localScope } from '../../src/core/scope.ts'
 import { contentsBelow } from '../../src/testing/conformance/workspace/fixture.ts'
+import { countAttempts } from '../support/attacks/count.ts'
 import { codeCache } from './children.ts'
 import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-on-disk.ts'
 
@@ -36,7 +37,8 @@ async function killDuring(folder: string, kind: Kind, operation: 'checkout' | 'p
 const asText = (turnId: string) => Object.fromEntries([...contentsOf(turnId)].map(([rel, bytes]) => [rel, Buffer.from(bytes).toString()]))
 
 describe.each(['custom', 'git'] as const)('a killed process, %s', (kind) => {
-  it('during a checkout leaves the old or the new folder, and the checkout can be repeated', async () => {
+  it('during a checkout leaves the old or the new folder, and the checkout can be repeated', async (context) => {
+    countAttempts(context, KILLS)
     const folder = mkdtempSync(join(root, 'checkout-'))
     const before = await openWorkspaceFolder(folder, kind)
     for (const turnId of ['turn_a', 'turn_b']) {
@@ -56,7 +58,8 @@ describe.each(['custom', 'git'] as const)('a killed process, %s', (kind) => {
     }
   }, 120_000)
 
-  it('during a publish leaves every version complete, and the next publish continues from there', async () => {
+  it('during a publish leaves every version complete, and the next publish continues from there', async (context) => {
+    countAttempts(context, KILLS)
     const folder = mkdtempSync(join(root, 'publish-'))
     for (let kill = 0; kill < KILLS; kill++) {
       await killDuring(folder, kind, 'publish', kill)

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
-import { type Attack, attacks } from './list.ts'
+import { type Attack, attacks, attacksByPart } from './list.ts'
 
 /** An attack with the number of attempts that a run made, and how many of them succeeded. */
 interface Row extends Attack {
@@ -62,7 +62,12 @@ function writePage(rows: readonly Row[]): void {
   const text = readFileSync(page, 'utf8')
   const [before, after] = [text.slice(0, text.indexOf(begin) + begin.length), text.slice(text.indexOf(end))]
   const head = '| attack | attempts | what happens | test |\n| --- | ---: | --- | --- |'
-  writeFileSync(page, `${before}\n\n${head}\n${rows.map(pageLine).join('\n')}\n\n${after}`)
+  const tables = Object.entries(attacksByPart).map(([part, listed]) => {
+    const names = new Set(listed.map(({ name }) => name))
+    const lines = rows.filter(({ name }) => names.has(name)).map(pageLine)
+    return `### ${part}\n\n${head}\n${lines.join('\n')}`
+  })
+  writeFileSync(page, `${before}\n\n${tables.join('\n\n')}\n\n${after}`)
 }
 
 function documentedAttempts(name: string): number {
