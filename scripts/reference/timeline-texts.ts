@@ -78,10 +78,12 @@ export const timelineTexts: Readonly<Record<string, string>> = {
   'protocol_violation.decision_preamble_before_first_channel': 'There is text before the first channel.',
   'protocol_violation.duplicate_key': 'A key is written twice with different values.',
   'protocol_violation.exec_code_contaminated': 'The program contains a tag of the protocol.',
-  'protocol_violation.exec_code_rewritten': 'The program names paths that its contract does not list. It ran.',
+  'protocol_violation.exec_code_rewritten':
+    'The program has relative paths. The notice says which files they name. The program ran unchanged.',
   'protocol_violation.exec_contract_rewritten': 'Paths of the contract were moved into the folder of the turn. The program ran.',
   'protocol_violation.exec_missing_code': 'An exec tool was called without a program.',
-  'protocol_violation.exec_path_rewritten': 'The name of the program was moved into the folder of the turn. The program ran.',
+  'protocol_violation.exec_path_rewritten':
+    'The program was stored in the folder of the turn, and not at the path that the model gave. It ran.',
   'protocol_violation.final_answer_required': 'The turn should end, but there is no answer.',
   'protocol_violation.final_answer_with_tool_call': 'The response calls a tool and also has an answer.',
   'protocol_violation.invalid_action': 'There is no such action. The code ends with a colon and the action.',

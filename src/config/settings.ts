@@ -170,7 +170,7 @@ export const Settings = z.strictObject({
     robots: oneOf('respect', 'ignore'),
     /** Hosts of a private network that the agent may read: names, IP addresses and ranges, with commas between them. */
     allow: text.optional(),
-    /** Whether web.archive.org is asked for pages that can not be read. It learns their addresses. */
+    /** Whether web.archive.org is asked for pages that can not be read. So that site learns which pages are read. */
     archive: oneOf('on', 'off'),
     /** Whether a model chooses the passages of pages that matter. Its calls are not part of the costs of the conversation. */
     refinement: oneOf('on', 'off'),

@@ -52,7 +52,10 @@ export function conversationKeyOf(c: Context<Env>): string {
   return conversationKey(c.get('caller').scope, name)
 }
 
-/** As `conversationKeyOf`, and also for the conversations of sub-agents. No message can be sent to them, but people decide about their calls. */
+/**
+ * The key of the conversation in the path, which may be that of a sub-agent. People can not send messages to sub-agents, but they decide about
+ * their calls.
+ */
 export function conversationOrChildKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
   const parts = name.split(childMark)

@@ -191,7 +191,7 @@ export const reply = {
     return `${thinkingChannel(more.thinking ?? 'Done.')}<channel:action>${action}</channel:action>\n<channel:answer>${text}</channel:answer>${followup}`
   },
 
-  /** The same replies for a model with the dialect `native`. */
+  /** Replies of a model with the dialect `native`. */
   native: {
     /** A reply that calls a tool. */
     call(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): ScriptedReply {

@@ -231,7 +231,7 @@ export interface LateResult {
 export interface ExecReport {
   /** Markdown for the model. */
   readonly text: string
-  /** The same as data. It is stored in `meta.exec_report` of the result. */
+  /** The content of the report as data. It is stored in `meta.exec_report` of the result. */
   readonly facts: JsonObject
 }
 

@@ -40,7 +40,7 @@ export function createDocumentMakers({ browser: executable, hasTypst, kinds, lim
         const image = parseImage(bytes)
         return image && { ...image, width: image.width / scale, height: image.height / scale }
       } catch (error) {
-        if ((error as { details?: { reason?: unknown } }).details?.reason === 'content') return undefined // its text is shown
+        if ((error as { details?: { reason?: unknown } }).details?.reason === 'content') return undefined // the document shows the source of the diagram
         throw error
       }
     }

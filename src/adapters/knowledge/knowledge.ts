@@ -41,11 +41,12 @@ export interface KnowledgeOptions {
   onProblem?(problem: LeftOut): void
 }
 
-/** Without watching, a search updates the index if the last update is older. */
+/** Without watching, a search first updates the index if the last update is older than this. */
 const freshMs = 5_000
 const maxListed = 500
-/** After a longer purge, the next one waits for this many times as long. */
+/** After a purge that took longer than this, the next one waits. */
 const shortPurgeMs = 1_000
+/** How many times as long as the last purge took the next one waits. */
 const purgePauses = 20
 
 /** Opens a knowledge base. Nothing is read before the first call. */

@@ -16,7 +16,8 @@ export async function purgeRemoved(database: DatabaseSync, signal: AbortSignal):
   const merge = database.prepare("INSERT INTO terms (terms, rank) VALUES ('merge', ?)")
   const changes = database.prepare('SELECT total_changes() AS count')
   const count = () => (changes.get() as { readonly count: number }).count
-  // a negative number includes all parts of the index, and less than two changes mean that nothing is left to merge
+  // The documentation of FTS5 describes this loop: the first step has a negative number, so that it merges all parts of the index, and nothing
+  // is left to merge when a step makes fewer than two changes.
   for (let pages = -PAGES_PER_STEP, before = 0; ; pages = PAGES_PER_STEP) {
     if (signal.aborted) return
     before = count()

@@ -69,7 +69,7 @@ export function createCallReader() {
           return []
       }
     },
-    /** The event for a call of which the provider says only that the model could not write it. */
+    /** The event for a call without a name: the provider reports that the model wrote an invalid call, and nothing else about it. */
     nameless: (): CallEvent => ({ type: 'call.start', index: next++, name: '' }),
   }
 }

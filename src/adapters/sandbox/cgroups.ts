@@ -45,7 +45,7 @@ const controllers = ['memory', 'pids'] as const
 /** bubblewrap and the other programs that prepare a sandbox. */
 const ownProcesses = 12
 const ownBytes = 64 * 1024 * 1024
-/** A new cgroup has processes at once. So one without processes that is older was left by a process that was killed. */
+/** A process moves into its cgroup at once. So a cgroup of this age without a process was left by a Daybook that was killed. */
 const leftoverMs = 60_000
 
 /** Finds the cgroups of this process, if it may make others in them. `proc` is the folder with the facts about this process. */

@@ -34,7 +34,7 @@ function followChanges(first: FolderSkills, folders: readonly SkillFolder[]): Fo
     if (performance.now() - lookedAt < lookEveryMs) return
     lookedAt = performance.now()
     const state = stateOf(folders)
-    if (state === seen || state === undefined) return // a folder that is gone keeps its skills
+    if (state === seen || state === undefined) return // while a folder can not be read, its skills stay
     current = loadSkills(folders)
     seen = state
   }
@@ -57,7 +57,7 @@ function stateOf(folders: readonly SkillFolder[]): string | undefined {
   const lines: string[] = []
   let visited = 0
   const visit = (folder: string, depth: number): void => {
-    if (++visited > maxFolders) return // what the first look has left out stays so
+    if (++visited > maxFolders) return // `loadSkills` also reads no more folders
     for (const entry of readdirSync(folder, { withFileTypes: true }).sort(byName)) {
       const path = join(folder, entry.name)
       if (entry.isDirectory() && depth < maxSkillDepth && !entry.name.startsWith('.')) visit(path, depth + 1)

@@ -49,7 +49,8 @@ export function fittingTools(
 ): readonly Tool[] {
   const ids = new Set(own.map(({ id }) => id))
   const others = offered.filter(({ id }) => !ids.has(id))
-  return dialect === 'native' ? others.slice(0, maxNativeTools - own.length) : others // `native` must be obeyed, and providers accept no more
+  // Providers accept at most `maxNativeTools`. With the dialect `auto`, an agent with more tools uses `channels`, which has no limit.
+  return dialect === 'native' ? others.slice(0, maxNativeTools - own.length) : others
 }
 
 /** How many lists of tools an agent keeps. Conversations with a warm cache may use older lists. */

@@ -126,7 +126,7 @@ export function createPlayer(
   function diedAfterFold(): boolean {
     const last = entries.slice(0, cursor).findLast((entry) => !isArrival(entry))
     if (last?.change.type !== 'event.folded' || foldAt(entries, nextIndex(), withdrawals) === undefined) return false
-    if (diedAt === cursor) return false // the next process has come no further, so it was no death
+    if (diedAt === cursor) return false // the replay was here before, so the recorded process went on
     diedAt = cursor
     return true
   }

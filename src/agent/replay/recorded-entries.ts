@@ -6,7 +6,10 @@ import type { Change } from '../../core/timeline/change.ts'
 import type { Entry } from '../../ports/store.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
 
-/** Whether these changes are no events: neither an accepted event, nor a withdrawal, nor the commit with which a turn reads its inbox. */
+/**
+ * Whether a commit with these changes is a step of the turn, such as a decision or its end. False for a commit that accepts an event, withdraws
+ * one, or has the blocks of the events that the turn has read.
+ */
 export const endsOrDecides = (changes: readonly Change[]): boolean =>
   changes.some(({ type }) => type !== 'event.folded') &&
   !changes.some((change) => change.type === 'event.accepted' || (change.type === 'event.folded' && change.turn_id !== null))

@@ -37,7 +37,7 @@ export async function replay(
   return replayTurns(store, conversationId, parts, turnId)
 }
 
-/** As `replay`, with parts that need no check, because they are those of an agent. */
+/** Replays turns as `replay` does, but does not check `parts`, because they are those of an agent. */
 export async function replayTurns(
   store: RecordedStore,
   conversationId: string,

@@ -24,7 +24,7 @@ export function takesTooLong(root: JsonObject, value: unknown): boolean {
     counted.set(schema, known)
     const before = known.get(part)
     if (before !== undefined) return before
-    known.set(part, Number.POSITIVE_INFINITY) // for a schema that comes back to itself
+    known.set(part, Number.POSITIVE_INFINITY) // for a schema that contains itself
     const steps = countSteps(schema as JsonObject, part)
     known.set(part, steps)
     return steps

@@ -23,7 +23,7 @@ const SWEEP_MS = 5_000
 /** The shortest pause before a worker looks again because of a time, in milliseconds. */
 const MIN_PAUSE_MS = 10
 
-/** How often a worker looks for work that is not in the work list: deletions that were not finished, and sub-agents for which something came. */
+/** How often a worker looks for work that is not in the work list: deletions that were not finished, and sub-agents for which an event has arrived. */
 const UPKEEP_MS = 30_000
 
 /** How long a worker waits after the store failed. */

@@ -66,7 +66,7 @@ export type WithdrawalView = z.infer<typeof WithdrawalView>
 export const MessagePending = z.object({ status: z.literal('pending') })
 export type MessagePending = z.infer<typeof MessagePending>
 
-/** The same for a changed message. `event_id` is the id of the message with the new text. */
+/** What became of a request to change a message. `event_id` is the id of the message with the new text. */
 export const ChangedMessageView = WithdrawalView.extend({ event_id: z.string() })
 export type ChangedMessageView = z.infer<typeof ChangedMessageView>
 

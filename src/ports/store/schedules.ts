@@ -7,7 +7,7 @@ import type { ListQuery } from './list.ts'
 export interface Schedules {
   /**
    * Stores a schedule. Returns `known`, and changes nothing, if the conversation has a schedule with this id, or if a schedule with this id has
-   * fired for the last time. A schedule that was removed can be added again, and its events are then counted on.
+   * fired for the last time. A schedule that was removed can be added again, and the numbers of its events then go on.
    * Throws `conversation.missing` when there is no such conversation, and `schedule.limit` when it has `SCHEDULES_PER_CONVERSATION`.
    */
   add(conversationId: string, schedule: NewSchedule): Promise<'added' | 'known'>

@@ -77,7 +77,7 @@ export function parseCursor(id: string): Cursor | undefined {
 export const numberFrames = (frames: readonly Frame[], seq: number): readonly Frame[] =>
   frames.map((frame, index) => (index === frames.length - 1 ? { ...frame, id: seq } : { ...frame, id: seq, part: index + 1 }))
 
-/** The same format, for a client that reconnects. It leaves out the frames of the entry `seq` up to `part`, because the client has them. */
+/** Makes a format for a client that reconnects: without the frames of the entry `seq` up to `part`, because the client has them. */
 export const resumedFormat = (format: Format, { seq, part = 0 }: Cursor): Format => ({
   ...format,
   framesOf(event) {

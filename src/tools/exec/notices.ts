@@ -37,7 +37,7 @@ export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[
 /** Tells the model that its program got another file name, in the folder of the current turn. */
 export const programNameNotice = (toolId: string, { original, normalized }: PathRewrite): Notice =>
   violation('exec_path_rewritten', {
-    problem: `prog_name is ${snippet(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
+    problem: `prog_name is ${snippet(original)}, which is not in the folder of this turn; the program is stored as ${normalized}.`,
     effect: callContinued,
     next: 'Use that path for it, or a name alone.',
     extra: { original, normalized, tool_id: toolId },

@@ -22,7 +22,7 @@ export function NewChat({ children }: { readonly children?: ReactNode }) {
       await sendMessage(id, message, onProgress)
       rememberFirstMessage({ conversationId: id, text: message.text, fileNames: message.files.map(({ name }) => name) })
       void loadConversations()
-      setTimeout(() => go(conversationPath(id))) // when the draft is removed
+      setTimeout(() => go(conversationPath(id))) // in the next task, when the composer has removed the draft
     },
     [go],
   )

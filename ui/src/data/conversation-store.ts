@@ -3,13 +3,13 @@ import { keepShownText } from '../model/live-text.ts'
 import { foldSome, onlyLiveDiffers } from './fold-some.ts'
 import { nextTask } from './next-task.ts'
 
-/** A conversation as the page knows it, and the state of the line to the server. */
+/** A conversation as the page knows it, and the state of its event stream. */
 export interface ConversationState {
   readonly view: ConversationView
   /** Whether all entries that were stored when the conversation was opened have arrived. */
   readonly loaded: boolean
   readonly connection: 'opening' | 'open' | 'lost'
-  /** How often the page has tried to reconnect since the line was lost. */
+  /** How often the page has tried to reconnect since the event stream was lost. */
   readonly attempt: number
   /** The server refused to send this conversation, and trying again does not help. */
   readonly refused: RequestRefused | undefined
@@ -28,7 +28,7 @@ const initial: ConversationState = { view: emptyView, loaded: false, connection:
 
 /** A hidden page gets no animation frames, so events are applied by a timer then. */
 const hiddenPageMs = 250
-/** A line on which nothing arrives for so long is opened again. The server sends a comment every 3 seconds. */
+/** An event stream on which nothing arrives for so long is opened again. The server sends a comment every 3 seconds. */
 const silenceMs = 10_000
 
 /** So many milliseconds of a frame may be used to fold events. The other events wait for the next frame. */
@@ -42,7 +42,7 @@ const readMs = 6
  */
 export function openConversation(client: Client, id: string): ConversationStore {
   let state = initial
-  let line = new AbortController()
+  let stream = new AbortController()
   let storedSeq: number | undefined
   let folded = emptyView // all events that were folded; `state.view` is what the page shows of it
   let queue: TurnEvent[] = []
@@ -112,10 +112,10 @@ export function openConversation(client: Client, id: string): ConversationStore 
     schedule()
   }
   function retry(): void {
-    line.abort()
-    queue = [] // a new line sends these entries again
-    line = new AbortController()
-    void follow(line)
+    stream.abort()
+    queue = [] // the new stream sends these entries again
+    stream = new AbortController()
+    void follow(stream)
   }
   const onVisible = () => {
     scheduleAgain() // a page that has become visible shows at once what arrived while it was hidden
@@ -124,7 +124,7 @@ export function openConversation(client: Client, id: string): ConversationStore 
   document.addEventListener('visibilitychange', onVisible)
   window.addEventListener('online', onVisible)
   void readStoredSeq()
-  void follow(line)
+  void follow(stream)
 
   return {
     subscribe(listener) {
@@ -134,7 +134,7 @@ export function openConversation(client: Client, id: string): ConversationStore 
     get: () => state,
     retry,
     close() {
-      line.abort()
+      stream.abort()
       cancelScheduled?.()
       document.removeEventListener('visibilitychange', onVisible)
       window.removeEventListener('online', onVisible)

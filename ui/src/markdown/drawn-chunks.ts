@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 're
 import { flushSync } from 'react-dom'
 import { onShowRequest } from './removed-chunks.ts'
 
-/** A frame in which chunks were drawn should take at most so long, with layout and paint. */
+/** How many milliseconds a frame in which chunks are drawn should take at most, with layout and paint. */
 const frameMs = 14
 const mostPerFrame = 8
 

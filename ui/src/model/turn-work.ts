@@ -18,7 +18,7 @@ export function groupWork(items: readonly TurnItem[]): readonly TurnPart[] {
   const parts: TurnPart[] = []
   let lists = 0
   for (const item of items) {
-    if (item.kind === 'notice') continue // for the model; what matters to people has words of its own
+    if (item.kind === 'notice') continue // notices are for the model; the page has other texts for what people need to know
     const last = parts.at(-1)
     if (!isWork(item)) parts.push(item)
     else if (last?.kind === 'work') parts[parts.length - 1] = { ...last, items: [...last.items, item] }

@@ -47,7 +47,8 @@ export function ViewerFrame({ kind, text, label, height, onFailed }: ViewerFrame
     return () => window.removeEventListener('message', onMessage)
   }, [onFailed])
   useEffect(() => {
-    if (ready) frame.current?.contentWindow?.postMessage({ type: 'daybook.show', id: kind, kind, text, dark: isDark() }, '*') // its origin has no name
+    // A sandboxed frame has an opaque origin, so a message to it can not name its origin.
+    if (ready) frame.current?.contentWindow?.postMessage({ type: 'daybook.show', id: kind, kind, text, dark: isDark() }, '*')
   }, [ready, kind, text])
   return (
     <iframe

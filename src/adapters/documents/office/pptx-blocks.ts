@@ -126,7 +126,7 @@ async function placeBlock(block: DocumentBlock, place: Place, context: SlideCont
     case 'quote':
     case 'rule':
     case 'notes':
-      return // text is placed in groups, and the others are not shown
+      return // `placeBlocks` places consecutive texts together, and a slide shows no rules and no notes
     default:
       block satisfies never
   }

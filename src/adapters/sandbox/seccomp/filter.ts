@@ -47,7 +47,7 @@ const localSockets = 1 // AF_UNIX
 const terminalInput = [0x5412, 0x541c] as const // TIOCSTI and TIOCLINUX put text into the input of a terminal
 const runsAsOwner = 0o6000 // the bits set-user-id and set-group-id
 const createsFile = 0x40 | 0x400000 // O_CREAT and O_TMPFILE. Without them `open` has no mode
-const plainPersonalities = [0, 0xffffffff] as const // the ordinary one, and a question
+const plainPersonalities = [0, 0xffffffff] as const // 0 is the ordinary personality, and 0xffffffff only asks for the current one
 
 /** Calls with a mode, and the index of the argument that has it. */
 const callsWithMode: readonly (readonly [CallName, number])[] = [

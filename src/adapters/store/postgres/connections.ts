@@ -59,7 +59,7 @@ export async function openConnections(
   try {
     isPooled = !(await isDirect(pool))
     if (isPooled) {
-      await pool.end() // its connections have no settings, but those of a later one may have some
+      await pool.end() // its next connection may lead to the server itself and have the settings
       pool = openPool(true)
       await pool.query('SELECT 1') // fails now if it can not connect
     }

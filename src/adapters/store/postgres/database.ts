@@ -38,13 +38,13 @@ export interface Listening {
 
 /**
  * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted, or if a time-out
- * of the server ends the work, `read`, `all` and `repeat` try again for some seconds. Other functions throw `store.failed` with `connectionLost` in its details, because what they
- * wrote may have been committed.
+ * of the server ends the work, `read`, `all` and `repeat` try again for some seconds. Other functions throw `store.failed` with
+ * `connectionLost` in its details, because what they wrote may have been committed.
  */
 export interface Database {
   /** Runs `work` in a transaction. It is durable when the promise resolves. */
   write<T>(work: (queries: Queries) => Promise<T>): Promise<T>
-  /** As `write`, for work that does no harm if it is committed twice. */
+  /** Runs `work` in a transaction, and again if the connection is lost. So `work` must do no harm if it is committed twice. */
   repeat<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: (queries: Queries) => Promise<T>): Promise<T>
@@ -54,7 +54,7 @@ export interface Database {
   readonly statements: Queries
   /** Whether a connection pooler is between this process and the server. */
   readonly isPooled: boolean
-  /** Whether notices can be received. Behind a pooler, they need an address of their own. */
+  /** Whether notices can be received. Behind a pooler, this needs `listenUrl`. */
   readonly canListen: boolean
   /**
    * Opens a connection that receives notices of other connections. `onLost` is called when the connection ends. Without `channels`, it

@@ -161,7 +161,7 @@ export function createWatch(database: Database) {
     timer = undefined
     void connection?.then(
       (open) => open.close(),
-      () => {}, // it was never open
+      () => {}, // the connection could not be opened, so there is nothing to close
     )
     connection = undefined
   }
@@ -203,7 +203,7 @@ export function createWatch(database: Database) {
   }
 
   const watch: ConversationStore['watch'] = (conversationId, listener) => {
-    const own = { ...listener } // one listener may be added twice
+    const own = { ...listener } // a copy, because the set would keep a listener that is added twice only once
     const known = watched.get(conversationId) ?? { told: undefined, known: false, listeners: new Set() }
     watched.set(conversationId, known)
     known.listeners.add(own)

@@ -29,7 +29,7 @@ export function createOfferListeners() {
       return listeners.size
     },
     add(listener: OfferListener): () => void {
-      const own = { ...listener } // one listener may be added twice
+      const own = { ...listener } // a copy, because the set would keep a listener that is added twice only once
       listeners.add(own)
       return () => void listeners.delete(own)
     },

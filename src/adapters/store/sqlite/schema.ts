@@ -221,8 +221,8 @@ export const migrations: readonly string[] = [
   UPDATE conversations SET memory_seq = 0;
   INSERT OR IGNORE INTO memory_behind SELECT key FROM conversations WHERE last_seq > 0;
   `,
-  // Events that are offered at a later time. A schedule that does not fire any more has no `next_at`, and stays because its events are counted on
-  // if it is added again. `removed` says that it can be added again. `fired_at` is when it last fired.
+  // Events that are offered at a later time. A schedule that does not fire any more has no `next_at`. Its row stays, because the numbers of its
+  // events go on if it is added again. `removed` says that it can be added again. `fired_at` is when it last fired.
   `
   CREATE TABLE schedules (
     conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,

@@ -99,7 +99,7 @@ export async function commitVersion(
     const known = isUnchanged ? base.commit : await ownCommit(lineage, turnId, head.commit, changes)
     const pending = known === undefined ? writeSnapshot(lineage, { turnId, parent: head.commit, changes, contents, now }) : undefined
     const commit = pending ?? Promise.resolve(known as string)
-    const branch = pending ?? Promise.resolve(head.commit ?? (known as string)) // a known commit does not move the branch
+    const branch = pending ?? Promise.resolve(head.commit ?? (known as string)) // a commit that exists already is not added to the branch again
     if (!(await moveRefs({ lineage, origin }, turnId, { commit, branch, from: head.commit }))) continue
     lineage.remember(await commit, version)
     return commit

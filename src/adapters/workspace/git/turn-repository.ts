@@ -144,9 +144,10 @@ async function hasOtherConfig(repository: string): Promise<boolean> {
   return (await readRegularFile(join(repository, 'config')).catch(() => '')) !== config
 }
 
-/** Whether `git add` has stored the content of a file. A new repository has a pack, or the objects of one empty commit. */
+/** Whether `git add` has stored the content of a file: `objects` has other folders than those of a repository without such content. */
 async function hasStagedObjects(repository: string): Promise<boolean> {
   const commit = await readRegularFile(join(repository, BRANCH)).catch(() => '')
+  // A new repository has a pack with the objects of its commit, or one empty commit and its tree.
   const ofNew = new Set(['info', 'pack', commit.slice(0, 2), EMPTY_TREE.slice(0, 2)])
   const names = await readdir(join(repository, 'objects')).catch(() => [])
   return names.some((name) => !ofNew.has(name))

@@ -8,7 +8,7 @@ const MAX_SENDERS = 1_000
  */
 export function splitText(from: string, textId: number, text: string, maxBytes: number): readonly string[] {
   const bytes = Buffer.from(text)
-  const room = maxBytes - 80 // the first line is shorter than this
+  const room = maxBytes - 80 // the first line has fewer than 80 bytes
   const parts: string[] = []
   for (let start = 0; start < bytes.length; ) {
     let end = Math.min(start + room, bytes.length)

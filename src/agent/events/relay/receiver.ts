@@ -176,7 +176,7 @@ export function createLiveReceiver(
         postponed: undefined,
       }
       feeds.set(conversationId, feed)
-      const own = (published: LivePublished) => listener(published) // one listener may be added twice
+      const own = (published: LivePublished) => listener(published) // a function of its own, because the set would keep a listener that is added twice only once
       feed.listeners.add(own)
       const isBehind = known !== undefined && after > feed.seq // the held events may be those of a response whose entry is stored
       if (isBehind) {

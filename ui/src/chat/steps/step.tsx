@@ -40,7 +40,7 @@ export const Step = memo(
       case 'summary':
         return <Earlier title="Earlier turns were summarised" text={item.text} />
       case 'notice':
-        return null // for the model; what matters to people has words of its own
+        return null // notices are for the model; the page has other texts for what people need to know
       default:
         return item satisfies never
     }
