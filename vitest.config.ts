@@ -11,7 +11,7 @@ const postgresSuites = [
   'test/faults/{server-crash,load-crash,shared-turns,dead-owners}.test.ts',
   'test/e2e/{followers,resumed-streams,hostile-requests,hostile-imports,foreign-blobs,roles}.test.ts',
   'test/files/tenants.test.ts',
-  'test/turns/{shared-conversations,withdrawn-messages}.test.ts',
+  'test/turns/{kept-timelines,shared-conversations,withdrawn-messages}.test.ts',
 ]
 
 const daybook = {

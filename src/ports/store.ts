@@ -197,6 +197,20 @@ export interface Claim {
   readonly epoch: number
   /** When the lease ends if it is not renewed. */
   readonly expiresAt: string
+  /** The conversation as the claim found it. It tells whether a timeline that was loaded before is still the stored one. */
+  readonly found: FoundConversation
+}
+
+/** A conversation at the moment of a claim. */
+export interface FoundConversation {
+  /**
+   * The epoch before the claim, or 0 for a new conversation. If it is the epoch of an earlier claim, no other process has claimed the
+   * conversation since, and it was not deleted and created again. Only a claim can append, so all later entries are of the earlier claim.
+   */
+  readonly epoch: number
+  readonly lastSeq: number
+  /** How many offers were not taken. */
+  readonly offers: number
 }
 
 /**

@@ -2,8 +2,7 @@ import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { emptyTimeline } from '../../core/timeline/timeline.ts'
-import type { Claim, Owner, Saved } from '../../ports/store.ts'
+import type { Claim, Owner } from '../../ports/store.ts'
 import type { AgentContext, ToolServices } from '../agent-context.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
 import { freezeTools, turnWithTools, withFrozen } from '../frozen/frozen-tools.ts'
@@ -18,6 +17,7 @@ import type { ConversationContext, RunningConversation, StartReason } from './co
 import { firstTurn, hasNothingToDo, newTurnId } from './first-turn.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
 import { createInbox } from './inbox.ts'
+import type { KeptTimelines, OpenTimeline } from './kept-timelines.ts'
 import { openLedger } from './ledger.ts'
 import { createPutBlobs, type PutBlobs } from './put-blobs.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
@@ -34,6 +34,7 @@ export async function startConversation(
   owner: Owner,
   conversationId: string,
   reason: StartReason,
+  kept: KeptTimelines,
 ): Promise<RunningConversation | undefined> {
   const { store } = agent
   if (reason.kind === 'event' && !(await store.head(conversationId))) throw missingConversation(conversationId)
@@ -41,9 +42,11 @@ export async function startConversation(
   const claim =
     (isUnfinished ? reason.claim : undefined) ?? (await store.claim(conversationId, owner, isUnfinished ? {} : { forgetFailures: true }))
   try {
-    const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
-    const hasOffers = (await store.readOffers(conversationId)).length > 0
-    if (hasOffers || !hasNothingToDo(reason, saved.timeline)) return await startTurns(agent, claim, saved, reason, hasOffers)
+    const opened = await kept.open(agent, claim)
+    const hasOffers = claim.found.offers > 0 && (await store.readOffers(conversationId)).length > 0
+    if (hasOffers || !hasNothingToDo(reason, opened.saved.timeline))
+      return await startTurns(openConversation(agent, claim, kept, opened), reason, hasOffers)
+    kept.keep(agent, claim, opened)
   } catch (error) {
     agent.hub.close(conversationId)
     await releaseClaim(agent, claim, { failed: errorMessage(error) })
@@ -61,16 +64,8 @@ const NOTHING_TO_DO = { failed: 'there was nothing to do, although the conversat
  * Starts the turns of a claimed conversation. If a dead process left work or other processes have offered messages, these come first, and a
  * new message becomes a followup.
  */
-async function startTurns(
-  agent: AgentContext,
-  claim: Claim,
-  saved: Saved,
-  reason: StartReason,
-  hasOffers: boolean,
-): Promise<RunningConversation> {
-  const conversation = openConversation(agent, claim, saved)
-  const { firstTurnId, ledger, inbox, results, journaled, abort } = conversation
-  const { conversationId } = claim
+async function startTurns(conversation: Conversation, reason: StartReason, hasOffers: boolean): Promise<RunningConversation> {
+  const { agent, conversationId, firstTurnId, ledger, inbox, results, journaled, abort } = conversation
   const takeOffers = createOfferTaker({ conversationId, store: agent.store, clock: agent.clock, ledger, inbox })
   if (hasOffers) await takeOffers()
   const { start, event } = firstTurn(ledger.timeline, reason, agent.clock)
@@ -107,6 +102,7 @@ async function startTurns(
 interface Conversation extends ConversationContext {
   readonly agent: AgentContext
   readonly claim: Claim
+  readonly kept: KeptTimelines
   readonly firstTurnId: string
   /** The `seq` of the last entry when the conversation was claimed. */
   readonly firstSeq: number
@@ -120,7 +116,7 @@ interface Conversation extends ConversationContext {
   currentResult: Promise<TurnResult> | undefined
 }
 
-function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conversation {
+function openConversation(agent: AgentContext, claim: Claim, kept: KeptTimelines, { saved, renderers }: OpenTimeline): Conversation {
   const { store, clock, hub, settings, workspaces, onProblem } = agent
   const { conversationId } = claim
   const abort = new AbortController()
@@ -132,6 +128,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
   const conversation: Conversation = {
     agent,
     claim,
+    kept,
     conversationId,
     scope: parseConversationKey(conversationId).scope,
     firstTurnId,
@@ -139,7 +136,7 @@ function openConversation(agent: AgentContext, claim: Claim, saved: Saved): Conv
     ledger,
     inbox: createInbox(ledger, firstTurnId, signal),
     live: hub.open(conversationId, saved.lastSeq, claim.epoch),
-    renderers: agent.createRenderers(),
+    renderers,
     spending: createSpending(settings.priceOf),
     records,
     putBlobs,
@@ -278,11 +275,9 @@ async function runOneTurn(
 }
 
 /** Closes the inbox and releases the claim. After that, callers that still wait get the result of the last turn. */
-async function closeConversation(
-  { agent, claim, conversationId, firstSeq, ledger, inbox, results, workspaces, putBlobs, signal, handOver }: Conversation,
-  last: RunningTurn | undefined,
-  failure: string | undefined,
-): Promise<void> {
+async function closeConversation(conversation: Conversation, last: RunningTurn | undefined, failure: string | undefined): Promise<void> {
+  const { agent, claim, kept, conversationId, firstSeq, ledger, renderers, inbox, results, workspaces, putBlobs, signal, handOver } =
+    conversation
   inbox.close()
   // An event may be on its way to the journal. If the claim ended first, the store would reject it. Its sender gets the error of its commit.
   await ledger.commit([]).catch(() => {})
@@ -290,6 +285,8 @@ async function closeConversation(
   workspaces.close()
   await putBlobs.close()
   if (isMissing(signal.reason)) await removeFilesOfDeleted(agent, conversationId)
+  const { timeline, lastSeq } = ledger
+  if (failure === undefined && !signal.aborted) kept.keep(agent, claim, { saved: { timeline, lastSeq }, renderers })
   const isDone = ledger.lastSeq > firstSeq || signal.aborted || handOver.requested
   await releaseClaim(agent, claim, failure !== undefined ? { failed: failure } : isDone ? 'done' : NOTHING_TO_DO)
   last?.callerResult.resolve(last.result)

@@ -47,7 +47,13 @@ it('rejects every commit after the store has thrown synchronously', async () => 
 it('accepts a store that returns its entries synchronously', async () => {
   const change = { type: 'title.set', ts: '2026-01-01T00:00:00.000Z', title: 'A title' } as const
   const store = { append: () => [{ seq: 1, change }] } as unknown as Parameters<typeof openLedger>[2]
-  const claim = { conversationId: 'c1', ownerId: 'me', epoch: 1, expiresAt: '2026-01-01T00:00:00.000Z' }
+  const claim = {
+    conversationId: 'c1',
+    ownerId: 'me',
+    epoch: 1,
+    expiresAt: '2026-01-01T00:00:00.000Z',
+    found: { epoch: 0, lastSeq: 0, offers: 0 },
+  }
   const ledger = openLedger({ timeline: emptyTimeline(), lastSeq: 0 }, claim, store, () => {})
   await ledger.commit([change])
   expect(ledger).toMatchObject({ lastSeq: 1, timeline: { title: 'A title' } })

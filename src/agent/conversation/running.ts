@@ -9,6 +9,7 @@ import type { RunningConversation, StartReason } from './context.ts'
 import { startConversation } from './conversation.ts'
 import { createElsewhere } from './elsewhere.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
+import { createKeptTimelines } from './kept-timelines.ts'
 import { type DeliveryReason, eventFor, missingConversation } from './start-reason.ts'
 
 /** The conversations that are running in this process. A message to a running conversation goes to its inbox. */
@@ -75,6 +76,7 @@ export interface OfferedMessage {
 export function createRunningConversations(agent: () => AgentContext, owner: Owner, { acceptOnly = false } = {}): RunningConversations {
   const active = new Map<string, Promise<RunningConversation | undefined>>()
   const excluded = new Map<string, Promise<void>>()
+  const kept = createKeptTimelines()
   let closed = false
   const { store, clock, onProblem } = agent() // these stay the same as long as the agent lives
   const elsewhere = createElsewhere(agent(), owner, {
@@ -104,7 +106,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   /** Starts a conversation. Before that, begins to watch for offers, so that no offer is missed. */
   async function startWatched(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
     watchOffers()
-    return startConversation(agent(), owner, conversationId, reason)
+    return startConversation(agent(), owner, conversationId, reason, kept)
   }
 
   function watchOffers(): void {
@@ -160,6 +162,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       const running = await active.get(conversationId)?.catch(() => undefined)
       running?.abort(new DOMException('The conversation is deleted.', 'AbortError'))
       await running?.finished.catch(() => {}) // the callers of the stopped turn get the error
+      kept.forget(conversationId)
       return await work(running?.putBlobs ?? [])
     } finally {
       excluded.delete(conversationId)

@@ -105,7 +105,7 @@ export async function setUpReplay(
       halt()
     }
     const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), saved)
-    const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
+    const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '', found: { epoch: 0, lastSeq, offers: 0 } }
     const store = {
       async append(_claim: unknown, changes: Parameters<Player['append']>[0]) {
         if (!player.diedBefore(changes)) return player.append(changes)

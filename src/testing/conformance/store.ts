@@ -51,6 +51,35 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       expect(await visibleTimeline(store, 'c1')).toMatchObject({ lastSeq: 0, blocks: [] })
     })
 
+    it('tells what a claim has found: the epoch before it, the last entry and the number of open offers', async () => {
+      const { store } = await create()
+      const first = await store.claim('c1', owner('a'))
+      expect(first.found).toMatchObject({ lastSeq: 0, offers: 0 })
+      await store.append(first, [appended([prompt('hello')])])
+      const again = await store.claim('c1', owner('a'))
+      expect(again.found).toEqual({ epoch: first.epoch, lastSeq: 1, offers: 0 })
+      await store.offer('c1', { event_id: 'e1', kind: 'followup', ts: minute(0), text: 'news' })
+      await store.release(again)
+      const { claim: next } = await store.work.claimNext(owner('w'), { maxAttempts: 5 })
+      expect(next?.found).toEqual({ epoch: again.epoch, lastSeq: 1, offers: 1 })
+    })
+
+    it('finds another epoch after a deletion or an import, so that an earlier timeline is not taken for the stored one', async () => {
+      const { store } = await create()
+      const first = await store.claim('c1', owner('a'))
+      await store.append(first, [appended([prompt('hello')])])
+      await store.release(first)
+      const bundle = await store.exportBundle('c1')
+      await store.delete('c1')
+      await store.importBundle(bundle, { as: 'c1' })
+      const imported = await store.claim('c1', owner('a'))
+      expect(imported.found.epoch === first.epoch).toBe(false)
+      await store.release(imported)
+      await store.delete('c1')
+      const created = await store.claim('c1', owner('a'))
+      expect([first.epoch, imported.epoch].includes(created.found.epoch)).toBe(false)
+    })
+
     it('rejects a claim while another owner holds the lease, and names the owner and the expiry time', async () => {
       const { store } = await create()
       const { expiresAt } = await store.claim('c1', owner('a'))

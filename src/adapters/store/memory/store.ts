@@ -29,7 +29,7 @@ import { listConversations } from './list.ts'
 import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
 import { openRecall } from './open-recall.ts'
 import { createMemorySchedules } from './schedules.ts'
-import { createWorkList, infoOf, rowOf } from './work.ts'
+import { createWorkList, foundIn, infoOf, rowOf } from './work.ts'
 
 /**
  * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. It is the
@@ -133,10 +133,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         if (known && options?.takeOver !== 'always') checkLeaseFree(conversationId, known.lease, owner, now)
         const conversation = known ?? newConversation()
         const expiresAt = leaseExpiry(now)
+        const found = foundIn(conversation)
         conversation.lease = { epoch: ++claims, owner, expiresAt }
         if (options?.forgetFailures) conversation.attempts = noAttempts
         conversations.set(conversationId, conversation)
-        return { conversationId, ownerId: owner.id, epoch: claims, expiresAt }
+        return { conversationId, ownerId: owner.id, epoch: claims, expiresAt, found }
       }),
 
     async findOwner(conversationId, asker) {

@@ -2,6 +2,7 @@ import { isChildKey, tenantOfKey } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo } from '../../../ports/store/list.ts'
 import { NO_REASON, type WorkList } from '../../../ports/store/work-list.ts'
+import type { FoundConversation } from '../../../ports/store.ts'
 import { isFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { attemptsAtClaim, noAttempts, nothingBefore, summaryOf } from '../shared/work.ts'
 import type { MemoryConversation } from './conversation.ts'
@@ -12,6 +13,12 @@ export function infoOf(conversationId: string, { info, attempts: { parked_at, at
 }
 
 export const rowOf = ({ attempts, info }: MemoryConversation) => ({ ...attempts, last_seq: info.lastSeq })
+
+export const foundIn = ({ lease, info }: MemoryConversation): FoundConversation => ({
+  epoch: lease.epoch,
+  lastSeq: info.lastSeq,
+  offers: info.offers,
+})
 
 interface WorkListParts {
   readonly conversations: ReadonlyMap<string, MemoryConversation>
@@ -57,9 +64,10 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
           if (conversation.attempts.parked_at !== null) continue
           const expiresAt = leaseExpiry(now)
           const epoch = newEpoch()
+          const found = foundIn(conversation)
           conversation.lease = { epoch, owner, expiresAt }
           lastServed.set(tenant, epoch)
-          return { claim: { conversationId: id, ownerId: owner.id, epoch, expiresAt } }
+          return { claim: { conversationId: id, ownerId: owner.id, epoch, expiresAt, found } }
         }
         return nothingBefore(first(listed().flatMap(({ freeAt }) => (freeAt > now ? [freeAt] : []))), now)
       }),

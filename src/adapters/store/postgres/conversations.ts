@@ -3,7 +3,7 @@ import { knownChangeTypes } from '../../../core/timeline/parse-change.ts'
 import type { ConversationInfo } from '../../../ports/store/list.ts'
 import type { Claim, ClaimOptions, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
-import { type ConversationRow, checkNotDeleting, claimedRow, infoOf, leaseOf } from '../shared/conversation-row.ts'
+import { type ConversationRow, checkNotDeleting, claimedRow, foundIn, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import { newerEntry } from '../shared/rows.ts'
 import { type Attempts, attemptsAtRelease, noAttempts } from '../shared/work.ts'
@@ -177,7 +177,7 @@ export function createConversations(database: Database) {
         const epoch = await newEpoch(queries)
         await writeLease(queries, row.key, { epoch, owner, expiresAt })
         if (forgetFailures && row.attempts > 0) await writeAttempts(queries, row.key, noAttempts)
-        return { conversationId, ownerId: owner.id, epoch, expiresAt }
+        return { conversationId, ownerId: owner.id, epoch, expiresAt, found: foundIn(row) }
       })
     },
 

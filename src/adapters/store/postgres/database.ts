@@ -165,7 +165,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
         ended = true
         onLost(error)
       }
-      client.on('notification', ({ payload }) => onNotice(payload ?? ''))
+      client.on('notification', ({ payload }) => ended || onNotice(payload ?? ''))
       client.on('error', lost)
       client.on('end', () => lost(new Error('the connection was closed')))
       await client.connect()

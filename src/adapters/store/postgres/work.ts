@@ -2,7 +2,7 @@ import { knownChangeTypes } from '../../../core/timeline/parse-change.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { WorkLimits, WorkList } from '../../../ports/store/work-list.ts'
 import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
-import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
+import { type ConversationRow, foundIn, leaseOf } from '../shared/conversation-row.ts'
 import { leaseExpiry } from '../shared/lease.ts'
 import { findProcess, isProvenDead } from '../shared/owner-death.ts'
 import { type Attempts, attemptsAtClaim, later, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
@@ -93,7 +93,7 @@ export function createWorkList(database: Database, clock: Pick<Clock, 'now'>, on
     const values = [expiresAt, count, attempt_seq, retry_at, failure, ...ownerValues(owner), row.key, tenant]
     const [claimed] = await queries.all<{ epoch: number }>(CLAIM, values)
     const { epoch } = claimed as { epoch: number } // both rows are locked, so they exist
-    return { conversationId: row.id, ownerId: owner.id, epoch, expiresAt }
+    return { conversationId: row.id, ownerId: owner.id, epoch, expiresAt, found: foundIn(row) }
   }
 
   async function claimReady(owner: Owner, limits: WorkLimits): Promise<Claim | undefined> {

@@ -1,7 +1,7 @@
 import type { Wait } from '../../../core/timeline/change.ts'
 import type { ConversationInfo } from '../../../ports/store/list.ts'
 import { NO_REASON } from '../../../ports/store/work-list.ts'
-import type { Claim, Owner } from '../../../ports/store.ts'
+import type { Claim, FoundConversation, Owner } from '../../../ports/store.ts'
 import { beingDeleted, type InfoFields } from './conversation-info.ts'
 import { checkClaim, type Lease } from './lease.ts'
 
@@ -84,6 +84,13 @@ function processOf(row: ConversationRow): Pick<Owner, 'startedAt' | 'bootId' | '
   if (row.owner_epoch !== row.epoch) return {}
   return { ...(startedAt !== null && { startedAt }), ...(bootId !== null && { bootId }), ...(pidNs !== null && { pidNs }) }
 }
+
+/** The conversation as a claim has found it. `row` is the row before the claim. Undefined when the claim has created the conversation. */
+export const foundIn = (row: ConversationRow | undefined): FoundConversation => ({
+  epoch: row?.epoch ?? 0,
+  lastSeq: row?.last_seq ?? 0,
+  offers: row?.offers ?? 0,
+})
 
 /** The time of the last entry. `''` while the journal is empty. */
 export const lastActivityOf = (row: ConversationRow): string => (isListedEarlier(row) ? row.active_at : row.last_activity_at)

@@ -1,7 +1,7 @@
 import type { ConversationInfo } from '../../../ports/store/list.ts'
 import type { Claim, ClaimOptions, Owner } from '../../../ports/store.ts'
 import { checkConversationName } from '../shared/conversation-info.ts'
-import { type ConversationRow, checkNotDeleting, claimedRow, goesOnWithTurn, infoOf, leaseOf } from '../shared/conversation-row.ts'
+import { type ConversationRow, checkNotDeleting, claimedRow, foundIn, goesOnWithTurn, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import { type Attempts, attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import type { Database } from './database.ts'
@@ -90,7 +90,7 @@ export function createConversations(database: Database) {
       if (!known) insert.run(conversationId, epoch)
       writeLease(conversationId, { epoch, owner, expiresAt })
       if (forgetFailures && known && known.attempts > 0) writeAttempts(known.key, noAttempts)
-      return { conversationId, ownerId: owner.id, epoch, expiresAt }
+      return { conversationId, ownerId: owner.id, epoch, expiresAt, found: foundIn(known) }
     },
 
     findOwner(conversationId: string, asker: Owner, now: string): Owner | undefined {

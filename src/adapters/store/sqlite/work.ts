@@ -2,7 +2,7 @@ import { tenantOfKey } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { WorkLimits, WorkList } from '../../../ports/store/work-list.ts'
 import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
-import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
+import { type ConversationRow, foundIn, leaseOf } from '../shared/conversation-row.ts'
 import { findProcess, isProvenDead } from '../shared/owner-death.ts'
 import { attemptsAtClaim, later, noAttempts, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
 import type { Conversations } from './conversations.ts'
@@ -70,7 +70,8 @@ export function createWorkList({ database, conversations, clock, onFree }: WorkL
       if (attempts.parked_at !== null) continue
       const { epoch, expiresAt } = conversations.newLease(row.id, owner, now)
       noteServed.run(tenant, epoch)
-      return { conversationId: row.id, ownerId: owner.id, epoch, expiresAt: expiresAt as string } // a lease with an owner has an end
+      // a lease with an owner has an end
+      return { conversationId: row.id, ownerId: owner.id, epoch, expiresAt: expiresAt as string, found: foundIn(row) }
     }
   }
 
