@@ -83,7 +83,7 @@ export const isChildKey = (key: string): boolean => callerKey(key) !== undefined
 /** The conversation whose call has opened this one. Undefined when no call has. */
 export function callerKey(key: string): string | undefined {
   const end = key.lastIndexOf(childMark)
-  return end <= key.lastIndexOf('/') ? undefined : key.slice(0, end) // the name of a user may have the mark too
+  return end <= key.lastIndexOf('/') ? undefined : key.slice(0, end) // a mark before the last slash is part of the name of a user
 }
 
 /** How many conversations are above this one: 0 if no call has opened it. */

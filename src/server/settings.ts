@@ -121,7 +121,7 @@ const milliseconds = numberFrom(0, 2 ** 31 - 1)
 const positiveMilliseconds = numberFrom(1, 2 ** 31 - 1)
 
 const isOrigin = (value: unknown): boolean =>
-  typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value && !value.includes('*') // there are no patterns
+  typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value && !value.includes('*') // `https://*.example` is an origin for `URL`, but patterns are not supported
 
 const rules: OptionRules<ServerSettings> = {
   host: expects('the address to listen on, such as "127.0.0.1"', (value) => typeof value === 'string' && value !== ''),

@@ -12,10 +12,13 @@ const maxEntries = 200_000
 /** The maximum number of skipped entries that a listing returns. */
 const maxSkipped = 1_000
 
-/** A folder that is so many levels below an open one stays open while its subfolders are visited. */
+/**
+ * Few folders are kept open while their subfolders are visited: only each folder that is this number of levels below the last open one. The
+ * others are opened again by their names, starting at the last open one.
+ */
 const levelsBetweenOpenFolders = 16
 
-/** After so much time, other work of this process gets its turn. */
+/** After how many milliseconds other work of this process gets its turn. */
 const sliceMs = 4
 
 /** A subfolder, or a file. A file that was not examined has no `info`. */

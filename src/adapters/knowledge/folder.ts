@@ -27,7 +27,7 @@ export interface FolderListing {
 
 const maxListedFiles = 50_000
 const maxDepth = 32
-/** So many files that are left out are named. */
+/** How many of the files that are left out are named. */
 const maxLeftOut = 1_000
 
 /** A folder of documents. Its documents have paths such as `ks:<name>/guide.md`. */

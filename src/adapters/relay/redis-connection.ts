@@ -6,7 +6,7 @@ import { createReplyReader, formatCommand, type RedisReply } from './redis-proto
 const CONNECT_MS = 10_000
 const PING_MS = 10_000
 const SILENCE_MS = 25_000
-/** If so many bytes wait to be sent, no more are added. */
+/** How many bytes may wait to be sent. Further messages are refused. */
 const MAX_WAITING = 8 * 1024 * 1024
 
 /** An open connection to Redis. */

@@ -39,7 +39,7 @@ export function readDecisionEvent(event: InboxEvent | undefined): CallDecided | 
   }
 }
 
-/** Reads the outcome in the event of a late result. Undefined when the event is none. */
+/** Reads the outcome in the event of a late result. Undefined for other events. */
 export function readCompletionEvent(event: InboxEvent | undefined): StoredOutcome | undefined {
   if (event?.kind !== 'completion' || !isObject(event.payload)) return undefined
   const { outcome } = event.payload

@@ -111,7 +111,7 @@ const longRoundFinding =
   (row: CacheRow): CacheFinding => ({
     rule: 'long round',
     where: roundName(row),
-    words: `${row.reach} parts since the call before, at most ${roundParts} are safe: show fewer images at once`,
+    words: `the prompt has ${row.reach} more parts than in the call before, and the provider may not find its cached prompt after more than ${roundParts}: show fewer images at once`,
   })
 
 /** Whether the hit rate says anything: it is known how the provider of a model caches, or the provider has read from a cache. */

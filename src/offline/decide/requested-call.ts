@@ -31,7 +31,7 @@ const isBuiltIn = (toolId: string) => toolId.startsWith('react.') || toolId.star
 const rejectedText = (toolId: string, names: readonly string[]) =>
   `The call of \`${toolId}\` was rejected: a parameter is missing or wrong. Its parameters are ${names.map((name) => `\`${name}\``).join(', ')}.`
 
-/** The result of a call as a code block. The first result of a call only describes it. */
+/** The result of a call as a code block. If the prompt shows two results of the call, the first one describes the second. */
 function resultText({ toolId, results, failed }: CallRecord): string {
   const body = withoutPayloadHeader(results.at(-1)?.body ?? '').trim()
   return `\`${toolId}\` ${failed ? 'failed' : 'returned'}:\n\n\`\`\`\n${escapeMarkup(body).replaceAll('```', "'''")}\n\`\`\``

@@ -39,7 +39,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
     }
   }
 
-  /** Throws if an operator has to decide about this call and the caller is none. */
+  /** Throws if an operator has to decide about this call and the caller is not an operator. */
   async function checkApprover(c: Context<Env>, key: string, callId: string): Promise<void> {
     const { waits } = await agent.waiting({ conversationId: key })
     if (waits.some(({ call_id, approver }) => call_id === callId && approver === 'operator')) requireOperator(c)

@@ -30,7 +30,7 @@ const MAX_TOOLS_OF_SERVER = 128
 const MAX_NAME = 128
 const MAX_DESCRIPTION = 4_000
 const MAX_DEFINITION = 16_000
-/** So many unusable tools are named. A server may have thousands of them. */
+/** How many unusable tools are named. A server may have thousands of them. */
 const MAX_NAMED = 5
 
 /** Reads what the servers have sent. A tool that can not be used is left out and reported. Tools are in the order of their ids. */
@@ -132,7 +132,7 @@ export interface FrozenDefinitions {
 export const definitionsText = ({ tools, silent }: FrozenDefinitions): string =>
   JSON.stringify(silent.length === 0 ? tools : { tools, silent })
 
-/** Reads a stored list. It is empty when the text is none. */
+/** Reads a stored list. The list is empty if the text can not be read. */
 export function parseDefinitions(text: string): FrozenDefinitions {
   const stored: Json | undefined = parseJson(text)
   const { tools, silent } = isObject(stored) ? stored : { tools: stored, silent: [] }

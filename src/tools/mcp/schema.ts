@@ -10,7 +10,7 @@ export class SchemaError extends Error {
 const MAX_DEPTH = 8
 const MAX_DESCRIPTION = 1_000
 const MAX_PROPERTIES = 100
-/** So many parts a schema may have when its references are replaced. Few references to each other can make millions of parts. */
+/** How many parts a schema may have when its references are replaced. A few schemas that refer to each other can have millions of parts. */
 const MAX_PARTS = 2_000
 
 const types: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])

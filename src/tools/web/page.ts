@@ -15,7 +15,7 @@ export interface PageParts {
   readonly documents?: DocumentReader
   /**
    * The address of an archive to which the address of a page is appended, such as `https://web.archive.org/web/`. It is asked for pages that
-   * can not be read. It learns these addresses, so there is none by default.
+   * can not be read. By default there is none, because an archive learns which pages are read.
    */
   readonly archive?: string
 }

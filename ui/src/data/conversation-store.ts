@@ -28,12 +28,12 @@ const initial: ConversationState = { view: emptyView, loaded: false, connection:
 
 /** A hidden page gets no animation frames, so events are applied by a timer then. */
 const hiddenPageMs = 250
-/** An event stream on which nothing arrives for so long is opened again. The server sends a comment every 3 seconds. */
+/** After how many milliseconds without any data an event stream is opened again. The server sends a comment every 3 seconds. */
 const silenceMs = 10_000
 
-/** So many milliseconds of a frame may be used to fold events. The other events wait for the next frame. */
+/** How many milliseconds of a frame may be used to fold events. The other events wait for the next frame. */
 const foldMs = 8
-/** After so many milliseconds of reading events, the browser may draw and handle input. */
+/** How many milliseconds events are read before the browser may draw and handle input. */
 const readMs = 6
 
 /**

@@ -1,6 +1,6 @@
 import { type ConversationView, foldEvent, type TurnEvent } from 'daybook/client'
 
-/** The clock is read after so many events. */
+/** How many events are folded before the clock is read again. */
 const eventsPerLook = 64
 
 /** Folds events until all are folded or `isOver` returns true, and returns the events that are left. */

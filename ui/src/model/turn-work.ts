@@ -30,7 +30,7 @@ export function groupWork(items: readonly TurnItem[]): readonly TurnPart[] {
 const isWork = (item: TurnItem): item is WorkItem =>
   item.kind === 'thinking' || item.kind === 'notes' || item.kind === 'tool' || item.kind === 'program'
 
-/** A list of so many steps needs no line above it: a thought, a call, and the thought about its result. Notes are sentences and do not count. */
+/** The number of steps up to which a list has no line above it: a thought, a call, and the thought about its result. Notes do not count. */
 const shortList = 3
 export const isLongWork = ({ items }: Work): boolean => items.filter(({ kind }) => kind !== 'notes').length > shortList
 

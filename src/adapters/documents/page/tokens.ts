@@ -10,7 +10,7 @@ export interface TokenHandler {
   close(tag: string): void
 }
 
-/** Elements deeper than this are left out, but not their text. So functions that walk through the tree may call themselves. */
+/** Elements deeper than this are left out, but not their text. So recursive functions over the tree do not exceed the stack. */
 export const maxDepth = 150
 
 export const isVoid = (tag: string): boolean => voidTags.has(tag)

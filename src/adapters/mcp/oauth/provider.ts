@@ -16,7 +16,7 @@ export function createOAuthProvider(file: TokenFile, { clientId, clientSecret, s
   const known =
     clientId === undefined ? undefined : { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
   return {
-    // the SDK asks for a person only if there is an address, and a process without a person must not wait for one
+    // Without an address, the SDK would ask for tokens in a way that needs no person. Without a visit, no browser comes to this address.
     redirectUrl: visit?.redirectUrl ?? 'http://127.0.0.1/sign-in-first',
     clientMetadata: {
       client_name: 'Daybook',

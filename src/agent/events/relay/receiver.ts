@@ -11,7 +11,7 @@ const RENEW_MS = 5_000
 const COLLECT_MS = 2
 /** The shortest time between two requests for one conversation. */
 const AGAIN_MS = 50
-/** After so many renewals without an answer, the next request is caused by an entry, or by a process that connects. */
+/** How many requests in a row may stay without an answer. Then the next one is sent when an entry arrives or another process connects. */
 const MAX_TRIES = 3
 
 /** The live events that arrive from the process which runs a conversation, for the followers in this process. */

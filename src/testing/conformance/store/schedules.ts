@@ -7,7 +7,7 @@ const HOUR = 3_600
 
 /** Tests of `schedules`: events that the store offers at a later time. */
 export function describeSchedules({ describe, it, expect }: TestRunner, create: CreateStore): void {
-  /** A store with the conversations `c1` and `c2`, and a function that names the time so many seconds after the start. */
+  /** A store with the conversations `c1` and `c2`, and a function that returns the time a number of seconds after the start. */
   async function createWithConversations() {
     const { store, clock } = await create()
     for (const id of ['c1', 'c2']) await store.release(await store.claim(id, owner('a')))

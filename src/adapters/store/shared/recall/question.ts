@@ -21,7 +21,7 @@ export interface Question {
   readonly speaker: 'user' | 'assistant' | undefined
 }
 
-/** A question has at most this many different terms. This many are added to them, and this many of its topics. */
+/** The largest numbers of different terms of a question, of terms that are added to them, and of terms of its topics. */
 const [MAX_TERMS, MAX_ADDED, MAX_OF_TOPICS] = [32, 24, 40]
 /** How much a speaker counts, a word of nearly the same meaning, and a word of the same topic. */
 const [SPEAKER_WEIGHT, RELATED_WEIGHT, TOPIC_WEIGHT] = [1.5, 0.35, 0.4]

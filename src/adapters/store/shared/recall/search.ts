@@ -25,11 +25,11 @@ export interface FoundSnippet {
   readonly score: number
 }
 
-/** Names are taken from this many of the best snippets, and this many of them are looked for. */
+/** How many of the best snippets give names for a second search, and how many names are searched for. */
 const [HOP_SNIPPETS, HOP_TERMS] = [8, 8]
-/** How much a term counts that the question does not have. It raises a score at most to a share of the best score. */
+/** The weight of a name that the question does not have, and the share of the best score up to which names can raise a score. */
 const [HOP_WEIGHT, HOP_UP_TO] = [0.5, 0.7]
-/** Such a term counts only if it is rare: at most so many snippets have it, or this share of them. Common names lead everywhere. */
+/** A name counts only if it is rare: at most this number or this share of the snippets have it. A common name is in too many texts. */
 const [RARE, RARE_SHARE] = [8, 0.01]
 /**
  * Searches in these steps:

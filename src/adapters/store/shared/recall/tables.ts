@@ -59,10 +59,10 @@ export interface IndexReader {
   postings(owner: Owner, term: number): readonly ChunkPostings[]
   /** How many postings a term has. It reads no postings. */
   countPostings(owner: Owner, term: number): number
-  /** The rows from a group on. */
+  /** The rows of the group `from` and of all later groups. */
   documents(owner: number, from: number): readonly { readonly group: number; readonly body: Uint8Array }[]
   snippet(owner: number, number: number): StoredSnippet | undefined
-  /** The vectors of a model, from a snippet on. */
+  /** The vectors of the snippet `from` and of later snippets, made by this model. */
   vectors(owner: number, model: number, from: number, limit: number): readonly StoredVector[]
   /** Whether the turn searched the memory and did nothing but look things up. */
   isLookup(conversation: number, turnId: string): boolean
