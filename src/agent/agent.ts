@@ -24,7 +24,7 @@ import { withCallerOutput } from './turn/output.ts'
 import type { TurnResult } from './turn/result.ts'
 import { type TurnOptions, turnOptions } from './turn/turn-options.ts'
 import { createWaitingTurns } from './waiting.ts'
-import { createWork } from './work/worker.ts'
+import { createWork, systemTimers } from './work/worker.ts'
 
 export type { AgentParts }
 
@@ -56,7 +56,8 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
   const upkeep = () => keepUp(store, clock, deletion.finish)
   const sendScheduled = () =>
     store.schedules ? runSchedules(store.schedules, clock, (error) => onProblem({ where: 'schedules', error })) : () => {}
-  const work = createWork({ store, owner, conversations, upkeep, sendScheduled, onProblem, acceptOnly: parts.acceptOnly === true })
+  const acceptOnly = parts.acceptOnly === true
+  const work = createWork({ store, owner, conversations, upkeep, sendScheduled, onProblem, timers: systemTimers, acceptOnly })
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: EventOptions = {}) {
     if (eventId !== undefined) checkEventId(eventId)

@@ -32,8 +32,8 @@ export interface RunningConversations {
   startClaimed(claim: Claim): Promise<RunningConversation | undefined>
   /** From now on, a worker runs what is left for it, until the returned function is called. */
   attachWorker(worker: Pick<Worker, 'wake' | 'isFull'>): () => void
-  /** How many conversations of the same tenant this process runs. */
-  runningOfTenant(conversationId: string): number
+  /** How many conversations of each tenant this process runs. Those of sub-agents are not counted. */
+  byTenant(): ReadonlyMap<string, number>
   find(conversationId: string): Promise<RunningConversation | undefined>
   /**
    * Stops the conversation if it is running, then runs `work`. Until `work` has ended, the conversation can not be started: messages and
@@ -121,7 +121,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
 
   function onOffered(conversationId: string): void {
     const starting = active.get(conversationId)
-    if (!starting) worker?.wake()
+    if (!starting) worker?.wake(conversationId)
     starting?.then((running) => running && takeOffers(running)).catch(() => {}) // the caller that started the conversation gets the error
   }
 
@@ -200,9 +200,14 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       await releaseClaim(agent(), claim, 'done') // a message has started it meanwhile, or it is being deleted
       return undefined
     },
-    runningOfTenant(conversationId) {
-      const tenant = tenantOfKey(conversationId)
-      return [...active.keys()].filter((id) => tenantOfKey(id) === tenant && !isChildKey(id)).length
+    byTenant() {
+      const counts = new Map<string, number>()
+      for (const id of active.keys()) {
+        if (isChildKey(id)) continue
+        const tenant = tenantOfKey(id)
+        counts.set(tenant, (counts.get(tenant) ?? 0) + 1)
+      }
+      return counts
     },
     find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),
     get conversationIds() {

@@ -148,6 +148,31 @@ describe('a worker', () => {
     expect(() => agentWith([]).work({ conversations: 0 })).toThrow('conversations')
   })
 
+  it('keeps some of its slots for tenants that run little, as soon as it has seen two tenants', async () => {
+    const { store, agentWith } = createShared()
+    const held = heldReplies(17)
+    const agent = agentWith(held.replies)
+    const key = (tenant: string, n: number) => conversationKey({ tenant, project: 'p', user: 'u' }, `c${n}`)
+    await say(store, key('quiet', 0), 'e1')
+    agent.work({ conversations: 16 })
+    await expect.poll(() => held.called).toBe(1)
+    for (let n = 0; n < 40; n++) await say(store, key('flood', n), 'e1')
+    await expect.poll(() => held.called).toBe(14)
+    expect(await agent.send(key('flood', 40), 'Me too.', { eventId: 'e1' })).toMatchObject({ turnId: undefined }) // it waits
+    for (const n of [1, 2]) await say(store, key('quiet', n), 'e1')
+    await expect.poll(() => held.called).toBe(16)
+    const quiet = [...agent.running].filter((id) => id.startsWith('quiet/'))
+    expect([quiet.length, [...agent.running].length]).toEqual([3, 16])
+  })
+
+  it('uses all its slots for one tenant, if it has seen no other', async () => {
+    const { store, agentWith } = createShared()
+    const held = heldReplies(16)
+    for (let n = 0; n < 20; n++) await say(store, `c${n}`, 'e1')
+    agentWith(held.replies).work({ conversations: 16 })
+    await expect.poll(() => held.called).toBe(16)
+  })
+
   it('lets tenants take turns: between two conversations of one tenant, every other tenant that waits is served', async () => {
     const tenants = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 20 })
     await fc.assert(

@@ -1,9 +1,10 @@
+import { tenantOfKey } from '../../core/scope.ts'
 import type { Claim, ConversationStore, Owner } from '../../ports/store.ts'
 import type { Problem } from '../agent-context.ts'
 import { isLost } from '../conversation/claim.ts'
 import type { RunningConversation } from '../conversation/context.ts'
 import type { RunningConversations } from '../conversation/running.ts'
-import { MAX_TIMER_MS } from '../settings.ts'
+import { createFairShare } from './fair-share.ts'
 
 /** Options of `Agent.work`. */
 export interface WorkOptions {
@@ -31,8 +32,8 @@ const FAILURE_PAUSE_MS = 1_000
 
 /** Takes conversations from the work list of the store, and runs them. */
 export interface Worker {
-  /** Looks for work now, because there may be some. */
-  wake(): void
+  /** Looks for work now, because there may be some: a message for the given conversation, or a conversation has ended here. */
+  wake(conversationId?: string): void
   /** Whether a new message of this conversation has to wait in the work list, because this process runs as much as it may. */
   isFull(conversationId: string): boolean
   stop(): void
@@ -66,35 +67,57 @@ export function createWork({
   }
 }
 
-interface WorkerParts {
+/** The time and the timers of a worker. */
+export interface WorkerTimers {
+  /** A time in milliseconds that never goes back. */
+  nowMs(): number
+  /** Calls `run` once after `ms` milliseconds, unless the returned function is called before. Does not keep the process running. */
+  after(ms: number, run: () => void): () => void
+}
+
+export const systemTimers: WorkerTimers = {
+  nowMs: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
+/** What a worker needs of its agent. */
+export interface WorkerParts {
   readonly store: Pick<ConversationStore, 'work' | 'release'>
   readonly owner: Owner
   /** The conversations that this process runs. `startClaimed` resolves with undefined when there is nothing to run. */
   readonly conversations: {
     readonly size: number
     startClaimed(claim: Claim): Promise<RunningConversation | undefined>
-    runningOfTenant(conversationId: string): number
+    /** How many conversations of each tenant run here. */
+    byTenant(): ReadonlyMap<string, number>
   }
   /** Work that is not in the work list. */
   upkeep(): Promise<void>
   /** Sends scheduled messages from now on, until the returned function is called. */
   sendScheduled(): () => void
   onProblem(problem: Problem): void
+  readonly timers: WorkerTimers
 }
 
 /**
  * Starts a worker. It claims conversations while it may run more of them, and otherwise waits until one ends, something is offered, or the
  * next lease ends. So the list is in the store and not in memory, and any number of workers can share it.
  */
-function startWorker({ store, owner, conversations, upkeep, onProblem }: WorkerParts, options: WorkOptions = {}): Worker {
+export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: WorkOptions = {}): Worker {
+  const { store, owner, conversations, upkeep, onProblem, timers } = parts
   const { conversations: max, perTenant, attempts } = { ...defaults, ...options }
   const limits = { maxAttempts: attempts, ...(perTenant !== undefined && { runningPerTenant: perTenant }) }
+  const share = createFairShare({ slots: max, running: conversations.byTenant, nowMs: timers.nowMs })
   let stopped = false
   let isLooking = false
   let again = false
   /** Whether the work list may have more than this process could take. Then new messages wait in it, too. */
   let mayHaveMore = false
-  let timer: NodeJS.Timeout | undefined
+  let looksAt = 0
+  let cancelLook = () => {}
 
   async function look(): Promise<void> {
     if (isLooking) {
@@ -122,8 +145,11 @@ function startWorker({ store, owner, conversations, upkeep, onProblem }: WorkerP
     while (!stopped) {
       mayHaveMore = conversations.size >= max
       if (mayHaveMore) return SWEEP_MS // the end of a conversation wakes the worker
-      const { claim, ...next } = await store.work.claimNext(owner, limits)
-      if (!claim) return 'nextInMs' in next && next.nextInMs !== undefined ? next.nextInMs : SWEEP_MS
+      const { tenants: leftOut, endsInMs = SWEEP_MS } = share.leftOut()
+      const before = timers.nowMs()
+      const { claim, ...next } = await store.work.claimNext(owner, { ...limits, leftOut })
+      if (!claim) return Math.min('nextInMs' in next && next.nextInMs !== undefined ? next.nextInMs : SWEEP_MS, endsInMs)
+      share.claimed(tenantOfKey(claim.conversationId), timers.nowMs() - before)
       if (stopped) await store.release(claim, 'done')
       else run(claim)
     }
@@ -140,27 +166,45 @@ function startWorker({ store, owner, conversations, upkeep, onProblem }: WorkerP
   }
 
   function lookIn(ms: number): void {
-    clearTimeout(timer)
-    if (!stopped) timer = setTimeout(() => void look(), Math.max(MIN_PAUSE_MS, Math.min(ms, SWEEP_MS, MAX_TIMER_MS))).unref()
+    cancelLook()
+    if (stopped) return
+    const pause = Math.max(MIN_PAUSE_MS, Math.min(ms, SWEEP_MS))
+    looksAt = timers.nowMs() + pause
+    cancelLook = timers.after(pause, () => void look())
   }
 
   const keepUp = () =>
     void upkeep().catch((error: unknown) => {
       if (!stopped) onProblem({ where: 'recover', error })
     })
-  const upkeepTimer = setInterval(keepUp, UPKEEP_MS).unref()
+  let cancelUpkeep = () => {}
+  const keepUpLater = () => {
+    cancelUpkeep = timers.after(UPKEEP_MS, () => {
+      keepUp()
+      keepUpLater()
+    })
+  }
   keepUp()
+  keepUpLater()
   void look()
   return {
-    wake() {
-      if (!stopped) void look()
+    wake(conversationId) {
+      if (stopped) return
+      const { tenants, endsInMs = SWEEP_MS } = share.leftOut()
+      const isForLater = !isLooking && conversationId !== undefined && tenants.includes(tenantOfKey(conversationId))
+      if (isForLater) lookIn(Math.min(endsInMs, looksAt - timers.nowMs()))
+      else void look()
     },
-    isFull: (conversationId) =>
-      conversations.size >= max || mayHaveMore || (perTenant !== undefined && conversations.runningOfTenant(conversationId) >= perTenant),
+    isFull(conversationId) {
+      const tenant = tenantOfKey(conversationId)
+      share.seen(tenant)
+      if (conversations.size >= max || mayHaveMore || share.hasToQueue(tenant)) return true
+      return perTenant !== undefined && (conversations.byTenant().get(tenant) ?? 0) >= perTenant
+    },
     stop() {
       stopped = true
-      clearTimeout(timer)
-      clearInterval(upkeepTimer)
+      cancelLook()
+      cancelUpkeep()
     },
   }
 }

@@ -16,7 +16,7 @@ export interface WorkList {
   /**
    * Takes the lease of a conversation that has work and that no process runs, as `claim` does. No two processes get the same conversation.
    * - The tenant that was served least recently comes first. Its conversation that has waited longest comes first.
-   * - A tenant with `runningPerTenant` running conversations is left out.
+   * - A tenant with `runningPerTenant` running conversations is left out, and so are the tenants in `leftOut`.
    * - A turn that waits has work when it is due.
    * - A conversation whose turns failed has work after a pause. After `maxAttempts` attempts that failed, it is parked.
    * - A conversation that a newer version of Daybook has written to is left out.
@@ -37,6 +37,8 @@ export interface WorkList {
 export interface WorkLimits {
   /** How many conversations of one tenant may run at the same time, in all processes. Default: without limit. */
   readonly runningPerTenant?: number
+  /** Tenants whose conversations are not claimed. Default: none. */
+  readonly leftOut?: readonly string[]
   /** After how many attempts that failed a conversation is parked. */
   readonly maxAttempts: number
 }

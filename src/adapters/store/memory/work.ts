@@ -57,6 +57,7 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
         const served = ({ tenant }: Listed) => lastServed.get(tenant) ?? 0
         const ready = all
           .filter(({ at, conversation: { lease } }) => at <= now && isFree(lease, owner, now))
+          .filter(({ tenant }) => !limits.leftOut?.includes(tenant))
           .filter(({ tenant }) => (running.get(tenant)?.length ?? 0) < (limits.runningPerTenant ?? Number.POSITIVE_INFINITY))
           .sort((a, b) => served(a) - served(b) || compare(a.tenant, b.tenant) || compare(a.freeAt, b.freeAt))
         for (const { id, conversation, tenant } of ready) {

@@ -159,4 +159,25 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
     const claim = (store: ConversationStore) => store.work.claimNext(owner('w'), { maxAttempts: 3, runningPerTenant: 5 })
     expect(await rowsRead(claim)).toBeLessThan(120)
   })
+
+  it('claim a conversation with few rows read, also if another tenant has sent many messages before', async () => {
+    await client.query('UPDATE conversations SET offers = NULL, open_turn = NULL')
+    await client.query('VACUUM ANALYZE conversations') // the server does not know yet that there is a tenant with many conversations
+    await client.query(
+      `INSERT INTO conversations (id, epoch, last_seq, offers, offered_at)
+       SELECT format('flood/p/u/c%s', n), 1, 0, 1, '2026-01-01' FROM generate_series(1, 5000) AS n
+       UNION ALL SELECT 'quiet/p/u/c1', 1, 0, 1, '2026-01-02'`,
+    )
+    await client.query(`INSERT INTO tenants VALUES ('flood', 2), ('quiet', 1)`)
+    const limits = { maxAttempts: 3 }
+    const claimed: (string | undefined)[] = []
+    const claim = async (store: ConversationStore) => {
+      const { claim: next } = await store.work.claimNext(owner('w'), { ...limits, leftOut: claimed.length === 0 ? [] : ['flood'] })
+      claimed.push(next?.conversationId)
+    }
+    expect(await rowsRead(claim)).toBeLessThan(120)
+    expect(await rowsRead(claim)).toBeLessThan(120) // now a conversation of the quiet tenant runs
+    expect(await rowsRead((store) => store.work.backlog('quiet/p/u/c2', 100))).toBeLessThan(120)
+    expect(claimed).toEqual(['quiet/p/u/c1', undefined])
+  })
 })

@@ -12,27 +12,33 @@ import type { Database, Queries } from './database.ts'
 /** How often a process looks for dead processes of its machine, whose leases have not ended, in milliseconds. */
 const DEAD_OWNERS_MS = 250
 
+// The conditions below compare (tenant, free_at) as one value, so that the planner can only use the index which begins with the tenant. With the
+// index by time, it would read all messages of the other tenants that came earlier.
+const OF_TENANT = (tenant: string, until: string) =>
+  `free_at IS NOT NULL AND (tenant, free_at) >= (${tenant}, '') AND (tenant, free_at) <= (${tenant}, ${until})`
+
 /**
- * The tenants that have a conversation to claim at `$1`, the one first that was served least recently. It jumps from tenant to tenant in the
- * index, so it does not read the other conversations of a tenant.
+ * The tenants that have a conversation to claim at `$1`, without those in `$2`, the one first that was served least recently. It jumps from
+ * tenant to tenant in the index, so it reads only the conversation of each tenant that is free first.
  */
 const READY_TENANTS = `
-  WITH RECURSIVE listed (tenant) AS (
-    SELECT (SELECT tenant FROM conversations WHERE free_at IS NOT NULL ORDER BY tenant, free_at LIMIT 1)
+  WITH RECURSIVE listed (tenant, free_at) AS (
+    (SELECT tenant, free_at FROM conversations WHERE free_at IS NOT NULL ORDER BY tenant, free_at LIMIT 1)
     UNION ALL
-    SELECT (SELECT tenant FROM conversations WHERE free_at IS NOT NULL AND tenant > listed.tenant ORDER BY tenant, free_at LIMIT 1)
-    FROM listed WHERE listed.tenant IS NOT NULL
+    SELECT next.tenant, next.free_at FROM listed CROSS JOIN LATERAL (
+      SELECT tenant, free_at FROM conversations WHERE free_at IS NOT NULL AND tenant > listed.tenant ORDER BY tenant, free_at LIMIT 1
+    ) AS next
   )
   SELECT listed.tenant, last_served FROM listed LEFT JOIN tenants USING (tenant)
-  WHERE EXISTS (SELECT 1 FROM conversations WHERE conversations.tenant = listed.tenant AND free_at <= $1)
+  WHERE listed.free_at <= $1 AND listed.tenant <> ALL ($2::text[])
   ORDER BY coalesce(last_served, 0), listed.tenant`
 
 /** The conversation of a tenant to claim. One that another transaction has locked is skipped, and one of a newer version is left out. */
 const NEXT_OF_TENANT = `
-  SELECT ${ROW} FROM conversations WHERE tenant = $1 AND free_at <= $2 AND NOT EXISTS (
+  SELECT ${ROW} FROM conversations WHERE ${OF_TENANT('$1::text', '$2::text')} AND NOT EXISTS (
     SELECT 1 FROM journal WHERE conversation = key AND type <> ALL ($3::text[])
     AND seq > coalesce((SELECT seq FROM frames WHERE conversation = key), 0))
-  ORDER BY free_at LIMIT 1 FOR UPDATE SKIP LOCKED`
+  ORDER BY tenant, free_at LIMIT 1 FOR UPDATE SKIP LOCKED`
 
 /** The running conversations of a tenant have leases that end within the next `LEASE_MS`, so few rows are read. */
 const RUNNING_OF_TENANT = `
@@ -97,7 +103,7 @@ export function createWorkList(database: Database, clock: Pick<Clock, 'now'>, on
   }
 
   async function claimReady(owner: Owner, limits: WorkLimits): Promise<Claim | undefined> {
-    const ready = await database.all<{ tenant: string; last_served: number | null }>(READY_TENANTS, [clock.now()])
+    const ready = await database.all<{ tenant: string; last_served: number | null }>(READY_TENANTS, [clock.now(), limits.leftOut ?? []])
     const unknown = ready.filter(({ last_served }) => last_served === null).map(({ tenant }) => tenant)
     if (unknown.length > 0)
       await database.repeat((queries) =>
@@ -163,7 +169,7 @@ export function createWorkList(database: Database, clock: Pick<Clock, 'now'>, on
       if (!isStorableId(conversationId)) return 0
       const [row] = await database.all<{ count: number }>(
         `SELECT coalesce(sum(count), 0)::bigint AS count FROM (SELECT coalesce(offers, 1) AS count FROM conversations
-         WHERE tenant = ${TENANT_OF('$1::text')} AND free_at <= $2 LIMIT $3) AS waiting`,
+         WHERE ${OF_TENANT(TENANT_OF('$1::text'), '$2::text')} LIMIT $3) AS waiting`,
         [conversationId, clock.now(), atMost],
       )
       return row?.count ?? 0

@@ -77,6 +77,7 @@ export function createWorkList({ database, conversations, clock, onFree }: WorkL
 
   function claimReady(owner: Owner, limits: WorkLimits, now: string): Claim | undefined {
     for (const { tenant } of readyTenants.all(now)) {
+      if (limits.leftOut?.includes(tenant)) continue
       const claim = claimOf(tenant, owner, limits, now)
       if (claim) return claim
     }

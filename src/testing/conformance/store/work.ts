@@ -101,6 +101,15 @@ export function describeWork({ describe, it, expect }: TestRunner, create: Creat
       expect((await store.work.claimNext({ ...alive, id: 'next' }, limits)).claim?.conversationId).toBe('c1')
     })
 
+    it('leaves out the tenants that the caller does not want', async () => {
+      const { store } = await create()
+      for (const id of ['a/p/u/1', 'b/p/u/1', 'own']) await store.offer(id, message('e1'), { create: true })
+      expect(await next(store, 'w', { leftOut: ['a', 'b', ''] })).toBe(undefined)
+      expect((await next(store, 'w', { leftOut: ['a', ''] }))?.conversationId).toBe('b/p/u/1')
+      expect((await next(store, 'w', { leftOut: ['a', 'c'] }))?.conversationId).toBe('own')
+      expect((await next(store, 'w', { leftOut: [] }))?.conversationId).toBe('a/p/u/1')
+    })
+
     it('leaves out a turn that waits until it is due or something is offered', async () => {
       const { store, clock } = await create()
       const due = new Date(Date.parse(clock.now()) + 5_000).toISOString()

@@ -1,0 +1,118 @@
+/*
+ * What a worker does so that the many messages of one tenant do not delay the messages of the others.
+ *
+ * A turn needs the processor and the database most when it starts. If a worker claimed conversations as fast as it can, everything in its
+ * process and in the database would be slow, also the start of a turn of another tenant. So each claim costs its tenant some time, in
+ * proportion to the time that the claim took. A tenant that has spent more than its allowance is left out until the time has passed:
+ *
+ *   a tenant with many messages    claim claim claim ─ left out ─ claim ─ left out ─ claim ─ left out ─▶
+ *   a tenant with few messages     claim ──────────────── claim ─────────────────────────────── claim ─▶
+ *
+ * When the database or the process is busy, a claim takes longer and costs more, so the worker claims less. The last slots of a worker are
+ * kept for tenants that run little. A worker that has seen one tenant only does not wait, and uses all its slots.
+ */
+
+/** The time that a claim costs its tenant, as a multiple of the time that the claim took. */
+const COST_FACTOR = 4
+
+/** The highest cost of a claim, in milliseconds. A claim may take long because the connection was lost. */
+const MAX_COST_MS = 500
+
+/** How much a tenant may spend before it is left out, in milliseconds. So some messages that come together start at once. */
+const ALLOWANCE_MS = 250
+
+/** One of this many slots is kept for tenants that run little. */
+const SLOTS_PER_KEPT_SLOT = 8
+
+/** How many conversations of a tenant a process starts without the work list, if it has other tenants. Further ones wait in the work list. */
+const DIRECT_STARTS = 16
+
+/** How long a worker remembers that a tenant had something to do, in milliseconds. */
+const REMEMBERED_MS = 10 * 60_000
+
+/** Which tenants a worker serves now. */
+export interface FairShare {
+  /** Notes that the tenant has something to do here. */
+  seen(tenant: string): void
+  /** Notes that a conversation of the tenant was claimed, and how long the claim took. */
+  claimed(tenant: string, ms: number): void
+  /** The tenants that are left out now, and in how many milliseconds the first of them is served again. */
+  leftOut(): LeftOut
+  /** Whether a new message of the tenant has to wait in the work list. */
+  hasToQueue(tenant: string): boolean
+}
+
+export interface LeftOut {
+  readonly tenants: readonly string[]
+  /** Undefined when no time has to pass, but conversations have to end. */
+  readonly endsInMs: number | undefined
+}
+
+interface FairShareParts {
+  /** How many conversations the worker may run. */
+  readonly slots: number
+  /** How many conversations of each tenant it runs. */
+  running(): ReadonlyMap<string, number>
+  /** A time in milliseconds that never goes back. */
+  nowMs(): number
+}
+
+export function createFairShare({ slots, running, nowMs }: FairShareParts): FairShare {
+  /** When each tenant had something to do, the earliest first. */
+  const lastSeen = new Map<string, number>()
+  /** Until when the claims of each tenant are paid. */
+  const paidAt = new Map<string, number>()
+  const keptSlots = Math.floor(slots / SLOTS_PER_KEPT_SLOT)
+
+  function seen(tenant: string): void {
+    const now = nowMs()
+    lastSeen.delete(tenant) // `set` then puts it at the end
+    lastSeen.set(tenant, now)
+    for (const [earliest, at] of lastSeen) {
+      if (at > now - REMEMBERED_MS) break
+      lastSeen.delete(earliest)
+    }
+  }
+
+  const hasOthers = () => lastSeen.size > 1
+
+  /** The tenants that have spent more than their allowance, and for how long that is so. */
+  function overspent(now: number): ReadonlyMap<string, number> {
+    const found = new Map<string, number>()
+    for (const [tenant, at] of paidAt) {
+      if (at <= now) paidAt.delete(tenant)
+      else if (at > now + ALLOWANCE_MS) found.set(tenant, at - now - ALLOWANCE_MS)
+    }
+    return found
+  }
+
+  /** The tenants that run at least as much as the average, if only the kept slots are free. */
+  function withManySlots(): readonly string[] {
+    const counts = running()
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+    return total < slots - keptSlots ? [] : [...counts].filter(([, count]) => count >= total / counts.size).map(([tenant]) => tenant)
+  }
+
+  function leftOut(): LeftOut {
+    if (!hasOthers()) return { tenants: [], endsInMs: undefined }
+    const times = overspent(nowMs())
+    return {
+      tenants: [...new Set([...times.keys(), ...withManySlots()])],
+      endsInMs: times.size === 0 ? undefined : Math.min(...times.values()),
+    }
+  }
+
+  return {
+    seen,
+    claimed(tenant, ms) {
+      seen(tenant)
+      const now = nowMs()
+      // the worker serves the tenants that are left out in turn, so each of them waits for the others
+      const others = [...overspent(now).keys()].filter((other) => other !== tenant).length
+      const cost = Math.min(ms * COST_FACTOR * (1 + others), MAX_COST_MS)
+      paidAt.set(tenant, Math.max(paidAt.get(tenant) ?? now, now) + cost)
+    },
+    leftOut,
+    hasToQueue: (tenant) => hasOthers() && ((running().get(tenant) ?? 0) >= DIRECT_STARTS || leftOut().tenants.includes(tenant)),
+  }
+}
