@@ -79,7 +79,7 @@ export interface CopyTarget extends CopySource {
   /** Writes a conversation in one transaction. A conversation with this id is replaced. */
   write(conversation: CopiedConversation): Promise<void>
   remove(conversationId: string): Promise<void>
-  /** Stores what belongs to no conversation, and makes the store available under its name. */
+  /** Stores what belongs to no conversation. Then gives the copy its name: before that, no server can open it. */
   finish(rest: { readonly latestEpoch: number; readonly unreferencedBlobs: readonly string[] }): Promise<void>
 }
 

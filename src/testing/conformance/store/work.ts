@@ -131,7 +131,7 @@ export function describeWork({ describe, it, expect }: TestRunner, create: Creat
     it('leaves out the conversations of sub-agents and deleted ones', async () => {
       const { store } = await create()
       await store.offer(childKey('c1', 'k1'), message('e1'), { create: true })
-      await store.offer('a/p/x~call_y/c1', message('e1'), { create: true }) // the name of a user may have the mark too
+      await store.offer('a/p/x~call_y/c1', message('e1'), { create: true }) // not a sub-agent: `~call_` is in the name of the user
       await store.offer('gone', message('e1'), { create: true })
       await store.delete('gone')
       expect((await next(store))?.conversationId).toBe('a/p/x~call_y/c1')
