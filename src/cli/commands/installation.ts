@@ -41,7 +41,14 @@ export function moveCommand({ terminal, settings: readSettings }: CommandContext
     .description('copy all conversations and files between a folder and a PostgreSQL database, check the copy, and then make it available')
     .requiredOption('--from <place>', 'a folder, an address such as postgres://…, or "database" for DAYBOOK_DATABASE_URL')
     .requiredOption('--to <place>', 'an empty folder or database, in the same form')
-    .addOption(new Option('--s3 <side>', 'which side has its files in the bucket of the settings').choices(['from', 'to', 'both', 'none']))
+    .addOption(
+      new Option('--s3 <side>', 'whether the source, the target or both have their files in the S3 bucket of the settings').choices([
+        'from',
+        'to',
+        'both',
+        'none',
+      ]),
+    )
     .option('--dry-run', 'check both sides and count what would be copied; write nothing')
     .action(async ({ from, to, s3: bucket, dryRun = false }: MoveFlags) => {
       const settings = await readSettings()
