@@ -30,13 +30,10 @@ interface AppenderParts {
   onAppended(conversationId: string, lastSeq: number): void
 }
 
-const MAX_CACHED_ROWS = 1_024
-
 /** Appends changes and imports bundles. Most appends are one statement: it checks the claim and writes all rows, or none. */
 export function createAppender(parts: AppenderParts) {
   const { database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended } = parts
-  /** Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. */
-  const cachedRows = new Map<string, ConversationRow>()
+  const { rows: cachedRows } = conversations
 
   async function append(
     claim: Claim,
@@ -58,8 +55,7 @@ export function createAppender(parts: AppenderParts) {
       if (context && row.last_seq !== context.lastSeq) continue // another append came between: read again
       const written = await write(row, { prepared, numbers, frame: context?.frame, takes })
       if (!written) continue // the row was outdated: read it again
-      if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
-      cachedRows.set(conversationId, written.next)
+      cachedRows.set(written.next)
       onAppended(conversationId, written.next.last_seq)
       return written.rows.map(({ seq, change }) => ({ seq, change }))
     }

@@ -6,7 +6,7 @@ import { checkConversationName } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, foundIn, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import { newerEntry } from '../shared/rows.ts'
-import { type Attempts, attemptsAtRelease, noAttempts } from '../shared/work.ts'
+import { type Attempts, attemptsAtRelease } from '../shared/work.ts'
 import { type Database, type Queries, whileLost } from './database.ts'
 
 /** Whether a text can be the id of a conversation in PostgreSQL, which stores UTF-8 without the character U+0000. */
@@ -76,8 +76,24 @@ export const parseConversation = (row: ConversationRow): ConversationRow => ({
   open_turn: fromJson(row.open_turn),
 })
 
+const MAX_CACHED_ROWS = 1_024
+
+/** Rows by the id of their conversation. A row may be outdated, so a statement that uses one compares it with the stored row. */
+function createRowCache() {
+  const rows = new Map<string, ConversationRow>()
+  return {
+    get: (conversationId: string) => rows.get(conversationId),
+    set(row: ConversationRow): void {
+      if (rows.size >= MAX_CACHED_ROWS) rows.clear()
+      rows.set(row.id, row)
+    },
+    delete: (conversationId: string) => rows.delete(conversationId),
+  }
+}
+
 /** The table of conversations: leases, and the info that a list shows. */
 export function createConversations(database: Database) {
+  const rows = createRowCache()
   /** Finds the row of a conversation, also if its deletion has begun. With `lock`, other transactions that lock the row wait. */
   async function findAny(queries: Pick<Queries, 'all'>, conversationId: string, lock = ''): Promise<ConversationRow | undefined> {
     if (!isStorableId(conversationId)) return undefined
@@ -88,6 +104,16 @@ export function createConversations(database: Database) {
   const find = async (queries: Pick<Queries, 'all'>, conversationId: string, lock = '') =>
     existing(await findAny(queries, conversationId, lock))
   const findCommitted = (conversationId: string) => find({ all: database.all }, conversationId)
+
+  /** The row of a conversation, and the first entry that only a newer version of Daybook knows. */
+  async function findToClaim(conversationId: string) {
+    // the entries up to the last one that this process has seen were checked before
+    const { key = null, last_seq = null } = rows.get(conversationId) ?? {}
+    const [row] = await database.all<ConversationRow & { readonly newer_seq: number | null; readonly newer_type: string }>(TO_CLAIM, [
+      ...[conversationId, key, last_seq, knownChangeTypes()],
+    ])
+    return row && { row: parseConversation(row), newer: row.newer_seq === null ? undefined : { seq: row.newer_seq, type: row.newer_type } }
+  }
 
   async function writeLease(queries: Queries, key: number, { epoch, owner, expiresAt }: Lease): Promise<void> {
     await queries.run(
@@ -133,6 +159,8 @@ export function createConversations(database: Database) {
     })
 
   return {
+    /** Rows as this process has last written them. They save a query per append. */
+    rows,
     find,
     findAny,
     findCommitted,
@@ -165,20 +193,33 @@ export function createConversations(database: Database) {
       return row
     },
 
-    claim(conversationId: string, owner: Owner, now: string, { takeOver, forgetFailures }: ClaimOptions = {}): Promise<Claim> {
+    /**
+     * Claims a conversation with two statements: one reads its row, and one writes the lease if the row is still the same. If the answer to
+     * the second one is lost, the next attempt finds its own lease and replaces it.
+     */
+    async claim(conversationId: string, owner: Owner, now: string, { takeOver, forgetFailures }: ClaimOptions = {}): Promise<Claim> {
       checkStorable(conversationId)
-      return database.repeat(async (queries) => {
-        const row = await findOrCreate(queries, conversationId)
+      const expiresAt = leaseExpiry(now)
+      const lease = [...ownerValues(owner), expiresAt]
+      for (;;) {
+        const { row, newer } = (await findToClaim(conversationId)) ?? {}
+        if (!row) checkNewName(conversationId)
         checkNotDeleting(conversationId, row, now)
-        if (takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(row), owner, now)
-        const newer = await findNewerEntry(queries, row.key)
+        if (row && takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(row), owner, now)
         if (newer) throw newerEntry(conversationId, newer.seq, newer.type)
-        const expiresAt = leaseExpiry(now)
-        const epoch = await newEpoch(queries)
-        await writeLease(queries, row.key, { epoch, owner, expiresAt })
-        if (forgetFailures && row.attempts > 0) await writeAttempts(queries, row.key, noAttempts)
-        return { conversationId, ownerId: owner.id, epoch, expiresAt, found: foundIn(row) }
-      })
+        const [claimed] = await whileLost(() =>
+          row
+            ? database.statements.all<ConversationRow>(claimStatement(forgetFailures), [
+                ...[...lease, row.key, row.epoch, row.owner_id, row.lease_expires_at, row.last_seq],
+              ])
+            : database.statements.all<ConversationRow>(CREATE_CLAIMED, [...lease, conversationId]),
+        )
+        if (!claimed) continue // the row was changed or created meanwhile: read it again
+        const written = parseConversation(claimed)
+        rows.set(written)
+        const found = { ...foundIn(row), offers: written.offers ?? 0 }
+        return { conversationId, ownerId: owner.id, epoch: written.epoch, expiresAt, found }
+      }
     },
 
     async findOwner(conversationId: string, asker: Owner, now: string): Promise<Owner | undefined> {
@@ -198,7 +239,7 @@ export function createConversations(database: Database) {
     async release(claim: Claim, now: string, result?: 'done' | { readonly failed: string }): Promise<{ readonly hasWork: boolean }> {
       if (!isStorableId(claim.conversationId)) return { hasWork: false }
       if (typeof result === 'object') await noteFailure(claim, now, result)
-      const forget = result === 'done' ? ', attempts = 0, attempt_seq = NULL, retry_at = NULL, parked_at = NULL, failure = NULL' : ''
+      const forget = result === 'done' ? `, ${FORGET_FAILURES}` : ''
       const released = await whileLost(() =>
         database.statements.all<{ free_at: string | null }>(
           `UPDATE conversations SET owner_id = NULL, owner_host = NULL, owner_pid = NULL, owner_started_at = NULL, owner_boot_id = NULL,
@@ -218,19 +259,38 @@ export function createConversations(database: Database) {
   }
 }
 
-/**
- * Finds an entry that only a newer version of Daybook knows, among those that loading the conversation would read. Such a conversation is not
- * claimed, because a process of the newer version has to run it.
- */
-export async function findNewerEntry(
-  queries: Queries,
-  key: number,
-  after = 'coalesce((SELECT seq FROM frames WHERE conversation = $1), 0)',
-): Promise<{ readonly seq: number; readonly type: string } | undefined> {
-  const sql = `SELECT seq, type FROM journal WHERE conversation = $1 AND seq > ${after} AND type <> ALL ($2::text[]) ORDER BY seq LIMIT 1`
+/** Finds an entry that only a newer version of Daybook knows. */
+export async function findNewerEntry(queries: Queries, key: number): Promise<{ readonly seq: number; readonly type: string } | undefined> {
+  const sql = 'SELECT seq, type FROM journal WHERE conversation = $1 AND type <> ALL ($2::text[]) ORDER BY seq LIMIT 1'
   const [found] = await queries.all<{ seq: number; type: string }>(sql, [key, knownChangeTypes()])
   return found
 }
+
+const FORGET_FAILURES = 'attempts = 0, attempt_seq = NULL, retry_at = NULL, parked_at = NULL, failure = NULL'
+
+/**
+ * Selects the row of the conversation $1, and the first entry that only a newer version of Daybook knows, among those that loading would
+ * read. Such a conversation is not claimed, because a process of the newer version has to run it. If the conversation has the key $2, its
+ * entries up to $3 were checked before.
+ */
+const TO_CLAIM = `
+  SELECT ${ROW}, newer.seq AS newer_seq, newer.type AS newer_type FROM conversations LEFT JOIN LATERAL (
+    SELECT journal.seq, journal.type FROM journal WHERE conversation = key AND type <> ALL ($4::text[])
+    AND journal.seq > CASE WHEN key = $2 THEN $3 ELSE coalesce((SELECT frames.seq FROM frames WHERE conversation = key), 0) END
+    ORDER BY journal.seq LIMIT 1
+  ) AS newer ON true WHERE id = $1`
+
+const claimStatement = (forgetFailures: true | undefined): string => `
+  UPDATE conversations SET epoch = nextval('claims'), owner_epoch = currval('claims'), owner_id = $1, owner_host = $2, owner_pid = $3,
+    owner_started_at = $4, owner_boot_id = $5, owner_pid_ns = $6, lease_expires_at = $7${forgetFailures ? `, ${FORGET_FAILURES}` : ''}
+  WHERE key = $8 AND epoch = $9 AND owner_id IS NOT DISTINCT FROM $10 AND lease_expires_at IS NOT DISTINCT FROM $11 AND last_seq = $12
+    AND deleted_at IS NULL RETURNING ${ROW}`
+
+const CREATE_CLAIMED = `
+  INSERT INTO conversations (epoch, owner_epoch, owner_id, owner_host, owner_pid, owner_started_at, owner_boot_id, owner_pid_ns,
+    lease_expires_at, id)
+  SELECT next.epoch, next.epoch, $1, $2, $3, $4, $5, $6, $7, $8 FROM (SELECT nextval('claims') AS epoch) AS next
+  ON CONFLICT DO NOTHING RETURNING ${ROW}`
 
 /** Locks the selected rows until the transaction ends. */
 export const LOCK = 'FOR UPDATE'

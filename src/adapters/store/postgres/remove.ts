@@ -33,7 +33,7 @@ export function createRemover(
 
   async function removeHistory(queries: Queries, { key, id, open_turn }: ConversationRow, before: string): Promise<number> {
     const [frame] = await queries.all<StoredRow>('SELECT seq, body FROM frames WHERE conversation = $1', [key])
-    if (!frame || (await findNewerEntry(queries, key, '0'))) return 0 // which entries a newer change needs is not known
+    if (!frame || (await findNewerEntry(queries, key))) return 0 // which entries a newer change needs is not known
     const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // every frame has the field `order`
     const entries: TimedEntry[] = []
     for (let after = 0; ; ) {

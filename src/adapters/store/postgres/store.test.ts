@@ -156,6 +156,9 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await client.query(`UPDATE ${schema}.conversations SET last_seq = 2, open_turn = '"t1"', lease_expires_at = NULL`)
     await client.end()
     const { store: other } = await open(schema)
+    // one of them has written the entries before, and checks only the new one
+    for (const each of [store, other])
+      await expect(each.claim('c1', owner('a'))).rejects.toMatchObject({ code: 'conversation.newer', details: { seq: 2 } })
     expect(await other.work.claimNext(owner('b'), { maxAttempts: 3 })).toEqual({})
     await other.offer('c2', event('e1', '2026-01-01T00:00:00.000Z'), { create: true })
     expect(await other.work.claimNext(owner('b'), { maxAttempts: 3 })).toMatchObject({ claim: { conversationId: 'c2' } })
@@ -163,6 +166,38 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     const passed: unknown[] = []
     for await (const { change } of other.readJournal('c1', { after: 1, passNewer: true })) passed.push(change)
     expect(passed).toEqual([newer])
+  })
+
+  it('gives a conversation to one of many owners that claim it at the same time, also a new one', async () => {
+    const { store, schema } = await open()
+    const { store: other } = await open(schema)
+    const claims = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).claim('c1', owner(`o${n}`)))
+    const settled = await Promise.allSettled(claims)
+    const claimed = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+    expect(claimed).toHaveLength(1)
+    expect(settled.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))).toEqual(Array(19).fill('conversation.busy'))
+    expect(await other.findOwner('c1', owner('z'))).toMatchObject({ id: claimed[0]?.ownerId })
+  })
+
+  it('keeps the connection for notices when listeners come and go', async () => {
+    const { store, schema } = await open()
+    const client = new pg.Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    const listening = async () => {
+      const { rows } = await client.query('SELECT pid FROM pg_stat_activity WHERE query = $1', [`LISTEN daybook_${schema}`])
+      return rows.map(({ pid }) => pid as number)
+    }
+    const listener = { onOffered: () => {}, onError: () => {} }
+    const stop = store.watchOffers(listener)
+    await expect.poll(listening).toHaveLength(1)
+    const before = await listening()
+    stop()
+    const stopAgain = store.watchOffers(listener)
+    expect(await listening()).toEqual(before)
+    stopAgain()
+    await store.close()
+    await expect.poll(listening).toEqual([])
+    await client.end()
   })
 
   it('measures leases by the clock of the server, so that a process with a wrong clock takes no conversation from another', async () => {

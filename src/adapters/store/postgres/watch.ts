@@ -10,6 +10,8 @@ const SWEEP_MS = 5_000
 const SWEEP_WITHOUT_NOTICES_MS = 1_000
 /** How long to wait before a lost connection is opened again. */
 const RECONNECT_MS = 500
+/** How long the connection stays open after the last listener has ended. A conversation is often watched again soon. */
+const UNUSED_MS = 10_000
 /** How long notices are collected before they are sent together. PostgreSQL allows 8,000 bytes in a notice. */
 const NOTIFY_MS = 5
 const MAX_NOTICE_BYTES = 7_500
@@ -56,6 +58,7 @@ export function createWatch(database: Database) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let hasNotices = false
   let reconnecting: ReturnType<typeof setTimeout> | undefined
+  let stopping: ReturnType<typeof setTimeout> | undefined
   let closed = false
 
   function tell(watch: Watched, lastSeq: number | undefined): void {
@@ -96,7 +99,7 @@ export function createWatch(database: Database) {
 
   async function sweep(): Promise<void> {
     try {
-      await lookUp([...watched.keys()])
+      if (watched.size > 0) await lookUp([...watched.keys()])
       if (offerListeners.size === 0) return
       for (const { id } of await database.all<{ id: string }>('SELECT id FROM conversations WHERE offers IS NOT NULL'))
         offerListeners.tell(id)
@@ -150,12 +153,14 @@ export function createWatch(database: Database) {
   }
 
   function start(): void {
+    clearTimeout(stopping)
     if (timer !== undefined) return
     sweepLater()
     connect()
   }
 
   function stop(): void {
+    clearTimeout(stopping)
     clearTimeout(timer)
     clearTimeout(reconnecting)
     timer = undefined
@@ -167,7 +172,9 @@ export function createWatch(database: Database) {
   }
 
   const stopIfUnused = () => {
-    if (watched.size === 0 && offerListeners.size === 0) stop()
+    if (watched.size > 0 || offerListeners.size > 0) return
+    clearTimeout(stopping)
+    stopping = setTimeout(stop, UNUSED_MS).unref() // does not keep the process running
   }
 
   const pending = new Map<string, Notice>()
