@@ -11,8 +11,13 @@ export interface PostgresProxy {
   cutAt(request: number, side: 'before' | 'after', whileCut?: () => Promise<void>): void
   /** Ends the connection when this many bytes of the next requests, or of their answers, were passed on. */
   cutAfterBytes(bytes: number, of: 'requests' | 'answers'): void
+  /**
+   * From the next request on that contains the text, nothing is passed on over its connection, as if the process had been frozen. The connection
+   * stays open. `isFrozen` of the state says whether this has happened.
+   */
+  freezeAt(text: string): void
   /** How many requests were sent since the last `cutAt`, and whether the connection was cut since. */
-  readonly state: { readonly requests: number; readonly wasCut: boolean }
+  readonly state: { readonly requests: number; readonly wasCut: boolean; readonly isFrozen: boolean }
   close(): Promise<void>
 }
 
@@ -27,6 +32,8 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
   let requests = 0
   let cut: { readonly request: number; readonly side: 'before' | 'after'; readonly whileCut: () => Promise<void> } | undefined
   let byteCut: { left: number; readonly of: 'requests' | 'answers' } | undefined
+  let frozenText: string | undefined
+  let isFrozen = false
   let wasCut = false
   let reopened: Promise<void> = Promise.resolve()
 
@@ -65,21 +72,29 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       server.pause()
       to.end(before, () => setTimeout(end, 5)) // the other side reads them first
     }
+    let isStopped = false
     client.on('data', (data) => {
       if (isReady) requests++
+      if (frozenText !== undefined && data.includes(frozenText)) {
+        frozenText = undefined
+        isStopped = true
+        isFrozen = true
+      }
+      if (isStopped) return
       const isCutHere = isReady && cut?.request === requests
       if (isCutHere && cut?.side === 'before') return loseConnection()
       isLosingAnswer ||= isCutHere
       pass(data, server, 'requests')
     })
     server.on('data', (data) => {
+      if (isStopped) return
       const wasReady = isReady
       isReady ||= isEndOfAnswer(data)
       if (!isLosingAnswer) wasReady ? pass(data, client, 'answers') : client.write(data)
       else if (isEndOfAnswer(data)) loseConnection()
     })
     client.once('close', end)
-    server.once('close', end)
+    server.once('close', () => isStopped || end())
   }
 
   const proxy: Server = createServer((client) => void forward(client))
@@ -96,8 +111,12 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       wasCut = false
       byteCut = bytes > 0 ? { left: bytes, of } : undefined
     },
+    freezeAt(text) {
+      frozenText = text
+      isFrozen = false
+    },
     get state() {
-      return { requests, wasCut }
+      return { requests, wasCut, isFrozen }
     },
     async close() {
       for (const socket of sockets) socket.destroy()

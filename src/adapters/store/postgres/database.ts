@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import { errorMessage, Failure } from '../../../core/failure.ts'
+import { LEASE_MS } from '../../../ports/store.ts'
 import { connectionAdvice } from './advice.ts'
 import { type Connections, openConnections, queriesOf } from './connections.ts'
 import { checkTables, DEFAULT_SCHEMA } from './schema/migrate.ts'
@@ -42,8 +43,11 @@ export interface Listening {
  * `connectionLost` in its details, because what they wrote may have been committed.
  */
 export interface Database {
-  /** Runs `work` in a transaction. It is durable when the promise resolves. */
-  write<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  /**
+   * Runs `work` in a transaction. It is durable when the promise resolves. If the process does nothing in it for `idleMs` milliseconds, the
+   * server rolls it back. Default: the length of a lease.
+   */
+  write<T>(work: (queries: Queries) => Promise<T>, idleMs?: number): Promise<T>
   /** Runs `work` in a transaction, and again if the connection is lost. So `work` must do no harm if it is committed twice. */
   repeat<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
@@ -139,7 +143,8 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
     }
   }
 
-  const write = <T>(work: (queries: Queries) => Promise<T>) => translated(() => transaction('BEGIN', work))
+  const write = <T>(work: (queries: Queries) => Promise<T>, idleMs = LEASE_MS) =>
+    translated(() => transaction(IDLE_SETTING in settings ? 'BEGIN' : `BEGIN; ${endAfterIdle(idleMs)}`, work))
   // a pooler may give every transaction another connection, so the settings of this one are set in each transaction
   const single = <T>(work: (queries: Queries) => Promise<T>) =>
     translated(() => (isPooled ? transaction('BEGIN', work) : work(queriesOf(pool, isPrepared))))
@@ -193,6 +198,14 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
   }
   return database
 }
+
+const IDLE_SETTING = 'idle_in_transaction_session_timeout'
+
+/**
+ * Lets the server end the transaction when the process does nothing in it for this time. Otherwise a process that is frozen within a
+ * transaction would keep its locks. A time-out that the server or the role has set stays.
+ */
+const endAfterIdle = (ms: number) => `SELECT set_config('${IDLE_SETTING}', '${ms}', true) WHERE current_setting('${IDLE_SETTING}') = '0'`
 
 async function rollBack(client: PoolClient): Promise<void> {
   await client.query('ROLLBACK').catch(() => {}) // the connection was lost, so the server rolls back

@@ -60,6 +60,12 @@ const COUNTS = `
     (SELECT min(lease_expires_at) FROM conversations WHERE free_at > $1 AND free_at <= $2 AND lease_expires_at > $1) AS "firstLease",
     (SELECT count(*) FROM conversations WHERE parked_at IS NOT NULL)::int AS parked`
 
+/**
+ * How long a process may do nothing within a claim, in milliseconds. A claim locks the row of its tenant, so a process that is frozen within one
+ * would stop all claims of the tenant.
+ */
+const MAX_IDLE_MS = 5_000
+
 type Attempt = Claim | 'none' | 'locked'
 
 /**
@@ -85,7 +91,7 @@ export function createWorkList(database: Database, clock: Pick<Clock, 'now'>, on
         if (attempts.parked_at === null) return claimRow(queries, row, owner, attempts, tenant, now)
         await queries.run('UPDATE conversations SET parked_at = $1 WHERE key = $2', [now, row.key])
       }
-    })
+    }, MAX_IDLE_MS)
 
   async function isAtLimit(queries: Queries, tenant: string, now: string, { runningPerTenant }: WorkLimits): Promise<boolean> {
     if (runningPerTenant === undefined) return false
