@@ -6,8 +6,8 @@ import { createSystemClock } from '../src/adapters/clock/system.ts'
 import { createPostgresStore } from '../src/adapters/store/postgres/store.ts'
 import { conversationKey } from '../src/core/scope.ts'
 import type { ConversationStore } from '../src/ports/store.ts'
-import { type Killable, startKillable } from '../test/support/load/fault-run.ts'
 import { messageText } from '../test/support/load/load-model.ts'
+import { type ServerProcess, startServerProcess } from '../test/support/load/server-process.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { folderSchema } from '../test/support/stores.ts'
 import { median } from './measure.ts'
@@ -39,9 +39,10 @@ async function withWorkers(
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-replicas-'))
   const store = await createPostgresStore({ url, schema: folderSchema(folder), clock, maxConnections: 5 })
-  const started: Killable[] = []
+  const started: ServerProcess[] = []
   try {
-    for (let n = 0; n < workers; n++) started.push(await startKillable(folder, MODEL_MS, { database: url, role: 'worker', conversations }))
+    for (let n = 0; n < workers; n++)
+      started.push(await startServerProcess(folder, { database: url, role: 'worker', conversations, delayMs: MODEL_MS }))
     await work(store)
   } finally {
     for (const worker of started) await worker.stop()

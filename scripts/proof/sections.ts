@@ -20,10 +20,14 @@ export const sections: readonly Section[] = [
     name: 'replicas',
     title: 'Three replicas, killed, frozen and cut off',
     about:
-      'Replicas share one PostgreSQL while processes are killed, one is frozen beyond its lease and woken, and the database is restarted. ' +
-      'Every accepted message is answered, and no entry, effect or model response is lost or made twice.',
+      'Three replicas share one PostgreSQL: one accepts messages, one runs turns, and one does both. Messages, steers, stops and approvals go to ' +
+      'random replicas, and so do two followers of each conversation. Meanwhile processes are killed, one is frozen beyond its leases and woken, ' +
+      'and the database is restarted. In the second run Redis carries the live events, and is flushed and restarted, too. Every accepted message ' +
+      'is answered, and no entry, effect or model response is lost or made twice. The database notes which process wrote each row, the tool ' +
+      'notes its effects, and the model notes its calls. An answer counts as paid twice if the model was called for it after it was stored. ' +
+      'A request that was refused with 503, or whose connection was lost, is sent again and does not count as failed.',
     command: bench('replica-faults'),
-    minutes: 20,
+    minutes: 40,
   },
   {
     name: 'cache',

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createConversationRecord } from '../support/load/conversation-record.ts'
 import { createLoadClient } from '../support/load/load-client.ts'
 import { messageText } from '../support/load/load-model.ts'
-import { startReplicaProcess } from '../support/load/replica-process.ts'
+import { startServerProcess } from '../support/load/server-process.ts'
 import { hasPostgres, startPostgres } from '../support/postgres.ts'
 
 const CONVERSATIONS = 6
@@ -18,7 +18,7 @@ describe.skipIf(!hasPostgres)('three replicas', async () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it('that are restarted one after the other under load fail no request, and lose and double nothing', async () => {
-    const replicas = await Promise.all([0, 1, 2].map(() => startReplicaProcess(folder, postgres?.url ?? '', 60)))
+    const replicas = await Promise.all([0, 1, 2].map(() => startServerProcess(folder, { database: postgres?.url, delayMs: 60 })))
     const errors: string[] = []
     let next = 0
     // as behind a load balancer: each request, and each new attempt, goes to the next replica

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import type { NativeFrame } from '../../src/core/event.ts'
-import { type Killable, startKillable } from '../support/load/fault-run.ts'
 import { createLoadClient, type LoadClient } from '../support/load/load-client.ts'
 import { idToApprove, messageText, noteTool } from '../support/load/load-model.ts'
+import { startServerProcess } from '../support/load/server-process.ts'
 import { createReplays } from '../support/replay-all.ts'
 import { openFolderStore, queryFolder } from '../support/stores.ts'
 
@@ -55,7 +55,7 @@ const CONVERSATIONS = 5
 it('two servers on one folder get messages, steers, stops and decisions for the same turns, and one of them is killed at a time: every message is answered once, and every follower gets every entry once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-shared-turns-'))
   cleanUp.push(() => rmSync(folder, { recursive: true, force: true }))
-  const servers: readonly Killable[] = [await startKillable(folder, 80), await startKillable(folder, 80)]
+  const servers = [await startServerProcess(folder, { delayMs: 80 }), await startServerProcess(folder, { delayMs: 80 })]
   for (const server of servers) cleanUp.push(server.stop)
   const errors: string[] = []
   const clients = servers.map(({ url }) => createLoadClient({ url: () => url, onError: (what) => errors.push(what), survivesLoss: true }))
@@ -63,13 +63,12 @@ it('two servers on one folder get messages, steers, stops and decisions for the 
   const ids = Array.from({ length: CONVERSATIONS }, (_, index) => `c${index}`)
   for (const id of ids) await clients[0]?.create(id)
   /** A person at each server answers every approval that the server shows, mostly with yes. */
-  const decide = async (place: number, id: string, callId: string) => {
+  const decide = async (client: LoadClient, id: string, callId: string) => {
     await sleep(Math.random() * 300)
-    const { status, text } = await postDecision(() => servers[place]?.url ?? '', id, callId, Math.random() < 0.7)
-    if (![202, 404, 409].includes(status)) errors.push(`decision: ${status} ${text}`)
+    await client.decide(id, callId, Math.random() < 0.7)
   }
   const followers = new Map(
-    ids.map((id) => [id, clients.map((client, place) => followAt(client, id, (callId) => void decide(place, id, callId)))]),
+    ids.map((id) => [id, clients.map((client) => followAt(client, id, (callId) => void decide(client, id, callId)))]),
   )
   const messages = new Map(ids.map((id) => [id, [] as string[]]))
   const steers = new Map(ids.map((id) => [id, [] as string[]]))
@@ -128,22 +127,6 @@ it('two servers on one folder get messages, steers, stops and decisions for the 
   await replays.expectSame()
   expect(replays.count).toBeGreaterThan(CONVERSATIONS)
 }, 180_000)
-
-/** Sends a decision about a call. If the server was killed, sends it again. */
-async function postDecision(url: () => string, id: string, callId: string, approved: boolean) {
-  for (;;) {
-    try {
-      const response = await fetch(`${url()}/v1/conversations/${id}/calls/${callId}/decision`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ approved }),
-      })
-      return { status: response.status, text: await response.text() }
-    } catch {
-      await sleep(100)
-    }
-  }
-}
 
 /** How many offers have each outcome. */
 async function offersIn(folder: string): Promise<Readonly<Record<string, number>>> {

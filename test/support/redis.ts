@@ -9,6 +9,8 @@ import { freePort } from './postgres.ts'
 /** A Redis server that a suite has started. */
 export interface RedisServer {
   readonly url: string
+  /** Deletes everything that is stored in the server. */
+  flush(): Promise<void>
   /** Ends the server at once, and starts it again, empty. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -40,6 +42,7 @@ export async function startRedis({ password }: { readonly password?: string } = 
   }
   return {
     url: `redis://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`,
+    flush: () => flush(port),
     async restart() {
       await end()
       running = await start()
@@ -59,4 +62,16 @@ const accepts = (port: number) =>
       resolve(true)
     })
     socket.once('error', () => resolve(false))
+  })
+
+/** A server without a password accepts a command as a line. */
+const flush = (port: number) =>
+  new Promise<void>((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port }, () => socket.write('FLUSHALL\r\n'))
+    socket.once('error', reject)
+    socket.once('data', (answer) => {
+      socket.destroy()
+      if (String(answer).startsWith('+OK')) resolve()
+      else reject(new Error(`FLUSHALL: ${answer}`))
+    })
   })

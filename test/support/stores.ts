@@ -10,6 +10,7 @@ import { createPostgresStore } from '../../src/adapters/store/postgres/store.ts'
 import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Clock } from '../../src/ports/clock.ts'
+import type { Relay } from '../../src/ports/store/relay.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
 
 /*
@@ -48,19 +49,27 @@ export async function openTestStore({ clock, blobs }: { readonly clock: Clock; r
  */
 export async function openFolderStore(
   folder: string,
-  { clock = createSystemClock(), file = 'daybook.db' }: { readonly clock?: Clock; readonly file?: string } = {},
+  {
+    clock = createSystemClock(),
+    file = 'daybook.db',
+    relay,
+  }: { readonly clock?: Clock; readonly file?: string; readonly relay?: Relay } = {},
 ): Promise<ConversationStore> {
   const url = testDatabase()
-  if (url !== undefined) return createPostgresStore({ url, schema: folderSchema(folder), clock, leaseTime: 'clock', maxConnections })
+  if (url !== undefined)
+    return createPostgresStore({ url, schema: folderSchema(folder), clock, leaseTime: 'clock', maxConnections, ...(relay && { relay }) })
   return createSqliteStore({ file: join(folder, file), blobs: createFileBlobs({ folder: join(folder, 'blobs') }), clock })
 }
 
 /** The schema that holds the tables of a folder. */
 export const folderSchema = (folder: string): string => `folder_${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
 
-/** Runs a query on the tables of a folder, in either kind of database. */
-export async function queryFolder(folder: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const url = testDatabase()
+/** Runs a query on the tables of a folder, in either kind of database. `url` is the address of a PostgreSQL database. */
+export async function queryFolder(
+  folder: string,
+  sql: string,
+  url: string | undefined = testDatabase(),
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
   if (url === undefined) {
     const database = new DatabaseSync(join(folder, 'daybook.db'), { readOnly: true })
     const rows = database.prepare(sql).all()

@@ -1,13 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DATABASE_VARIABLE, testDatabase } from '../stores.ts'
 import { type ConversationRecord, createConversationRecord, type MessageReads } from './conversation-record.ts'
 import { createLoadClient, type LoadClient } from './load-client.ts'
 import { messageText } from './load-model.ts'
+import { type ServerProcess, startServerProcess } from './server-process.ts'
 
 /** How a server is loaded and killed. */
 export interface FaultRun {
@@ -41,7 +39,6 @@ export interface FaultReport {
 }
 
 const SETTLE_MS = 90_000
-const script = join(import.meta.dirname, 'load-server.ts')
 
 /**
  * Runs conversations against servers that are killed again and again. Each conversation sends a message, waits until it is answered and
@@ -50,7 +47,7 @@ const script = join(import.meta.dirname, 'load-server.ts')
 export async function runWithFaults({ conversations, seconds, killEveryMs, servers: count, database }: FaultRun): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-fault-run-'))
   const errors: string[] = []
-  const servers = await Promise.all(Array.from({ length: count }, () => startKillable(folder, 0, { database: database?.url })))
+  const servers = await Promise.all(Array.from({ length: count }, () => startServerProcess(folder, { database: database?.url })))
   const clients = servers.map(({ url }) => createLoadClient({ url: () => url, onError: (what) => errors.push(what), survivesLoss: true }))
   const ids = Array.from({ length: conversations }, (_, index) => `c${index}`)
   const end = performance.now() + seconds * 1000
@@ -64,7 +61,7 @@ export async function runWithFaults({ conversations, seconds, killEveryMs, serve
       await client.create(id)
       const followers = clients.map((each) => follow(each, id))
       records.set(id, followers)
-      for (let number = 0; performance.now() < end; number++) {
+      for (let number = 0; number === 0 || performance.now() < end; number++) {
         const messageId = `${id}-${number}`
         refused += (await client.send(id, messageId, messageText(messageId))).refusals
         sent.push({ conversationId: id, messageId })
@@ -99,7 +96,12 @@ function follow(client: LoadClient, conversationId: string): ConversationRecord 
   return record
 }
 
-async function killUntil(end: number, everyMs: number, servers: readonly Pick<Killable, 'restart'>[], onKill: () => void): Promise<void> {
+async function killUntil(
+  end: number,
+  everyMs: number,
+  servers: readonly Pick<ServerProcess, 'restart'>[],
+  onKill: () => void,
+): Promise<void> {
   let at = performance.now() + everyMs
   for (let number = 0; at < end; number++, at += everyMs) {
     await sleep(Math.max(0, at - performance.now()))
@@ -157,55 +159,4 @@ function effectsIn(folder: string): ReadonlyMap<string, number> {
     counts.set(id, (counts.get(id) ?? 0) + 1)
   }
   return counts
-}
-
-/** A server process that can be killed. */
-export interface Killable {
-  readonly url: string
-  /** Kills the process, and starts a new one on the same port. */
-  restart(): Promise<void>
-  /** Sends a signal to the process, such as `SIGSTOP`. */
-  signal(name: NodeJS.Signals): void
-  stop(): Promise<void>
-}
-
-/** What a server of a test does. */
-export interface ServerChoices {
-  /** The address of a PostgreSQL database. By default that of the run, if it uses PostgreSQL. */
-  readonly database?: string | undefined
-  readonly role?: 'web' | 'worker' | 'both'
-  /** How many conversations the server runs at the same time. */
-  readonly conversations?: number
-}
-
-/** Starts a server on a folder. */
-export async function startKillable(folder: string, delayMs = 0, choices: ServerChoices = {}): Promise<Killable> {
-  let { child, url } = await start(folder, '0', delayMs, choices)
-  const { port } = new URL(url)
-  const kill = async () => {
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-  return {
-    url,
-    async restart() {
-      await kill()
-      ;({ child, url } = await start(folder, port, delayMs, choices))
-    },
-    signal: (name) => void child.kill(name),
-    stop: kill,
-  }
-}
-
-async function start(
-  folder: string,
-  port: string,
-  delayMs: number,
-  { database = testDatabase(), role = 'both', conversations = 1_000 }: ServerChoices,
-): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const env = { ...process.env, ...(database !== undefined && { [DATABASE_VARIABLE]: database }) }
-  const child = fork(script, [folder, port, String(delayMs), role, String(conversations)], { env })
-  const [{ url }] = (await once(child, 'message')) as [{ url: string }]
-  return { child, url }
 }

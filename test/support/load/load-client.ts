@@ -12,6 +12,8 @@ export interface LoadClient {
   send(conversationId: string, messageId: string, text: string, giveUp?: () => boolean): Promise<Acceptance>
   /** Sends a steer, as often as `send` would. An empty text stops the turn. */
   steer(conversationId: string, messageId: string, text: string): Promise<void>
+  /** Sends a decision about a call, as often as `send` would. Succeeds if the call is already decided, or has ended. */
+  decide(conversationId: string, callId: string, approved: boolean): Promise<void>
   /** Follows a conversation. Call the returned function to leave. */
   follow(conversationId: string, options: FollowOptions): () => void
   close(): void
@@ -49,8 +51,7 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
   async function post(
     path: string,
     body: object,
-    headers: Readonly<Record<string, string>> = {},
-    giveUp: () => boolean = () => false,
+    { headers = {}, giveUp = () => false, accepts = isSuccess }: PostOptions = {},
   ): Promise<Acceptance> {
     for (let refusals = 0; ; ) {
       const started = performance.now()
@@ -66,8 +67,7 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
         await sleep(response.retryAfter * 1000 * (0.5 + Math.random()))
         if (giveUp()) return { ms: undefined, refusals }
       } else {
-        if (response.status >= 400 && !response.text.includes('conversation.exists'))
-          onError(`${path}: ${response.status} ${response.text}`)
+        if (!accepts(response)) onError(`${path}: ${response.status} ${response.text}`)
         return { ms: performance.now() - started, refusals }
       }
     }
@@ -75,14 +75,25 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
 
   return {
     async create(conversationId) {
-      await post('/v1/conversations', { id: conversationId, title: 'Load' })
+      const accepts = (response: PostResult) => isSuccess(response) || response.text.includes('conversation.exists')
+      await post('/v1/conversations', { id: conversationId, title: 'Load' }, { accepts })
     },
 
     send: (conversationId, messageId, text, giveUp) =>
-      post(`/v1/conversations/${conversationId}/turns`, { text }, { 'idempotency-key': messageId }, giveUp),
+      post(`/v1/conversations/${conversationId}/turns`, { text }, { headers: { 'idempotency-key': messageId }, ...(giveUp && { giveUp }) }),
 
     async steer(conversationId, messageId, text) {
-      await post(`/v1/conversations/${conversationId}/turns`, { text, mode: 'steer' }, { 'idempotency-key': messageId })
+      const headers = { 'idempotency-key': messageId }
+      await post(`/v1/conversations/${conversationId}/turns`, { text, mode: 'steer' }, { headers })
+    },
+
+    async decide(conversationId, callId, approved) {
+      const accepts = (response: PostResult) => isSuccess(response) || [404, 409].includes(response.status)
+      try {
+        await post(`/v1/conversations/${conversationId}/calls/${callId}/decision`, { approved }, { accepts })
+      } catch (error) {
+        if (!closed) throw error // a test may end before its last decision was sent
+      }
     },
 
     follow(conversationId, { onEvent, onOpen }) {
@@ -130,6 +141,16 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
     },
   }
 }
+
+interface PostOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** When it returns true, a refused request is not sent again. */
+  readonly giveUp?: () => boolean
+  /** Whether a response is no error. By default it has to be a success. */
+  readonly accepts?: (response: PostResult) => boolean
+}
+
+const isSuccess = ({ status }: PostResult): boolean => status < 400
 
 interface PostResult {
   readonly status: number

@@ -14,35 +14,69 @@ export const answerText = (id: string): string => `Noted ${id}.`
 const MESSAGE = /Please note ([\w-]+)\./g
 const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
 
+/** With a delay, a response is written in this many pieces. */
+const PIECES = 4
+
+/** Options of `loadModel`. */
+export interface LoadModelOptions {
+  /** How long the model takes for each response, in milliseconds. */
+  readonly delayMs: number
+  /** Called when a call begins, with the name of the step that it is for. */
+  readonly onCall?: (step: string) => void
+}
+
 /**
- * A model that waits `delayMs` before each response. It calls the tool once for each message and then answers. It has no state, but reads in the prompt what was done,
- * so any process can continue a turn.
+ * A model that calls the tool once for the last message and then answers. It has no state, but reads in the prompt what was done, so any
+ * process can continue a turn.
  */
-export const loadModel = (delayMs: number): Model => ({
+export const loadModel = ({ delayMs, onCall }: LoadModelOptions): Model => ({
   name: 'load',
   window: 1_000_000,
   async *stream(request, signal): AsyncGenerator<ModelEvent> {
-    if (delayMs > 0) await sleep(delayMs, undefined, { signal })
-    yield { type: 'text.delta', text: request.role === 'gate' ? title : decisionOn(request) }
+    const { step, text } = request.role === 'gate' ? titleFor(request) : decisionOn(request)
+    onCall?.(step)
+    const size = delayMs > 0 ? Math.ceil(text.length / PIECES) : text.length
+    for (let at = 0; at < text.length; at += size) {
+      if (delayMs > 0) await sleep(delayMs / PIECES, undefined, { signal })
+      yield { type: 'text.delta', text: text.slice(at, at + size) }
+    }
     yield { type: 'finish', finishReason: 'stop', modelName: 'load', usage }
   },
 })
 
-const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Notes"}</channel:output>'
+/** A response, and the name of the step that it decides. Each step of a conversation needs one response. */
+interface Step {
+  readonly step: string
+  readonly text: string
+}
 
-function decisionOn({ parts }: ModelRequest): string {
+/** The step that a stored response has decided. */
+export const stepOf = (raw: string): string | undefined => raw.split('[step ')[1]?.split(']')[0]
+
+const thinkingOf = (step: string): string => `[step ${step}]`
+
+function titleFor({ cacheKey }: ModelRequest): Step {
+  const step = `${cacheKey} title`
+  const output = '<channel:output>{"conversation_title":"Notes"}</channel:output>'
+  return { step, text: `<channel:thinking>${thinkingOf(step)}</channel:thinking>${output}` }
+}
+
+function decisionOn({ cacheKey, parts }: ModelRequest): Step {
   let later = ''
   for (const part of parts.toReversed()) {
     const text = part.type === 'text' ? part.text : ''
+    if (text.includes('ANNOUNCE — Iteration')) continue // it repeats the messages that came during the turn
     const message = [...text.matchAll(MESSAGE)].at(-1)
     if (message) {
       const [, id = ''] = message
       const isDone = (text.slice(message.index) + later).includes('[TOOL RESULT ')
-      return isDone ? reply.answer(answerText(id)) : reply.call('notes.add', { id })
+      const step = `${cacheKey} ${id} ${isDone ? 'answer' : 'call'}`
+      const thinking = thinkingOf(step)
+      return { step, text: isDone ? reply.answer(answerText(id), { thinking }) : reply.call('notes.add', { id }, { thinking }) }
     }
     later = text + later
   }
-  return reply.answer('There is nothing to note.')
+  return { step: `${cacheKey} nothing`, text: reply.answer('There is nothing to note.') }
 }
 
 /** The id of a message whose note a person has to approve. */

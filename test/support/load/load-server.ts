@@ -1,21 +1,25 @@
 /**
- * A server in its own process, for load tests and for tests that kill it. Its model waits `delayMs` before each response, by default 0.
+ * A server in its own process, for load tests and for tests that kill, freeze and replace it. `choices` are `ServerChoices` as JSON.
  *
- *   node load-server.ts <folder> <port> <delayMs> <role> <conversations>
+ *   node load-server.ts <folder> [<port> [<choices>]]
  *
  * It sends `{ url }` to its parent when it is ready. Each message from its parent ends a measurement, which is the response, and begins the
- * next one. It ends when its parent ends.
+ * next one. After SIGTERM it hands over its turns and ends. It also ends when its parent ends.
  */
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createSystemClock } from '../../../src/adapters/clock/system.ts'
+import { createRedisRelay } from '../../../src/adapters/relay/redis.ts'
 import { createAgentFrom } from '../../../src/agent/agent.ts'
 import { noLog } from '../../../src/server/log.ts'
 import { createMetrics, metricsHelp, observe } from '../../../src/server/metrics.ts'
 import { serve } from '../../../src/server/serve.ts'
-import { defaultServerSettings, type ServerSettings } from '../../../src/server/settings.ts'
-import { openFolderStore } from '../stores.ts'
+import { defaultServerSettings } from '../../../src/server/settings.ts'
+import { DATABASE_VARIABLE, openFolderStore, testDatabase } from '../stores.ts'
 import { loadModel, noteTool } from './load-model.ts'
+import { createMovableClock } from './movable-clock.ts'
+import type { ServerChoices } from './server-process.ts'
 
 /** What the parent of a load server receives: the address of the server, or a measurement. */
 export type LoadServerMessage = { readonly url: string } | Measurement
@@ -26,35 +30,37 @@ export interface Measurement {
   readonly lag: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
-const [folder = '', port = '0', delayMs = '0', role = 'both', conversations = '1000'] = process.argv.slice(2)
-const clock = createSystemClock()
-const store = await openFolderStore(folder, { clock })
+const [folder = '', port = '0', choices = '{}'] = process.argv.slice(2)
+const { role = 'both', conversations = 1_000, delayMs = 0, redis, movableClock, recordCalls } = JSON.parse(choices) as ServerChoices
+const database = testDatabase()
+if (database !== undefined) process.env[DATABASE_VARIABLE] = withConnectionName(database, String(process.pid))
+const clock = movableClock ? createMovableClock(folder) : createSystemClock()
+const relay = redis === undefined ? undefined : createRedisRelay({ url: redis, name: folder })
+const store = await openFolderStore(folder, { clock, ...(relay && { relay }) })
 const metrics = createMetrics(metricsHelp)
 const agent = createAgentFrom({
-  model: loadModel(Number(delayMs)),
+  model: loadModel({ delayMs, ...(recordCalls && { onCall: recordCall }) }),
   tools: [noteTool(join(folder, 'effects'))],
   store,
   clock,
   acceptOnly: role === 'web',
-  ...observe(metrics),
+  ...observe(metrics, () => Date.parse(clock.now())),
 })
 // in local mode all clients are one user, so the limits per user must not stop them
 const noUserLimits = { requestsPerMinute: 1e9, turnsPerMinute: 1e9, runningTurns: 1e6, followersPerUser: 1e6 }
-const server = await serve({
-  agent,
-  settings: {
-    ...defaultServerSettings,
-    ...noUserLimits,
-    port: Number(port),
-    drainMs: 0,
-    role: role as ServerSettings['role'],
-    workConversations: Number(conversations),
-  },
-  log: noLog,
-  metrics,
-  now: clock.now,
-  newId: () => clock.randomHex(12),
-})
+const settings = { ...defaultServerSettings, ...noUserLimits, port: Number(port), role, workConversations: conversations }
+const server = await serve({ agent, settings, log: noLog, metrics, now: clock.now, newId: () => clock.randomHex(12) })
+
+function recordCall(step: string): void {
+  appendFileSync(join(folder, 'calls'), `${clock.now()} ${step}\n`)
+}
+
+/** The address of a database with a name for the connections, which the database shows as `daybook: name`. */
+function withConnectionName(url: string, name: string): string {
+  const named = new URL(url)
+  named.searchParams.set('application_name', name)
+  return named.href
+}
 
 const RESOLUTION_MS = 2
 const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
@@ -72,4 +78,10 @@ process.on('message', () => {
   delays.reset()
 })
 process.once('disconnect', () => process.exit(0))
+process.once('SIGTERM', async () => {
+  await server.drain()
+  relay?.close()
+  await store.close()
+  process.exit(0)
+})
 send({ url: server.url })

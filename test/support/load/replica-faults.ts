@@ -2,51 +2,66 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LEASE_MS } from '../../../src/ports/store.ts'
+import type { ServerSettings } from '../../../src/server/settings.ts'
 import { startPostgres } from '../postgres.ts'
-import { createLoadClient, type LoadClient } from './load-client.ts'
-import { idToApprove, messageText } from './load-model.ts'
-import { type ReplicaProcess, startReplicaProcess } from './replica-process.ts'
-import { createReplicaRecord, type ReplicaRecord } from './replica-record.ts'
+import { type RedisServer, startRedis } from '../redis.ts'
+import { noteWriters } from './journal-writers.ts'
+import { advanceClock } from './movable-clock.ts'
+import { type ClientReport, startReplicaClients } from './replica-clients.ts'
+import { type MetricsReport, watchMetrics } from './replica-metrics.ts'
+import { type ServerProcess, startServerProcess } from './server-process.ts'
 
 /** How replicas are loaded, and what is done to them. The faults come one after the other, in random order. */
 export interface ReplicaFaults {
   readonly conversations: number
-  readonly replicas: number
-  /** How many replicas are killed (SIGKILL) and started again. */
+  /** One replica for each role. At least one of them accepts messages, and at least one runs turns. */
+  readonly roles: readonly ServerSettings['role'][]
+  /** How many replicas are killed (SIGKILL) and started again. All replicas are killed equally often. */
   readonly kills: number
-  /** How often a replica is frozen (SIGSTOP), and for how long. */
+  /** How often a replica that runs turns is frozen (SIGSTOP) for longer than its leases, and woken. */
   readonly freezes: number
-  readonly freezeMs: number
+  /** If `clock`, the clocks of all replicas are moved while one is frozen, instead of waiting for the end of its leases. */
+  readonly freezeBy: 'time' | 'clock'
   /** How often PostgreSQL is ended at once and started again. */
   readonly databaseRestarts: number
-  /** The pause between two faults. */
+  /** How often Redis is emptied, ended at once and started again. Without it, PostgreSQL carries the live events, and there is no Redis. */
+  readonly redisRestarts?: number
+  /** The pause between two faults, on average. */
   readonly everyMs: number
-  /** The pause between two messages of a conversation. */
+  /** The pause between two messages of a conversation, on average. */
   readonly pauseMs: number
 }
 
-/** What the clients have seen. The values after `decisions` must be 0. */
-export interface ReplicaReport {
-  readonly kills: number
+/** What was done, and what the clients, the tool, the model and the database have seen. The values of `Violations` must be 0. */
+export interface ReplicaReport extends Omit<ClientReport, 'repeatedResponses' | 'lateEntries'>, MetricsReport, Violations {
+  readonly kills: Readonly<Record<string, number>>
   readonly freezes: number
   readonly databaseRestarts: number
-  readonly messages: number
-  readonly steers: number
-  readonly decisions: number
-  readonly entries: number
-  readonly liveEvents: number
-  readonly unanswered: number
-  readonly missedEntries: number
-  readonly doubledEntries: number
-  readonly repeatedEvents: number
-  readonly repeatedEffects: number
-  readonly answersPaidTwice: number
-  readonly staleEntries: number
+  readonly redisRestarts: number
+  /** How often the tool ran. */
+  readonly effects: number
+  /** How often the model was called. */
+  readonly calls: number
   readonly errors: readonly string[]
 }
 
-const SETTLE_MS = 180_000
-const FOLLOWERS = 2
+/** What must not happen, besides what the clients count. */
+interface Violations {
+  /** Entries that followers have received and that are not in the database, or the other way round. */
+  readonly lostEntries: number
+  /** Messages for which the tool ran more than once. */
+  readonly repeatedEffects: number
+  /** Steps for which the model was called although its response was stored, or for which two responses were stored. */
+  readonly answersPaidTwice: number
+  /** Rows of a process that did not own the conversation, and entries of a turn after its end. */
+  readonly staleEntries: number
+}
+
+const SETTLE_MS = 240_000
+const IDLE_MS = 60_000
+/** How long a replica is frozen when the clock is moved: the others take over its turns meanwhile. */
+const MOVED_FREEZE_MS = 3_000
 const pick = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)] as T
 
 /**
@@ -59,149 +74,108 @@ export async function runReplicaFaults(run: ReplicaFaults): Promise<ReplicaRepor
   try {
     const postgres = await startPostgres({ durable: true })
     closers.push(() => postgres.stop())
-    const replicas: ReplicaProcess[] = []
-    for (let number = 0; number < run.replicas; number++) {
-      const replica = await startReplicaProcess(folder, postgres.url, 30)
+    const redis = run.redisRestarts === undefined ? undefined : await startRedis()
+    if (redis) closers.push(() => redis.stop())
+    const replicas: ServerProcess[] = []
+    for (const role of run.roles) {
+      const choices = {
+        role,
+        database: postgres.url,
+        redis: redis?.url,
+        delayMs: 40,
+        recordCalls: true,
+        movableClock: run.freezeBy === 'clock',
+      }
+      const replica = await startServerProcess(folder, choices)
       replicas.push(replica)
       closers.push(() => replica.stop())
     }
-    const url = () => pick(replicas).url
+    const writers = await noteWriters(folder, postgres.url)
+    const webs = replicas.filter(({ role }) => role !== 'worker')
+    const clients = await startReplicaClients({ ...run, url: () => pick(webs).url })
+    closers.push(() => clients.close())
+    const metrics = watchMetrics(() => pick(replicas).url)
+    closers.push(() => metrics.stop())
+    const done = await injectFaults(run, folder, replicas, () => postgres.restart(), redis)
+    clients.end()
     const errors: string[] = []
-    const client = createLoadClient({ url, onError: (what) => errors.push(what), survivesLoss: true })
-    closers.push(() => client.close())
-    const talks = await startTalks(run, client, url, errors)
-    const faults = await injectFaults(run, replicas, () => postgres.restart())
-    talks.end()
-    const isSettled = await talks.settled()
-    if (!isSettled) errors.push(`after ${SETTLE_MS / 1000} seconds without faults, some messages are not answered`)
-    return { ...faults, ...talks.report(), repeatedEffects: repeatedEffectsIn(folder), errors: [...new Set(errors)] }
+    if (!(await clients.settled(SETTLE_MS))) errors.push(`after ${SETTLE_MS / 1000} seconds without faults, some messages are not answered`)
+    // turns that a steer has started may still run
+    await until(IDLE_MS, async () => (await metrics.isIdle()) && (await writers.rows()).count === clients.report().entries)
+    const { repeatedResponses, lateEntries, ...seen } = clients.report()
+    const rows = await writers.rows()
+    if (rows.unnoted > 0) errors.push(`the writer of ${rows.unnoted} rows is not known`)
+    const effects = linesOf(folder, 'effects').map((line) => line.split(' ')[1])
+    const calls = linesOf(folder, 'calls')
+    return {
+      ...done,
+      ...seen,
+      ...(await metrics.stop()),
+      effects: effects.length,
+      calls: calls.length,
+      lostEntries: Math.abs(rows.count - seen.entries) + rows.missing,
+      repeatedEffects: effects.length - new Set(effects).size,
+      answersPaidTwice: repeatedResponses + callsAfterResponse(calls, clients.steps()),
+      staleEntries: (await writers.staleRows()) + lateEntries,
+      errors: [...new Set([...errors, ...clients.errors])],
+    }
   } finally {
     for (const close of closers.reverse()) await close()
   }
 }
 
+/** Waits until the condition is true, at most `withinMs` milliseconds. */
+async function until(withinMs: number, isTrue: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (performance.now() < deadline && !(await isTrue())) await sleep(200)
+}
+
 /** Injects all faults in random order. */
 async function injectFaults(
-  { kills, freezes, freezeMs, databaseRestarts, everyMs }: ReplicaFaults,
-  replicas: readonly ReplicaProcess[],
-  restart: () => Promise<void>,
+  { kills, freezes, freezeBy, databaseRestarts, redisRestarts = 0, everyMs }: ReplicaFaults,
+  folder: string,
+  replicas: readonly ServerProcess[],
+  restartDatabase: () => Promise<void>,
+  redis: RedisServer | undefined,
 ) {
+  const killed: Record<string, number> = {}
   const faults = [
-    ...Array.from({ length: kills }, () => () => pick(replicas).restart()),
+    ...Array.from({ length: kills }, (_, n) => async () => {
+      const replica = replicas[n % replicas.length] as ServerProcess
+      killed[replica.role] = (killed[replica.role] ?? 0) + 1
+      await replica.restart()
+    }),
     ...Array.from({ length: freezes }, () => async () => {
-      const frozen = pick(replicas)
+      const frozen = pick(replicas.filter(({ role }) => role !== 'web'))
       frozen.signal('SIGSTOP')
-      await sleep(freezeMs)
+      if (freezeBy === 'clock') advanceClock(folder, LEASE_MS + 1_000)
+      await sleep(freezeBy === 'clock' ? MOVED_FREEZE_MS : LEASE_MS + 10_000)
       frozen.signal('SIGCONT')
     }),
-    ...Array.from({ length: databaseRestarts }, () => restart),
+    ...Array.from({ length: databaseRestarts }, () => restartDatabase),
+    ...Array.from({ length: redisRestarts }, () => async () => {
+      await redis?.flush()
+      await redis?.restart()
+    }),
   ]
   for (const fault of faults.toSorted(() => Math.random() - 0.5)) {
     await sleep(everyMs * (0.5 + Math.random()))
     await fault()
   }
   await sleep(everyMs)
-  return { kills, freezes, databaseRestarts }
+  return { kills: killed, freezes, databaseRestarts, redisRestarts }
 }
 
-/** Starts the clients of all conversations. */
-async function startTalks({ conversations, pauseMs }: ReplicaFaults, client: LoadClient, url: () => string, errors: string[]) {
-  const ids = Array.from({ length: conversations }, (_, index) => `c${index}`)
-  for (const id of ids) await client.create(id)
-  const records = new Map<string, readonly ReplicaRecord[]>()
-  const messages: { readonly id: string; readonly eventId: string }[] = []
-  let steers = 0
-  let isOver = false
-  for (const id of ids) {
-    const decide = async (callId: string) => {
-      await sleep(Math.random() * 300)
-      const { status, text } = await postDecision(url, id, callId, Math.random() < 0.7)
-      if (![202, 404, 409].includes(status)) errors.push(`decision: ${status} ${text}`)
-    }
-    const followers = Array.from({ length: FOLLOWERS }, () => createReplicaRecord((callId) => void decide(callId)))
-    for (const follower of followers) client.follow(id, { onEvent: follower.read })
-    records.set(id, followers)
-  }
-  const talk = async (id: string) => {
-    for (let number = 0; !isOver; number++) {
-      const eventId = `${id}-${number}`
-      const kind = Math.random()
-      if (kind < 0.75) {
-        await client.send(id, eventId, messageText(kind < 0.15 ? idToApprove(eventId) : eventId))
-        messages.push({ id, eventId })
-      } else {
-        await client.steer(id, eventId, kind < 0.95 ? messageText(eventId) : '')
-        steers++
-      }
-      await sleep(Math.random() * 2 * pauseMs)
-    }
-  }
-  const talking = Promise.all(ids.map(talk))
-  const followers = () => [...records.values()].flat()
-  const sum = (value: (record: ReplicaRecord) => number) => followers().reduce((total, record) => total + value(record), 0)
-  /** The journal that the first follower of each conversation has seen. */
-  const sumOfJournals = (value: (record: ReplicaRecord) => number) =>
-    [...records.values()].reduce((total, [first]) => total + (first ? value(first) : 0), 0)
-  const unanswered = () => messages.filter(({ id, eventId }) => !records.get(id)?.every((record) => record.isAnswered(eventId)))
-  const behind = () =>
-    [...records.values()].reduce((total, each) => {
-      const last = Math.max(...each.map(({ lastSeq }) => lastSeq))
-      return total + each.reduce((missing, { lastSeq }) => missing + last - lastSeq, 0)
-    }, 0)
-  return {
-    end() {
-      isOver = true
-    },
-    /** Resolves with true when every message is answered and all followers of each conversation have the same entries. */
-    async settled(): Promise<boolean> {
-      const deadline = performance.now() + SETTLE_MS
-      await Promise.race([talking, sleep(SETTLE_MS, undefined, { ref: false })])
-      while (performance.now() < deadline) {
-        if (unanswered().length === 0 && behind() === 0) return true
-        await sleep(200)
-      }
-      return false
-    },
-    report: () => ({
-      messages: messages.length,
-      steers,
-      decisions: sumOfJournals(({ decisions }) => decisions),
-      entries: sum(({ lastSeq }) => lastSeq),
-      liveEvents: sum(({ live }) => live),
-      unanswered: unanswered().length,
-      missedEntries: sum(({ missed }) => missed) + behind(),
-      doubledEntries: sum(({ doubled }) => doubled),
-      repeatedEvents: sumOfJournals((record) => record.repeatedEvents()),
-      answersPaidTwice: sumOfJournals((record) => record.answersPaidTwice()),
-      staleEntries: sumOfJournals((record) => record.staleEntries()),
-    }),
-  }
+function linesOf(folder: string, name: string): readonly string[] {
+  const file = join(folder, name)
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
 }
 
-/** Sends a decision about a call. If the replica was killed or is busy, sends it again. */
-async function postDecision(url: () => string, id: string, callId: string, approved: boolean) {
-  for (;;) {
-    try {
-      const response = await fetch(`${url()}/v1/conversations/${id}/calls/${callId}/decision`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ approved }),
-      })
-      const answer = { status: response.status, text: await response.text() }
-      if (answer.status !== 503) return answer
-    } catch {} // the replica was killed
-    await sleep(200)
-  }
-}
-
-/** How many effects of the tool happened again. Each line of the file begins with the idempotency key of the call. */
-function repeatedEffectsIn(folder: string): number {
-  const file = join(folder, 'effects')
-  const keys = existsSync(file)
-    ? readFileSync(file, 'utf8')
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => line.split(' ')[0])
-    : []
-  return keys.length - new Set(keys).size
+/** How many calls of the model began after the response for their step was stored. Each line of `calls` has a time and a step. */
+function callsAfterResponse(calls: readonly string[], steps: ReadonlyMap<string, string>): number {
+  return calls.filter((line) => {
+    const end = line.indexOf(' ')
+    const storedAt = steps.get(line.slice(end + 1))
+    return storedAt !== undefined && line.slice(0, end) > storedAt
+  }).length
 }

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { NativeFrame } from '../../../src/core/event.ts'
+import { stepOf } from './load-model.ts'
 
 /** What one follower of a conversation has received. */
 export interface ReplicaRecord {
@@ -10,12 +12,18 @@ export interface ReplicaRecord {
   /** Live events that were received. */
   readonly live: number
   readonly decisions: number
+  /** Calls whose outcome the agent was told to be unknown, because a process ended during the call. */
+  readonly unknownOutcomes: number
+  /** A hash of all entries that were received. */
+  digest(): string
   /** Whether a turn that has read the message is closed. */
   isAnswered(messageId: string): boolean
   /** Events that were accepted or read more than once. */
   repeatedEvents(): number
-  /** Complete responses of the model beyond the first for the same round of a turn. */
-  answersPaidTwice(): number
+  /** Complete responses of the model beyond the first for the same round of a turn, or for the same step. */
+  repeatedResponses(): number
+  /** For each step of the model, the time of its response. */
+  readonly steps: ReadonlyMap<string, string>
   /** Entries of a turn after its end, or a second end. Only a process that has lost the conversation would write them. */
   staleEntries(): number
 }
@@ -25,8 +33,10 @@ export function createReplicaRecord(onApproval: (callId: string) => void): Repli
   const accepted: string[] = []
   const reads = new Map<string, (string | null)[]>()
   const closed = new Set<string>()
-  const responses = new Map<string, number>()
-  let [lastSeq, doubled, missed, live, decisions, stale] = [0, 0, 0, 0, 0, 0]
+  const rounds = new Map<string, number>()
+  const steps = new Map<string, string>()
+  const hash = createHash('sha256')
+  let [lastSeq, doubled, missed, live, decisions, stale, unknownOutcomes, repeatedSteps] = [0, 0, 0, 0, 0, 0, 0, 0]
 
   function readChange({ change }: Extract<NativeFrame, { readonly type: 'entry' }>): void {
     const turnId = 'turn_id' in change ? change.turn_id : undefined
@@ -40,9 +50,15 @@ export function createReplicaRecord(onApproval: (callId: string) => void): Repli
     } else if (change.type === 'turn.closed') closed.add(change.turn_id)
     else if (change.type === 'turn.waiting') {
       for (const { kind, call_id: callId } of change.waits) if (kind === 'approval' && callId !== undefined) onApproval(callId)
+    } else if (change.type === 'blocks.appended') {
+      for (const { type, text = '' } of change.blocks)
+        if (type === 'react.tool.result' && text.includes('outcome_unknown')) unknownOutcomes++
     } else if (change.type === 'response.received' && change.finish_reason === 'stop') {
       const round = `${change.turn_id} ${change.iteration} ${change.role ?? ''}`
-      responses.set(round, (responses.get(round) ?? 0) + 1)
+      rounds.set(round, (rounds.get(round) ?? 0) + 1)
+      const step = stepOf(change.raw)
+      if (step !== undefined && steps.has(step)) repeatedSteps++
+      else if (step !== undefined) steps.set(step, change.ts)
     }
   }
 
@@ -54,11 +70,14 @@ export function createReplicaRecord(onApproval: (callId: string) => void): Repli
       if (seq <= lastSeq) return void doubled++
       missed += seq - lastSeq - 1
       lastSeq = seq
+      hash.update(data)
       readChange(frame)
     },
+    digest: () => hash.copy().digest('hex'),
     isAnswered: (messageId) => (reads.get(messageId) ?? []).some((turnId) => turnId !== null && closed.has(turnId)),
     repeatedEvents: () => accepted.length - new Set(accepted).size + [...reads.values()].filter(({ length }) => length > 1).length,
-    answersPaidTwice: () => [...responses.values()].reduce((sum, count) => sum + count - 1, 0),
+    repeatedResponses: () => [...rounds.values()].reduce((sum, count) => sum + count - 1, 0) + repeatedSteps,
+    steps,
     staleEntries: () => stale,
     get lastSeq() {
       return lastSeq
@@ -74,6 +93,9 @@ export function createReplicaRecord(onApproval: (callId: string) => void): Repli
     },
     get decisions() {
       return decisions
+    },
+    get unknownOutcomes() {
+      return unknownOutcomes
     },
   }
 }
