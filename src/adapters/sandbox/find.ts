@@ -98,7 +98,7 @@ async function probe(id: SandboxLanguage['id'], options: Omit<BubblewrapOptions,
   }
 }
 
-/** Why a language can not be used. The first line of the output of a program that fails is rarely the cause. */
+/** Why a language can not be used. If a program failed, the last line of its output usually names the cause. */
 function problemOf(id: SandboxLanguage['id'], { end, log }: SandboxReport): string {
   const name = id === 'python' ? 'Python' : 'JavaScript'
   if (id === 'python' && !existsSync(pythonPath)) return 'Python is not installed: on Debian apt-get install python3'

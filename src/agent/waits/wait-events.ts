@@ -18,7 +18,7 @@ export const completionId = (callId: string): string => `complete-${callId}`
 /** What a person decided about a call. */
 export interface CallDecided {
   readonly approved: boolean
-  /** Words for the model. */
+  /** What the person wrote about the decision. The model reads it. */
   readonly note: string
   /** The parameters with which the tool runs, if the person has changed them. */
   readonly params?: JsonObject
