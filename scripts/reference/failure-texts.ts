@@ -73,6 +73,10 @@ export const failureTexts: { readonly [Code in FailureCode]: readonly [happened:
     'The name of the model is unknown, its package is not installed, or its key is missing.',
     'The message says which. `daybook doctor` lists the keys. See [Models](../models.md#choosing-one).',
   ],
+  'receipt.unsupported': [
+    'The store can not delete a user or tenant as a whole.',
+    'Add `receipts` to your store and run `describeStore`, or delete the conversations one by one.',
+  ],
   'schedule.invalid': ['The id, the time or the interval of a schedule is not valid.', 'Correct it as the message says.'],
   'schedule.limit': ['The conversation has the largest number of schedules.', 'Remove a schedule that is not needed.'],
   'schedule.missing': ['The conversation has no such schedule.', '`daybook schedule list` shows the schedules that there are.'],

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../core/failure.ts'
 import { childPrefix, parseConversationKey } from '../core/scope.ts'
 import type { Hosting } from '../ports/hosting.ts'
+import type { Counts } from '../ports/store/receipts.ts'
 import type { DeleteOptions, RetentionPolicy, RetentionReport } from '../ports/store/retention.ts'
 import type { ConversationStore, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
@@ -11,7 +12,7 @@ import type { RunningConversations } from './conversation/running.ts'
 /** Deletes conversations with their workspaces and hosted files. */
 export interface Deletion {
   /** Stops the conversation if it runs in this process, then deletes it. Returns false when there is no such conversation. */
-  delete(key: string): Promise<boolean>
+  delete(key: string, options?: Pick<DeleteOptions, 'receipt'>): Promise<boolean>
   retain(policy: RetentionPolicy): Promise<RetentionReport>
   /** Finishes deletions that a failure or a dead process left unfinished: of one conversation, or all. */
   finish(key?: string): Promise<void>
@@ -38,13 +39,15 @@ export function createDeletion({ store, owner, exclude, announceDeleted, ...file
       announceDeleted(key) // the conversation is marked as deleted, and no reader finds it any more
       await removeFilesOf(key, files)
     },
+    countFiles: (key) => countFilesOf(key, files),
   }
 
   return {
-    delete: (key) =>
+    delete: (key, more) =>
       exclude(key, async (putBlobs) => {
-        for (const child of await childrenOf(store, key)) await whenFree(() => store.delete(child, options))
-        const existed = await store.delete(key, options)
+        const all = { ...options, ...more }
+        for (const child of await childrenOf(store, key)) await whenFree(() => store.delete(child, all))
+        const existed = await store.delete(key, all)
         if (putBlobs.length > 0) await store.releaseBlobs(putBlobs)
         return existed
       }),
@@ -89,6 +92,17 @@ export async function removeFilesOf(key: string, { hosting, workspaces }: FileOw
   await workspaces?.remove(scope, name)
   await hosting?.remove(scope, name)
 }
+
+/** Counts the files of a conversation that are not in the store, for a receipt. */
+async function countFilesOf(key: string, { hosting, workspaces }: FileOwners): Promise<Counts> {
+  const { scope, name } = parseConversationKey(key)
+  const [hosted, working] = [await hosting?.count?.(scope, name), await workspaces?.count?.(scope, name)]
+  return { [HOSTED_FILES]: hosted ?? 0, [WORKING_FILES]: working ?? 0 }
+}
+
+/** The counts of files in a receipt. */
+export const HOSTED_FILES = 'files.hosted'
+export const WORKING_FILES = 'files.working'
 
 /** Removes the files that a turn has written although another process had deleted the conversation. */
 export async function removeFilesOfDeleted(

@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { deletionView } from '../agent/archive/administration.ts'
 import type { Archive, ConversationInfo } from '../agent/archive/archive.ts'
 import { parkedList } from '../agent/archive/parked-list.ts'
 import { turnResultView } from '../agent/archive/stored-result.ts'
 import type { Waiting } from '../agent/waiting.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
+import type { DeletionView } from '../core/api/administration.ts'
 import type { ConversationList, ConversationSummary, FileSummary, ParkedView } from '../core/api/conversation.ts'
 import { type EffectsView, effectsView, type PromptView } from '../core/api/report.ts'
 import { type ScheduleBody, type ScheduledView, type ScheduleView, scheduleView } from '../core/api/schedule.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { WaitList, WaitView } from '../core/api/waiting.ts'
 import { Failure } from '../core/failure.ts'
-import { localScope } from '../core/scope.ts'
+import { localScope, type UserOrTenant } from '../core/scope.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
@@ -51,6 +53,8 @@ export interface ConversationClient {
   parked(): Promise<readonly ParkedView[]>
   /** Runs a conversation again whose turns failed. False when they have not failed. */
   retry(id: string): Promise<boolean>
+  /** Deletes everything of a user or tenant. A server does so only for the tenant of the token. */
+  deleteOwner(owner: UserOrTenant): Promise<DeletionView>
   close(): Promise<void>
 }
 
@@ -114,6 +118,7 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
       await archive.head(id)
       return archive.work.retry(id)
     },
+    deleteOwner: async (owner) => deletionView(await archive.deleteOwner(owner)),
     close,
   }
 }
@@ -158,6 +163,7 @@ export function remoteConversationClient(client: Client): ConversationClient {
         return { items: parked, next }
       }),
     retry: async (id) => (await client.retry(id)).retried,
+    deleteOwner: (owner) => client.deleteOwner(owner),
     close: async () => {},
   }
 }

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import type { SettingsLayer } from '../config/config.ts'
+import { adminCommand } from './commands/admin.ts'
 import { exportCommand, importCommand } from './commands/bundles.ts'
 import { cachelintCommand } from './commands/cachelint.ts'
 import { chatCommand } from './commands/chat.ts'
@@ -83,6 +84,7 @@ export async function main(
     forkCommand(context),
     renameCommand(context),
     retryCommand(context),
+    adminCommand(context),
     exportCommand(context),
     importCommand(context),
     deleteCommand(context),

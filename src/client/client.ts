@@ -1,3 +1,4 @@
+import type { DeletionView } from '../core/api/administration.ts'
 import type {
   ConversationChange,
   ConversationList,
@@ -42,6 +43,7 @@ import {
   text as textRule,
   wholeNumberFrom,
 } from '../core/options.ts'
+import type { UserOrTenant } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
@@ -200,6 +202,11 @@ export function createClient(options: ClientOptions) {
     parked: (query: { readonly cursor?: string } = {}) => read<ParkedList>('/v1/parked', { query: { cursor: query.cursor } }),
     /** Runs a conversation again whose turns failed. */
     retry: (conversationId: string) => read<RetryView>(pathOf(conversationId, '/retry'), { method: 'POST' }),
+    /** Deletes everything of a user, or of all users of a tenant, and returns a receipt. For operators of the tenant. */
+    deleteOwner: ({ tenant, project, user }: UserOrTenant) => {
+      const names = user === undefined ? [tenant] : [tenant, 'projects', project, 'users', user]
+      return read<DeletionView>(`/v1/tenants/${names.map(encodeURIComponent).join('/')}`, { method: 'DELETE' })
+    },
     /** Approves or refuses a call that waits for an approval. Only the first decision counts. */
     decide: (conversationId: string, callId: string, decision: DecisionBody) =>
       read<RecordedView>(pathOf(conversationId, `/calls/${encodeURIComponent(callId)}/decision`), { method: 'POST', json: decision }),

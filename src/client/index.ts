@@ -1,3 +1,4 @@
+export type { DeletionView } from '../core/api/administration.ts'
 export type {
   ConversationChange,
   ConversationQuery,
@@ -21,6 +22,7 @@ export { roughTokens, type TokenCounter } from '../core/estimate/tokens.ts'
 export type { EventFormat, NativeFrame, TurnEvent } from '../core/event.ts'
 export type { Json } from '../core/json.ts'
 export { InvalidOption } from '../core/options.ts'
+export type { UserOrTenant } from '../core/scope.ts'
 export type { SourceRow } from '../core/sources/source.ts'
 export { createOutputReader } from '../core/stream/json/partial.ts'
 export { applyChange } from '../core/timeline/apply.ts'

@@ -24,6 +24,7 @@ export type FailureCode =
   | 'message.read'
   | 'message.withdrawn'
   | 'model.unavailable'
+  | 'receipt.unsupported'
   | 'schedule.invalid'
   | 'schedule.limit'
   | 'schedule.missing'

@@ -87,7 +87,7 @@ export {
 export type { SkillPath } from './path/skill.ts'
 export type { CachePoints, CachePolicy } from './render/cache-points.ts'
 export type { BinaryPart, Part, ShownBlock, Slice, TextPart } from './render/types.ts'
-export type { Scope } from './scope.ts'
+export type { Scope, UserOrTenant } from './scope.ts'
 export { type MergeResult, mergeSources, type SourcePool } from './sources/pool.ts'
 export {
   defaultEligibleMimes,

@@ -5,6 +5,15 @@ export interface Scope {
   readonly user: string
 }
 
+/** A user, or all users of a tenant. */
+export type UserOrTenant = Scope | { readonly tenant: string; readonly project?: undefined; readonly user?: undefined }
+
+/** Whether a conversation belongs to a user or tenant. */
+export function belongsTo(key: string, { tenant, project, user }: UserOrTenant): boolean {
+  const { scope } = parseConversationKey(key)
+  return scope.tenant === tenant && (user === undefined || (scope.project === project && scope.user === user))
+}
+
 /** A text that identifies a user across all tenants and projects. */
 export const userKey = ({ tenant, project, user }: Scope): string => JSON.stringify([tenant, project, user])
 
@@ -31,6 +40,12 @@ export function conversationKeyFilter(scope: Scope): { readonly plain: true } | 
   return isLocal(scope) ? { plain: true } : { prefix: conversationKey(scope, '') }
 }
 
+/** The text with which the keys of all conversations of a user or tenant begin. Undefined when their keys have no such text in common. */
+export function keyPrefixOf(owner: UserOrTenant): string | undefined {
+  if (owner.tenant === localScope.tenant) return undefined // keys of the local user have neither tenant nor user
+  return owner.user === undefined ? `${encodeURIComponent(owner.tenant)}/` : conversationKey(owner, '')
+}
+
 /**
  * The inverse of `conversationKey`. A text that `conversationKey` can not have made is taken as the name of a local conversation, so that
  * it can not refer to a conversation of another scope.
@@ -54,6 +69,10 @@ export function tenantOfKey(key: string): string {
   const parts = key.split('/')
   return parts.length === 4 ? (parts[0] ?? '') : ''
 }
+
+/** The tenants that `tenantOfKey` gives for the conversations of a user or tenant. */
+export const tenantKeys = ({ tenant }: UserOrTenant): readonly string[] =>
+  tenant === localScope.tenant ? ['', tenant] : [encodeURIComponent(tenant)]
 
 function decode(segment: string): string | undefined {
   try {

@@ -1,5 +1,5 @@
 import type { BlobRef } from '../core/block/index.ts'
-import type { Scope } from '../core/scope.ts'
+import type { Scope, UserOrTenant } from '../core/scope.ts'
 import type { ByteRange } from './blobs.ts'
 
 /**
@@ -21,6 +21,10 @@ export interface Hosting {
   stream(file: HostedFile, range?: ByteRange): AsyncIterable<Uint8Array>
   /** Removes the keys of all files of a conversation, or of one of its turns. The blobs with the bytes stay. */
   remove(owner: Scope, conversationId: string, turnId?: string): Promise<void>
+  /** How many files of a conversation are hosted. Receipts of deletions have this number. */
+  count?(owner: Scope, conversationId: string): Promise<number>
+  /** Removes the empty folders that are named after a user or tenant. A hosting without folders lacks this function. */
+  removeFolders?(owner: UserOrTenant): Promise<void>
 }
 
 /** A file to host. */

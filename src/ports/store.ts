@@ -6,6 +6,7 @@ import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from './store/list.ts'
 import type { MemoryIndex } from './store/memory-index.ts'
+import type { Receipts } from './store/receipts.ts'
 import type { Relay } from './store/relay.ts'
 import type { DeleteOptions, RetentionPolicy, RetentionReport } from './store/retention.ts'
 import type { Schedules } from './store/schedules.ts'
@@ -27,6 +28,8 @@ export interface ConversationStore {
   readonly relay?: Relay
   /** Events that are offered at a later time. With a store without it, an agent can not schedule messages. */
   readonly schedules?: Schedules
+  /** Counts what deletions remove. With a store without it, an agent can not delete a user or a tenant as a whole. */
+  readonly receipts?: Receipts
   /** The conversations in which a process can do something now. */
   readonly work: WorkList
 

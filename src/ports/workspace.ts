@@ -1,6 +1,6 @@
 import type { AnnouncedWorkspace, WorkspaceScope } from '../core/announce/workspace-section.ts'
 import type { BlobRef } from '../core/block/index.ts'
-import type { Scope } from '../core/scope.ts'
+import type { Scope, UserOrTenant } from '../core/scope.ts'
 import type { Files, UnsafeFileReason } from './files.ts'
 
 /**
@@ -16,6 +16,10 @@ export interface Workspaces {
    * Removes the folders of a conversation on this machine, and what the implementation stores in other places, such as a remote repository.
    */
   remove(owner: Scope, conversationId: string): Promise<void>
+  /** How many files the folders of a conversation have on this machine. Receipts of deletions have this number. */
+  count?(owner: Scope, conversationId: string): Promise<number>
+  /** Removes the empty folders that are named after a user or tenant. */
+  removeFolders?(owner: UserOrTenant): Promise<void>
 }
 
 /**

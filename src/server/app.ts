@@ -12,6 +12,7 @@ import { limitSize, readBody } from './limits/body.ts'
 import { createOverloadGuard } from './limits/overload.ts'
 import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
+import { administrationRoutes } from './routes/administration.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { eventRoutes } from './routes/events.ts'
 import { infoRoutes } from './routes/info.ts'
@@ -133,6 +134,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     turnRoutes(parts, turns),
     waitingRoutes(parts),
     parkedRoutes(parts),
+    administrationRoutes(parts),
     messageRoutes(parts),
     scheduleRoutes(parts),
     sessionRoutes(sessions),

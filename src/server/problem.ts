@@ -58,6 +58,7 @@ export const problemStatuses: { readonly [C in FailureCode]: number } = {
   'message.read': 409,
   'message.withdrawn': 410,
   'model.unavailable': 503,
+  'receipt.unsupported': 501,
   'schedule.invalid': 400,
   'schedule.limit': 409,
   'schedule.missing': 404,

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createDiskFiles } from '../adapters/files/disk.ts'
-import { removeFolder } from '../adapters/files/remove-folder.ts'
+import { countFiles, removeEmptyFolders, removeFolder } from '../adapters/files/remove-folder.ts'
 import { createCustomWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import type { Settings } from '../config/settings.ts'
 import type { BlobStore } from '../ports/blobs.ts'
@@ -47,6 +47,10 @@ export async function openWorkspaces(settings: StoreSettings, blobs: BlobStore):
   const folders = {
     openFiles: (folder: string) => createDiskFiles({ folder: join(root, folder) }),
     removeFiles: (folder: string) => removeFolder(join(root, folder)),
+    countFiles: (folder: string) => countFiles(join(root, folder)),
+    async removeEmpty(folder: string) {
+      await removeEmptyFolders(join(root, folder))
+    },
     pathOf: (folder: string) => join(root, folder),
   }
   if (workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })

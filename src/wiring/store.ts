@@ -123,6 +123,8 @@ export function hostingOf(store: ConversationStore): Hosting | undefined {
       yield* (await open()).stream(file, range)
     },
     remove: async (owner, conversationId, turnId) => (await open()).remove(owner, conversationId, turnId),
+    count: async (owner, conversationId) => (await (await open()).count?.(owner, conversationId)) ?? 0,
+    removeFolders: async (owner) => (await open()).removeFolders?.(owner),
   }
 }
 

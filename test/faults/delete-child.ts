@@ -1,20 +1,21 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { StatementSync } from 'node:sqlite'
-import { openAgentIn } from './delete-work.ts'
+import { doomedOwner, openAgentIn } from './delete-work.ts'
 
 /*
- * Deletes the conversation `doomed` in a folder, and kills itself after a step:
+ * Deletes the conversation `doomed` in a folder, or with `owner` the user of `doomedOwner`, and kills itself after a step:
  *
- *   node delete-child.ts <folder> <step>
+ *   node delete-child.ts <folder> <step> [owner]
  *
  * If it comes to the end, it prints the number of steps. A step is a commit of the database, or a call of `rm` or `rename`.
  */
-const [folder = '', last = ''] = process.argv.slice(2)
+const [folder = '', last = '', what] = process.argv.slice(2)
 let steps = 0
 const { agent, close } = await openAgentIn(folder)
 killSelfAfter(Number(last))
-await agent.archive.delete('doomed')
+if (what === 'owner') await agent.archive.deleteOwner(doomedOwner)
+else await agent.archive.delete('doomed')
 process.stdout.write(String(steps))
 await close()
 

@@ -1,27 +1,12 @@
-import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { countAttempts } from '../support/attacks/count.ts'
-import { filesWith, makeConversations, marker, openAgentIn } from './delete-work.ts'
+import { deleteInChild, filesWith, makeConversations, marker, openAgentIn } from './delete-work.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-delete-crash-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
-
-/** Runs a child that deletes the conversation `doomed` and kills itself after a step. Returns what it has printed. */
-async function deleteUntil(folder: string, step: number): Promise<string> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'delete-child.ts'), folder, String(step)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'code') },
-  })
-  let printed = ''
-  child.stdout.on('data', (data: Buffer) => {
-    printed += data
-  })
-  await new Promise((resolve) => child.once('close', resolve))
-  return printed
-}
 
 it('a deletion that is killed after any of its steps is finished by recover, and leaves nothing in the folder', async (context) => {
   const prepared = join(root, 'prepared')
@@ -32,7 +17,7 @@ it('a deletion that is killed after any of its steps is finished by recover, and
   const killAfter = async (step: number): Promise<number> => {
     const folder = join(root, `step-${step}`)
     cpSync(prepared, folder, { recursive: true })
-    const printed = await deleteUntil(folder, step)
+    const printed = await deleteInChild([folder, String(step)], join(root, 'code'))
     const { agent, store, close } = await openAgentIn(folder)
     const wasMarked = !(await store.head('doomed'))
     await agent.recover()

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { readdir, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { errorCode } from './open.ts'
 
 /**
@@ -13,5 +14,31 @@ export async function removeFolder(path: string): Promise<void> {
   } catch (error) {
     if (errorCode(error) !== 'ENAMETOOLONG') throw error
     rmSync(path, { recursive: true, force: true })
+  }
+}
+
+/** Removes a folder if it has nothing but empty folders. Returns whether it is gone. */
+export async function removeEmptyFolders(path: string): Promise<boolean> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true })
+    for (const entry of entries) if (!entry.isDirectory() || !(await removeEmptyFolders(join(path, entry.name)))) return false
+    await rmdir(path)
+  } catch (error) {
+    if (errorCode(error) === 'ENOTEMPTY') return false // a file was written meanwhile
+    if (errorCode(error) !== 'ENOENT') throw error
+  }
+  return true
+}
+
+/** How many files a folder has, with those in its folders. Links count as files, too. */
+export async function countFiles(path: string): Promise<number> {
+  try {
+    let count = 0
+    for (const entry of await readdir(path, { withFileTypes: true }))
+      count += entry.isDirectory() ? await countFiles(join(path, entry.name)) : 1
+    return count
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error
+    return 0
   }
 }

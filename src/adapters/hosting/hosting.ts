@@ -74,6 +74,13 @@ export function createHosting({ objects, blobs }: { readonly objects: ObjectStor
         await objects.deleteTree(turnId === undefined ? conversationPrefix(name) : turnPrefix({ ...name, turnId }))
       }
     },
+
+    async count(owner, conversationId) {
+      let count = 0
+      for (const stage of ['file', 'attachment'] as const)
+        for await (const _key of objects.list(conversationPrefix({ owner, conversationId, stage }))) count++
+      return count
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../../core/scope.ts'
+import type { Scope, UserOrTenant } from '../../core/scope.ts'
 
 /**
  * Encodes a name, such as that of a user or a conversation, as part of a folder path or a git ref. Lower-case letters, digits, `_` and `-`
@@ -17,6 +17,10 @@ const percent = (byte: number) => `%${byte.toString(16).padStart(2, '0').toUpper
 export function conversationFolder({ tenant, project, user }: Scope, conversationId: string): string {
   return [tenant, project, user, conversationId].map(encodeName).join('/')
 }
+
+/** The folder of a user or tenant below the root of all workspaces. */
+export const ownerFolder = ({ tenant, project, user }: UserOrTenant): string =>
+  (user === undefined ? [tenant] : [tenant, project, user]).map(encodeName).join('/')
 
 /** Names of folders and files that are not published, because programs can make them again, or because they are internal. */
 export const excludedNames = ['.git', '__pycache__', '.pytest_cache', 'node_modules', '.venv', 'logs', 'executed_programs'] as const

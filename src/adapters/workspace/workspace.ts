@@ -18,6 +18,7 @@ import { createTurnDescriber } from './describe.ts'
 import { findVersion, hasVersion, isEmpty, type StoredFile, type VersionStore, versionUnavailable } from './files.ts'
 import { createFolderView, type FolderView } from './folder-view.ts'
 import { hydrate, hydrateCurrent, missingBytesMessage } from './hydrate.ts'
+import { conversationFolder, ownerFolder } from './names.ts'
 import { createOnDisk } from './on-disk.ts'
 import { publishOutcomes } from './publish-record.ts'
 
@@ -27,6 +28,10 @@ export interface FolderProvider {
   openFiles(folder: string): Files
   /** Removes the folder and everything in it. */
   removeFiles(folder: string): Promise<void>
+  /** Counts the files in the folder. */
+  countFiles?(folder: string): Promise<number>
+  /** Removes the folder, if nothing but empty folders is in it. */
+  removeEmpty?(folder: string): Promise<void>
   /** The absolute path of a folder. Only for folders on disk. Programs can run in a workspace only with this function or the next one. */
   pathOf?(folder: string): string
   /** Creates an empty folder on disk. Only for folders in memory. A program that runs in the workspace works in this folder. */
@@ -57,6 +62,12 @@ export function openFolders(provider: Omit<FolderProvider, 'removeFiles'>, home:
   const runtime = provider.openFiles(paths.runtime)
   return { files, scratch, runtime, onDisk: createOnDisk(provider, paths, { files, scratch, runtime }) }
 }
+
+/** The functions of `Workspaces` for receipts of deletions, if the provider has folders on disk. */
+export const receiptFunctions = ({ countFiles, removeEmpty }: FolderProvider): Pick<Workspaces, 'count' | 'removeFolders'> => ({
+  ...(countFiles && { count: (owner, conversationId) => countFiles(conversationFolder(owner, conversationId)) }),
+  ...(removeEmpty && { removeFolders: (owner) => removeEmpty(ownerFolder(owner)) }),
+})
 
 /** The folder of a turn below the root of all workspaces. */
 export const turnFolder = (home: string, turnId: string): string => `${home}/out/workdir/${turnId}`

@@ -27,6 +27,7 @@ import type { Replayed } from '../replay/replay.ts'
 import type { ReplayParts } from '../replay/setup.ts'
 import { createScheduling, type Scheduling } from '../schedules.ts'
 import { isReadOnlyTool } from '../tools.ts'
+import { type Administration, createAdministration } from './administration.ts'
 import { withOwnFiles, withVersions } from './bundle-files.ts'
 import { type DownloadableFile, findFile } from './downloadable-file.ts'
 import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
@@ -40,7 +41,7 @@ export type { ConversationInfo, DownloadableFile }
  * Operations on stored conversations. A `key` is the id of a conversation in the store. The key contains the tenant, project and user. The
  * caller must have checked that the user may access the conversation.
  */
-export interface Archive extends Scheduling {
+export interface Archive extends Scheduling, Administration {
   /**
    * Lists conversations, most recently active first. `search` finds conversations whose title, messages or answers contain the text. A page
    * of a search may have fewer conversations than the limit, and `next` nevertheless. The conversations of sub-agents are left out.
@@ -270,6 +271,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     file: async (handle, viewer) => hosting && findFile(hosting, store, handle, viewer),
     ...createScheduling({ store, clock, owner }),
+    ...createAdministration({ store, clock, hosting, workspaces, deletion }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../scope.ts'
+import type { Scope, UserOrTenant } from '../scope.ts'
 import { unsafeReason } from './safety.ts'
 
 /** The full name of a hosted file: its owner, conversation and turn, and its physical path. */
@@ -72,6 +72,13 @@ export function storageKey({ physicalPath, turnId, ...name }: ResourceName): str
 export function conversationPrefix({ owner, stage, conversationId }: Pick<ResourceName, 'owner' | 'stage' | 'conversationId'>): string {
   const { tenant, project, user } = owner
   return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversationId)}`
+}
+
+/** The beginnings of the keys of all hosted files of a user or tenant. */
+export function ownerPrefixes({ tenant, project, user }: UserOrTenant): readonly string[] {
+  const ofTenant = `daybook/tenants/${escapePart(tenant)}`
+  if (user === undefined) return [ofTenant]
+  return ['files', 'attachments'].map((area) => `${ofTenant}/projects/${escapePart(project)}/${area}/${escapePart(user)}`)
 }
 
 /**

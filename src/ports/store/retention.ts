@@ -1,4 +1,5 @@
 import type { Owner } from '../store.ts'
+import type { Counts } from './receipts.ts'
 
 /**
  * Which conversations and entries `retain` removes. The visible blocks and the source pool of a conversation that is not deleted always
@@ -29,6 +30,13 @@ export interface DeleteOptions {
    * conversation. If it throws, the deletion stays unfinished.
    */
   removeFiles?(conversationId: string): Promise<void>
+  /**
+   * The id of a receipt. What is removed of the conversation is counted there, once, whichever process finishes the deletion. A conversation
+   * that is counted for one receipt is not counted for another.
+   */
+  readonly receipt?: string
+  /** Counts what `removeFiles` is going to remove. It is called only for a conversation with a receipt, before `removeFiles`. */
+  countFiles?(conversationId: string): Promise<Counts>
 }
 
 /** How much `retain` has removed. */

@@ -9,6 +9,7 @@ import { describeJournal } from './store/journal.ts'
 import { describeList } from './store/list.ts'
 import { describeMemory } from './store/memory.ts'
 import { describeOffers } from './store/offers.ts'
+import { describeReceipts } from './store/receipts.ts'
 import { describeRetention } from './store/retention.ts'
 import { describeSchedules } from './store/schedules.ts'
 import { describeVisible } from './store/visible.ts'
@@ -19,9 +20,14 @@ import type { TestRunner } from './test-runner.ts'
 
 /**
  * The tests that every `ConversationStore` must pass. `create` makes an empty store for each test. `hasMemory` is false for a store without
- * a memory index, and `hasSchedules` for a store without schedules.
+ * a memory index, `hasSchedules` for a store without schedules, and `hasReceipts` for a store without receipts.
  */
-export function describeStore(runner: TestRunner, name: string, create: CreateStore, { hasMemory = true, hasSchedules = true } = {}): void {
+export function describeStore(
+  runner: TestRunner,
+  name: string,
+  create: CreateStore,
+  { hasMemory = true, hasSchedules = true, hasReceipts = true } = {},
+): void {
   runner.describe(name, () => {
     describeLeases(runner, create)
     describeJournal(runner, create)
@@ -37,6 +43,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeWork(runner, create)
     if (hasMemory) describeMemory(runner, create)
     if (hasSchedules) describeSchedules(runner, create)
+    if (hasReceipts) describeReceipts(runner, create)
   })
 }
 

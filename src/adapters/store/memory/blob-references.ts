@@ -48,6 +48,8 @@ export function createBlobReferences(blobs: BlobStore) {
       return removed
     },
 
+    has: (sha256: string): boolean => counts.has(sha256),
+
     async removeUnused(refs: readonly BlobRef[]): Promise<void> {
       for (const { sha256 } of refs) if (!counts.has(sha256)) await blobs.remove(sha256)
     },

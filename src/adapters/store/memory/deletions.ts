@@ -1,4 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts'
+import { REMOVED_BLOBS } from '../../../ports/store/receipts.ts'
 import type { DeleteOptions } from '../../../ports/store/retention.ts'
 import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
@@ -6,16 +7,19 @@ import { finishAll } from '../shared/deletions.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { createBlobReferences } from './blob-references.ts'
 import type { MemoryConversation } from './conversation.ts'
+import type { createReceipts } from './receipts.ts'
 
-/** A deletion that is not finished: who works on it, and the hashes of the blobs to which the conversation referred. */
+/** A deletion that is not finished: who works on it, the hashes of the blobs to which the conversation referred, and its receipt. */
 interface Deletion {
   readonly lease: Lease
   readonly hashes: string[]
+  readonly receipt: string | undefined
 }
 
 interface DeletionParts {
   readonly conversations: Map<string, MemoryConversation>
   readonly references: ReturnType<typeof createBlobReferences>
+  readonly receipts: Omit<ReturnType<typeof createReceipts>, 'port'>
   readonly clock: Clock
   newEpoch(): number
   /** Runs `work` while no other work writes to the store. */
@@ -23,35 +27,42 @@ interface DeletionParts {
 }
 
 /** The deletions of conversations in memory. A conversation whose deletion has begun is no longer in `conversations`. */
-export function createDeletions({ conversations, references, clock, newEpoch, write }: DeletionParts) {
+export function createDeletions({ conversations, references, receipts, clock, newEpoch, write }: DeletionParts) {
   const deletions = new Map<string, Deletion>()
 
   /** Records that `owner` works on the deletion, with a new lease. Without `owner`, any agent may take over the deletion. */
-  function hold(conversationId: string, hashes: string[], owner: Owner | undefined): Deletion {
-    const deletion = { lease: { epoch: newEpoch(), owner: owner ?? null, expiresAt: owner ? leaseExpiry(clock.now()) : null }, hashes }
+  function hold(conversationId: string, { hashes, receipt }: Pick<Deletion, 'hashes' | 'receipt'>, owner: Owner | undefined): Deletion {
+    const lease = { epoch: newEpoch(), owner: owner ?? null, expiresAt: owner ? leaseExpiry(clock.now()) : null }
+    const deletion = { lease, hashes, receipt }
     deletions.set(conversationId, deletion)
     return deletion
   }
 
-  function begin(conversationId: string, { entries, offers }: MemoryConversation, owner: Owner | undefined): Deletion {
+  function begin(conversationId: string, { entries, offers, schedules }: MemoryConversation, { owner, receipt }: DeleteOptions): Deletion {
     conversations.delete(conversationId)
     const changes = [...entries, ...offers.values()].map(({ change }) => change)
-    return hold(conversationId, references.hashesIn(changes), owner)
+    receipts.add(receipt, conversationId, { conversations: 1, journal: entries.length, offers: offers.size, schedules: schedules.size })
+    return hold(conversationId, { hashes: references.hashesIn(changes), receipt }, owner)
   }
 
   /** Removes the files and blobs of a deleted conversation. Returns the number of removed blobs. If it fails, any agent may try again. */
   async function finish(conversationId: string, deletion: Deletion, options: DeleteOptions): Promise<number> {
     const isOurs = () => deletions.get(conversationId) === deletion // false when another owner has taken over the deletion
+    const { hashes, receipt } = deletion
     try {
+      if (options.countFiles && receipts.needsFiles(receipt, conversationId))
+        receipts.addFiles(receipt, conversationId, await options.countFiles(conversationId))
       await options.removeFiles?.(conversationId)
       return await write(async () => {
         if (!isOurs()) return 0
-        const removed = await references.remove(deletion.hashes)
+        const all = [...hashes]
+        const removed = await references.remove(hashes)
+        receipts.end(receipt, conversationId, { [REMOVED_BLOBS]: removed }, all.filter(references.has))
         deletions.delete(conversationId)
         return removed
       })
     } catch (error) {
-      if (isOurs()) hold(conversationId, deletion.hashes, undefined)
+      if (isOurs()) hold(conversationId, deletion, undefined)
       throw error
     }
   }
@@ -71,11 +82,11 @@ export function createDeletions({ conversations, references, clock, newEpoch, wr
         const unfinished = deletions.get(conversationId)
         if (unfinished) {
           if (!isFree(unfinished.lease, owner, clock.now())) checkNotDeleting(conversationId)
-          return hold(conversationId, unfinished.hashes, owner)
+          return hold(conversationId, unfinished, owner)
         }
         const conversation = conversations.get(conversationId)
         if (conversation && owner) checkLeaseFree(conversationId, conversation.lease, owner, clock.now())
-        return conversation && begin(conversationId, conversation, owner)
+        return conversation && begin(conversationId, conversation, options)
       })
       if (deletion) await finish(conversationId, deletion, options)
       return deletion !== undefined
@@ -87,7 +98,7 @@ export function createDeletions({ conversations, references, clock, newEpoch, wr
       const deleted = await finishAll([...conversations.keys()], async (id) => {
         const conversation = conversations.get(id)
         if (!conversation || !isSelected(conversation)) return false
-        blobs += await finish(id, begin(id, conversation, options.owner), options)
+        blobs += await finish(id, begin(id, conversation, options), options)
         return true
       })
       return { conversations: deleted.length, blobs }
@@ -100,7 +111,7 @@ export function createDeletions({ conversations, references, clock, newEpoch, wr
       const finished = await finishAll(ids, async (id) => {
         const unfinished = deletions.get(id)
         if (!unfinished || !isFree(unfinished.lease, options.owner, clock.now())) return false
-        blobs += await finish(id, hold(id, unfinished.hashes, options.owner), options)
+        blobs += await finish(id, hold(id, unfinished, options.owner), options)
         return true
       })
       return { finished, blobs }

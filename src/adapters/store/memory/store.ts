@@ -28,6 +28,7 @@ import { createDeletions } from './deletions.ts'
 import { listConversations } from './list.ts'
 import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
 import { openRecall } from './open-recall.ts'
+import { createReceipts } from './receipts.ts'
 import { createMemorySchedules } from './schedules.ts'
 import { createWorkList, foundIn, infoOf, rowOf } from './work.ts'
 
@@ -74,7 +75,8 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return conversation as MemoryConversation // `checkClaim` throws if the conversation does not exist
   }
 
-  const deletions = createDeletions({ conversations, references, clock, newEpoch: () => ++claims, write })
+  const receipts = createReceipts(clock, references.has)
+  const deletions = createDeletions({ conversations, references, receipts, clock, newEpoch: () => ++claims, write })
 
   async function appendWithBlobs(
     conversation: MemoryConversation,
@@ -115,6 +117,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   return {
     blobs,
     memory: recall.index,
+    receipts: receipts.port,
     schedules: createMemorySchedules({ conversations, write, offer, now: clock.now }),
     work: createWorkList({
       conversations,

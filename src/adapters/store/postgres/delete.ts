@@ -1,6 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts'
 import type { DeleteOptions } from '../../../ports/store/retention.ts'
-import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
 import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'
@@ -9,6 +8,7 @@ import type { BlobsWithin } from './blobs.ts'
 import { lockBlobs } from './blobs.ts'
 import { type Conversations, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
+import type { PostgresReceipts } from './receipts.ts'
 
 /** A deletion that this process has begun or taken over. */
 interface Deletion {
@@ -31,11 +31,15 @@ export function createDeleter(
   database: Database,
   conversations: Conversations,
   blobsWithin: BlobsWithin,
+  receipts: Omit<PostgresReceipts, 'port'>,
   clock: Clock,
   onDeleted: (conversationId: string) => void,
 ) {
-  async function begin(queries: Queries, { key, id }: ConversationRow, owner: Owner | undefined): Promise<Deletion> {
+  type Begin = Pick<DeleteOptions, 'owner' | 'receipt'>
+
+  async function begin(queries: Queries, { key, id }: ConversationRow, { owner, receipt }: Begin): Promise<Deletion> {
     const { epoch } = await conversations.newLease(queries, key, owner ?? null, clock.now())
+    if (receipt !== undefined) await receipts.assign(queries, key, receipt)
     // the title is removed at once, because the row stays until the last step of the deletion
     await queries.run(
       `UPDATE conversations SET deleted_at = $1, title = NULL, open_turn = NULL, waiting = NULL, waits = NULL, due_at = NULL, offers = NULL
@@ -50,16 +54,12 @@ export function createDeleter(
    * Begins the deletion of a conversation for which `condition` is true. Undefined when there is none. If the connection is lost, the
    * deletion may have begun at the first attempt. Then its row has the epoch of this attempt.
    */
-  function beginIf(
-    conversationId: string,
-    owner: Owner | undefined,
-    condition: (row: ConversationRow) => boolean,
-  ): Promise<Deletion | undefined> {
+  function beginIf(conversationId: string, options: Begin, condition: (row: ConversationRow) => boolean): Promise<Deletion | undefined> {
     let begun: Deletion | undefined
     return database.repeat(async (queries) => {
       const row = await conversations.findAny(queries, conversationId, LOCK)
       if (row && row.epoch === begun?.epoch) return begun
-      begun = row && condition(row) ? await begin(queries, row, owner) : undefined
+      begun = row && condition(row) ? await begin(queries, row, options) : undefined
       return begun
     })
   }
@@ -85,6 +85,8 @@ export function createDeleter(
       key,
       found.map(({ sha256 }) => sha256),
     ])
+    const shared = found.filter((blob) => blob.shared)
+    await receipts.addBlobs(queries, key, { removed: unshared.map(({ sha256 }) => sha256), shared: shared.map(({ sha256 }) => sha256) })
     return { found: found.length, removed: unshared.length }
   }
 
@@ -98,14 +100,22 @@ export function createDeleter(
       [key],
     )
 
+  /** Counts the files outside of the store for the receipt of the deletion, before they are removed. */
+  async function countFilesOnce(deletion: Deletion, countFiles: NonNullable<DeleteOptions['countFiles']>): Promise<void> {
+    if (!(await step(deletion, (queries) => receipts.needsFiles(queries, deletion.key)))) return
+    const counts = await countFiles(deletion.conversationId)
+    await step(deletion, (queries) => receipts.addFiles(queries, deletion.key, counts))
+  }
+
   /**
    * Removes everything of a conversation that `begin` has marked as deleted, and returns how many blobs were removed. After a failure, the
    * lease ends, so that another process can finish the deletion.
    */
-  async function finish(deletion: Deletion, removeFiles: DeleteOptions['removeFiles']): Promise<number> {
+  async function finish(deletion: Deletion, { countFiles, removeFiles }: DeleteOptions): Promise<number> {
     const { key, conversationId, epoch } = deletion
     try {
       onDeleted(conversationId)
+      if (countFiles) await countFilesOnce(deletion, countFiles)
       await removeFiles?.(conversationId)
       let removed = 0
       for (let found = 1; found > 0; ) {
@@ -124,19 +134,20 @@ export function createDeleter(
   }
 
   /** Takes over an unfinished deletion. Undefined when the deletion is finished, or when a living process works on the deletion. */
-  const takeOver = (conversationId: string, owner: Owner | undefined): Promise<Deletion | undefined> =>
-    beginIf(conversationId, owner, (row) => row.deleted_at !== null && isFree(leaseOf(row), owner, clock.now()))
+  const takeOver = (conversationId: string, options: DeleteOptions): Promise<Deletion | undefined> =>
+    beginIf(conversationId, options, (row) => row.deleted_at !== null && isFree(leaseOf(row), options.owner, clock.now()))
 
   return {
-    async delete(conversationId: string, { owner, removeFiles }: DeleteOptions = {}): Promise<boolean> {
-      const deletion = await beginIf(conversationId, owner, (row) => {
+    async delete(conversationId: string, options: DeleteOptions = {}): Promise<boolean> {
+      const { owner } = options
+      const deletion = await beginIf(conversationId, options, (row) => {
         if (row.deleted_at !== null && !isFree(leaseOf(row), owner, clock.now()))
           throw beingDeleted(conversationId, row.lease_expires_at ?? clock.now())
         if (owner) checkLeaseFree(conversationId, leaseOf(row), owner, clock.now())
         return true
       })
       if (!deletion) return false
-      await finish(deletion, removeFiles)
+      await finish(deletion, options)
       return true
     },
 
@@ -145,13 +156,13 @@ export function createDeleter(
     finish,
 
     /** Finishes unfinished deletions. */
-    async finishUnfinished({ owner, removeFiles, conversationId }: DeleteOptions & { readonly conversationId?: string } = {}) {
+    async finishUnfinished({ conversationId, ...options }: DeleteOptions & { readonly conversationId?: string } = {}) {
       const rows = await database.all<{ id: string }>('SELECT id FROM conversations WHERE deleted_at IS NOT NULL')
       const wanted = rows.map(({ id }) => id).filter((id) => conversationId === undefined || id === conversationId)
       let removed = 0
       const finished = await finishAll(wanted, async (id) => {
-        const deletion = await takeOver(id, owner)
-        if (deletion) removed += await finish(deletion, removeFiles)
+        const deletion = await takeOver(id, options)
+        if (deletion) removed += await finish(deletion, options)
         return deletion !== undefined
       })
       return { finished, removed }

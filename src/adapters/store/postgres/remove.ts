@@ -112,8 +112,8 @@ export function createRemover(
       const deleted = await finishAll(
         idle.map(({ id }) => id),
         async (id) => {
-          const deletion = await deleter.beginIf(id, options.owner, isIdle) // another process may have used it since
-          if (deletion) removedBlobs += await deleter.finish(deletion, options.removeFiles)
+          const deletion = await deleter.beginIf(id, options, isIdle) // another process may have used it since
+          if (deletion) removedBlobs += await deleter.finish(deletion, options)
           return deletion !== undefined
         },
       )

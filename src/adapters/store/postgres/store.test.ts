@@ -123,9 +123,9 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')]), titled])
     const client = new pg.Client({ connectionString: server?.url ?? '' })
     await client.connect()
-    await client.query(
-      `ALTER TABLE ${schema}.conversations DROP COLUMN active_at; DROP TABLE ${schema}.titles, ${schema}.tenants, ${schema}.schedules`,
-    )
+    await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN active_at`)
+    const added = ['titles', 'tenants', 'schedules', 'receipts', 'receipt_counts', 'receipt_conversations', 'receipt_blobs']
+    await client.query(`DROP TABLE ${added.map((table) => `${schema}.${table}`).join(', ')}`)
     for (const column of ['free_at', 'tenant', 'offered_at', 'failure', 'parked_at', 'retry_at', 'attempt_seq', 'attempts'])
       await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN ${column}`)
     await client.query(`ALTER TABLE ${schema}.blobs DROP COLUMN put_at; UPDATE ${schema}.version SET version = 1, compatible_from = 1`)

@@ -13,6 +13,7 @@ import { createDeleter } from './delete.ts'
 import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
+import { createReceipts } from './receipts.ts'
 import { createPostgresRelay } from './relay.ts'
 import { createRemover } from './remove.ts'
 import { createPostgresSchedules } from './schedules.ts'
@@ -134,7 +135,8 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
   const { watch, watchOffers, noteAppend, noteOffer, noteDeletion, close: closeWatch } = createWatch(database)
-  const deleter = createDeleter(database, conversations, blobsWithin, leaseClock, noteDeletion)
+  const receipts = createReceipts(database, clock)
+  const deleter = createDeleter(database, conversations, blobsWithin, receipts, leaseClock, noteDeletion)
   const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, clock: leaseClock, onOffered: noteOffer })
   const remover = createRemover(database, conversations, blobsWithin, deleter, offers)
   const appender = createAppender({ database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended: noteAppend })
@@ -143,6 +145,7 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     blobs,
     schedules: createPostgresSchedules({ database, conversations, offers, now: leaseClock.now }),
     work: createWorkList(database, leaseClock, noteOffer),
+    receipts: receipts.port,
 
     claim: async (conversationId, owner, claimOptions) => conversations.claim(conversationId, owner, leaseClock.now(), claimOptions),
     findOwner: (conversationId, asker) => conversations.findOwner(conversationId, asker, leaseClock.now()),

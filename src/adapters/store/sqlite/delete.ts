@@ -1,7 +1,6 @@
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { DeleteOptions } from '../../../ports/store/retention.ts'
-import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
 import { type ConversationRow, leaseOf } from '../shared/conversation-row.ts'
 import { finishAll } from '../shared/deletions.ts'
@@ -10,6 +9,7 @@ import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
 import { ENTRIES_AFTER } from './journal.ts'
 import type { Recall } from './recall.ts'
+import type { SqliteReceipts } from './receipts.ts'
 
 /** A deletion that this process has begun or taken over. */
 interface Deletion {
@@ -23,6 +23,7 @@ interface DeleterParts {
   readonly database: Database
   readonly conversations: Conversations
   readonly recall: Pick<Recall, 'removeSome'>
+  readonly receipts: Omit<SqliteReceipts, 'port'>
   readonly blobs: BlobStore
   readonly clock: Clock
 }
@@ -40,7 +41,7 @@ const ENTRIES_PER_STEP = 1_000
  * Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears between the check and the
  * commit.
  */
-export function createDeleter({ database, conversations, recall, blobs, clock }: DeleterParts) {
+export function createDeleter({ database, conversations, recall, receipts, blobs, clock }: DeleterParts) {
   // the title is removed at once, because the row stays until the last step of the deletion
   const mark = database.writeStatement(
     `UPDATE conversations SET deleted_at = ?, title = NULL, open_turn = NULL, waiting = NULL, waits = NULL, due_at = NULL, offers = NULL
@@ -64,8 +65,9 @@ export function createDeleter({ database, conversations, recall, blobs, clock }:
   const setFreedText = database.writeStatement("UPDATE counters SET value = ? WHERE name = 'freed_text'")
   const freedText = database.readStatement<{ value: number }>("SELECT value FROM counters WHERE name = 'freed_text'")
 
-  function begin({ key, id }: ConversationRow, owner: Owner | undefined): Deletion {
+  function begin({ key, id }: ConversationRow, { owner, receipt }: Pick<DeleteOptions, 'owner' | 'receipt'>): Deletion {
     const { epoch } = conversations.newLease(id, owner ?? null, clock.now())
+    if (receipt !== undefined) receipts.assign(key, receipt)
     mark.run(clock.now(), key)
     return { key, conversationId: id, epoch }
   }
@@ -79,16 +81,32 @@ export function createDeleter({ database, conversations, recall, blobs, clock }:
     const unshared = found.filter(({ shared }) => shared === 0)
     for (const { sha256 } of unshared) await blobs.remove(sha256)
     for (const { sha256 } of found) deleteReferences.run(sha256, key)
+    const shared = found.filter((blob) => blob.shared === 1)
+    receipts.addBlobs(key, { removed: unshared.map(({ sha256 }) => sha256), shared: shared.map(({ sha256 }) => sha256) })
     return { found: found.length, removed: unshared.length }
+  }
+
+  /** Counts the files outside of the store for the receipt of the deletion, before they are removed. */
+  async function countFilesOnce(deletion: Deletion, countFiles: NonNullable<DeleteOptions['countFiles']>): Promise<void> {
+    if (!(await step(deletion, () => receipts.needsFiles(deletion.key)))) return
+    const counts = await countFiles(deletion.conversationId)
+    await step(deletion, () => receipts.addFiles(deletion.key, counts))
+  }
+
+  function removeSomeSnippets({ key, conversationId }: Deletion): boolean {
+    const { isDone, rows } = recall.removeSome({ id: conversationId, key })
+    receipts.addRows(key, rows)
+    return !isDone
   }
 
   /**
    * Removes everything of a conversation that `mark` has marked as deleted, and returns how many blobs were removed. After a failure,
    * the lease ends, so that another process can finish the deletion.
    */
-  async function finish(deletion: Deletion, removeFiles: DeleteOptions['removeFiles']): Promise<number> {
+  async function finish(deletion: Deletion, { countFiles, removeFiles }: DeleteOptions): Promise<number> {
     const { key, conversationId } = deletion
     try {
+      if (countFiles) await countFilesOnce(deletion, countFiles)
       await removeFiles?.(conversationId)
       let removed = 0
       for (let found = 1; found > 0; ) {
@@ -96,7 +114,7 @@ export function createDeleter({ database, conversations, recall, blobs, clock }:
         removed += some?.removed ?? 0
         found = some?.found ?? 0
       }
-      while (await step(deletion, () => recall.removeSome({ id: conversationId, key }))) {}
+      while (await step(deletion, () => removeSomeSnippets(deletion))) {}
       while (await step(deletion, () => deleteSomeEntries.run(key, 0))) {}
       while (await step(deletion, () => deleteSomeOffers.run(key))) {}
       await step(deletion, () => {
@@ -111,10 +129,10 @@ export function createDeleter({ database, conversations, recall, blobs, clock }:
   }
 
   /** Takes over an unfinished deletion. Undefined when the deletion is finished, or when a living process works on the deletion. */
-  const takeOver = (conversationId: string, owner: Owner | undefined): Promise<Deletion | undefined> =>
+  const takeOver = (conversationId: string, options: DeleteOptions): Promise<Deletion | undefined> =>
     database.write(() => {
       const row = conversations.findAny(conversationId)
-      return row && row.deleted_at !== null && isFree(leaseOf(row), owner, clock.now()) ? begin(row, owner) : undefined
+      return row && row.deleted_at !== null && isFree(leaseOf(row), options.owner, clock.now()) ? begin(row, options) : undefined
     })
 
   /**
@@ -127,17 +145,18 @@ export function createDeleter({ database, conversations, recall, blobs, clock }:
   }
 
   return {
-    async delete(conversationId: string, { owner, removeFiles }: DeleteOptions = {}): Promise<boolean> {
+    async delete(conversationId: string, options: DeleteOptions = {}): Promise<boolean> {
+      const { owner } = options
       const deletion = await database.write(() => {
         const row = conversations.findAny(conversationId)
         if (!row) return undefined
         if (row.deleted_at !== null && !isFree(leaseOf(row), owner, clock.now()))
           throw beingDeleted(conversationId, row.lease_expires_at ?? clock.now())
         if (owner) checkLeaseFree(conversationId, leaseOf(row), owner, clock.now())
-        return begin(row, owner)
+        return begin(row, options)
       })
       if (!deletion) return false
-      await finish(deletion, removeFiles)
+      await finish(deletion, options)
       await emptyLog()
       return true
     },
@@ -147,13 +166,13 @@ export function createDeleter({ database, conversations, recall, blobs, clock }:
     finish,
 
     /** Finishes unfinished deletions, and empties the log if an earlier deletion could not. */
-    async finishUnfinished({ owner, removeFiles, conversationId }: DeleteOptions & { readonly conversationId?: string } = {}) {
+    async finishUnfinished({ conversationId, ...options }: DeleteOptions & { readonly conversationId?: string } = {}) {
       const ids = database.read(() => unfinished.all().map(({ id }) => id))
       const wanted = conversationId === undefined ? ids : ids.filter((id) => id === conversationId)
       let removed = 0
       const finished = await finishAll(wanted, async (id) => {
-        const deletion = await takeOver(id, owner)
-        if (deletion) removed += await finish(deletion, removeFiles)
+        const deletion = await takeOver(id, options)
+        if (deletion) removed += await finish(deletion, options)
         return deletion !== undefined
       })
       await emptyLog()

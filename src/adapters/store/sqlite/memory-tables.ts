@@ -145,8 +145,10 @@ export function createIndexReader(database: Database): IndexReader {
   }
 }
 
-/** Writes the tables of the memory index. Call its functions inside `database.write`. */
-export function createIndexWriter(database: Database): IndexWriter {
+type OnRemoved = (table: string, rows: number) => void
+
+/** Writes the tables of the memory index. Call its functions inside `database.write`. `onRemoved` gets the number of rows that were removed. */
+export function createIndexWriter(database: Database, onRemoved: OnRemoved): IndexWriter {
   const owner = database.writeStatement<Owner>(OWNER)
   const createOwner = database.writeStatement('INSERT INTO memory_owners (folder, next, snippets) VALUES (?, 0, 0)')
   const saveOwner = database.writeStatement('UPDATE memory_owners SET next = ?, snippets = ? WHERE key = ?')
@@ -157,8 +159,8 @@ export function createIndexWriter(database: Database): IndexWriter {
   )
   const removeSnippet = database.writeStatement(`DELETE FROM memory_snippets WHERE snippet = ${SNIPPET_KEY}`)
   const removeVector = database.writeStatement(`DELETE FROM memory_vectors WHERE snippet = ${SNIPPET_KEY}`)
-  const postings = createBodyStatements(database, 'memory_postings', ['owner', 'term', 'chunk'])
-  const documents = createBodyStatements(database, 'memory_documents', ['owner', '"group"'])
+  const postings = createBodyStatements(database, onRemoved, 'memory_postings', ['owner', 'term', 'chunk'])
+  const documents = createBodyStatements(database, onRemoved, 'memory_documents', ['owner', '"group"'])
   const noteTurn = database.writeStatement(
     `INSERT INTO memory_turns (conversation, turn, seq, uses) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET uses = uses | excluded.uses WHERE uses & excluded.uses <> excluded.uses`,
@@ -172,14 +174,14 @@ export function createIndexWriter(database: Database): IndexWriter {
     },
     saveOwner: ({ key, next, snippets }) => void saveOwner.run(next, snippets, key),
     removeOwner(key) {
-      removeAllDocuments.run(key)
-      removeOwner.run(key)
+      onRemoved('memory_documents', removeAllDocuments.run(key))
+      onRemoved('memory_owners', removeOwner.run(key))
     },
     insertSnippet: ({ owner: key, number, conversation: conversationKey, block, part, seq, turnId, role, ts, path, text }) =>
       insertSnippet.run(key, number, conversationKey, block, part, seq, turnId, role, ts, path, text) === 1,
     removeSnippet({ owner: key, number }) {
-      removeVector.run(key, number)
-      removeSnippet.run(key, number)
+      onRemoved('memory_vectors', removeVector.run(key, number))
+      onRemoved('memory_snippets', removeSnippet.run(key, number))
     },
     appendPostings: ({ owner: key, term, chunk }, added) => postings.append([key, term, chunk], added),
     readPostings: ({ owner: key, term, chunk }) => postings.read([key, term, chunk]),
@@ -221,7 +223,7 @@ export function createVectorTables(database: Database): VectorTables {
 }
 
 /** Statements for a table whose rows have a key of several columns and a body of bytes. */
-function createBodyStatements(database: Database, table: string, columns: readonly string[]) {
+function createBodyStatements(database: Database, onRemoved: OnRemoved, table: string, columns: readonly string[]) {
   const isKey = columns.map((column) => `${column} = ?`).join(' AND ')
   const append = database.writeStatement(
     // `||` makes a text of two blobs, so the result is cast
@@ -234,7 +236,10 @@ function createBodyStatements(database: Database, table: string, columns: readon
     append: (key: readonly number[], body: Uint8Array): void => void append.run(...key, body),
     read: (key: readonly number[]): Uint8Array | undefined => read.get(...key)?.body,
     /** An empty body removes the row. */
-    write: (key: readonly number[], body: Uint8Array): void => void (body.length > 0 ? replace.run(body, ...key) : remove.run(...key)),
+    write(key: readonly number[], body: Uint8Array): void {
+      if (body.length > 0) replace.run(body, ...key)
+      else onRemoved(table, remove.run(...key))
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import type { Change } from '../../../core/timeline/change.ts'
 import type { MemoryIndex, MemoryScope } from '../../../ports/store/memory-index.ts'
+import type { Counts } from '../../../ports/store/receipts.ts'
 import type { ConversationRow } from '../shared/conversation-row.ts'
 import { createMemoryIndex, folderOfScope } from '../shared/recall/memory-index.ts'
 import { folderOf } from '../shared/recall/tables.ts'
@@ -32,7 +33,10 @@ interface Position {
  * they take no longer because of the index. The entries are indexed after their turn has ended, and before a search that covers them.
  */
 export function createSqliteRecall(database: Database, reader: Reader) {
-  const tables = createIndexWriter(database)
+  let removedRows: Record<string, number> = {}
+  const tables = createIndexWriter(database, (table, rows) => {
+    removedRows[table] = (removedRows[table] ?? 0) + rows
+  })
   const snippets = createSnippetFinder(database)
   // all conversations are looked at, because a process with an older version of Daybook does not write `memory_behind`
   const behind = database.readStatement<{ id: string }>(
@@ -122,11 +126,12 @@ export function createSqliteRecall(database: Database, reader: Reader) {
     },
     /** Waits for running work, and starts no more. */
     close: background.close,
-    /** Removes some snippets of a conversation. Returns false when none is left. Call it inside `database.write`. */
-    removeSome({ id, key }: Place): boolean {
+    /** Removes some snippets of a conversation, and counts the rows by table. Call it inside `database.write`. */
+    removeSome({ id, key }: Place): { readonly isDone: boolean; readonly rows: Counts } {
       const some = snippets.some.all(key, SNIPPETS_PER_STEP).map(snippets.parse)
+      removedRows = {}
       removeSnippets(tables, folderOf(id), some)
-      return some.length > 0
+      return { isDone: some.length === 0, rows: removedRows }
     },
     /** Removes the snippets whose entries were removed from the journal. Call it inside `database.write`. */
     removeWithoutEntry({ id, key }: Place): void {

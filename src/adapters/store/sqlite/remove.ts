@@ -124,9 +124,9 @@ export function createRemover({ database, conversations, recall, blobs, deleter,
         async (id) => {
           const deletion = await database.write(() => {
             const row = conversations.find(id)
-            return row && isIdle(row) ? deleter.begin(row, options.owner) : undefined // another process may have used it since
+            return row && isIdle(row) ? deleter.begin(row, options) : undefined // another process may have used it since
           })
-          if (deletion) removedBlobs += await deleter.finish(deletion, options.removeFiles)
+          if (deletion) removedBlobs += await deleter.finish(deletion, options)
           return deletion !== undefined
         },
       )

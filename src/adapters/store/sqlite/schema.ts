@@ -258,6 +258,32 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_parked ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL AND parked_at IS NOT NULL;
   CREATE TABLE tenants (tenant TEXT PRIMARY KEY, last_served INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // Receipts of deletions. `subject` is the hash of a user or tenant. While a deletion runs, `receipt_conversations` has its conversations, and
+  // `receipt_blobs` the blobs that other conversations still referred to.
+  `
+  CREATE TABLE receipts (
+    number INTEGER PRIMARY KEY,
+    receipt TEXT NOT NULL UNIQUE,
+    subject TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    finished_at TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX receipts_unfinished ON receipts (subject) WHERE finished_at IS NULL;
+  CREATE INDEX receipts_by_subject ON receipts (subject, number);
+  CREATE TABLE receipt_counts (
+    receipt TEXT NOT NULL,
+    name TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (receipt, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE receipt_conversations (
+    conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
+    receipt TEXT NOT NULL,
+    files_counted INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE INDEX receipt_conversations_by_receipt ON receipt_conversations (receipt);
+  CREATE TABLE receipt_blobs (receipt TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (receipt, sha256)) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -13,6 +13,7 @@ import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
 import { createSqliteRecall } from './recall.ts'
+import { createReceipts } from './receipts.ts'
 import { createRemover } from './remove.ts'
 import { createSqliteSchedules } from './schedules.ts'
 import { createWatch } from './watch.ts'
@@ -38,7 +39,8 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
   const recall = createSqliteRecall(database, reader)
-  const deleter = createDeleter({ database, conversations, recall, blobs, clock })
+  const receipts = createReceipts(database, clock)
+  const deleter = createDeleter({ database, conversations, recall, receipts, blobs, clock })
   const journal = createJournalWriter(database)
   // writes to the file without changing a value, so that `check` fails if the file can not be written
   const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'")
@@ -58,6 +60,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     memory: recall.index,
     schedules: createSqliteSchedules({ database, conversations, offers, now: clock.now }),
     work: createWorkList({ database, conversations, clock, onFree: noteOffer }),
+    receipts: receipts.port,
 
     claim: (conversationId, owner, options) =>
       database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options)),

@@ -3,7 +3,7 @@ import type { Files } from '../../../ports/files.ts'
 import type { Workspaces } from '../../../ports/workspace.ts'
 import { conversationFolder } from '../names.ts'
 import { createRemovalFence } from '../removal-fence.ts'
-import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
+import { createWorkspace, type FolderProvider, openFolders, receiptFunctions, turnFolder } from '../workspace.ts'
 import { publishCustom } from './publish.ts'
 import { createCustomVersions } from './versions.ts'
 
@@ -16,6 +16,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
   const fence = createRemovalFence()
   return {
     implementation: 'custom',
+    ...receiptFunctions(options),
     async open(owner, conversationId) {
       const home = conversationFolder(owner, conversationId)
       const folders = fence.guard(home, openFolders(options, home))

@@ -10,7 +10,7 @@ import { createCustomVersions } from '../custom/versions.ts'
 import { type StoredFile, type VersionStore, versionUnavailable } from '../files.ts'
 import { conversationFolder, encodeName } from '../names.ts'
 import { createRemovalFence } from '../removal-fence.ts'
-import { createWorkspace, type FolderProvider, openFolders, turnFolder } from '../workspace.ts'
+import { createWorkspace, type FolderProvider, openFolders, receiptFunctions, turnFolder } from '../workspace.ts'
 import { adoptVersion } from './adopt.ts'
 import { commitInRecord, findBase, ifPresent, isPublished } from './base.ts'
 import { createGitDescriber } from './describe.ts'
@@ -42,6 +42,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
   const fence = createRemovalFence()
   return {
     implementation: 'git',
+    ...receiptFunctions(options),
     async open(owner, conversationId) {
       const home = conversationFolder(owner, conversationId)
       const folder = join(options.root, home)

@@ -192,6 +192,29 @@ export const migrations: readonly Migration[] = [
   CREATE TABLE tenants (tenant text COLLATE "C" PRIMARY KEY, last_served bigint NOT NULL);
   `,
   },
+  {
+    // receipts of deletions, as the SQLite store has them
+    compatibleFrom: 3,
+    sql: `
+  CREATE TABLE receipts (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    receipt text NOT NULL UNIQUE,
+    subject text NOT NULL,
+    started_at text NOT NULL,
+    finished_at text
+  );
+  CREATE UNIQUE INDEX receipts_unfinished ON receipts (subject) WHERE finished_at IS NULL;
+  CREATE INDEX receipts_by_subject ON receipts (subject, number);
+  CREATE TABLE receipt_counts (receipt text NOT NULL, name text NOT NULL, count bigint NOT NULL, PRIMARY KEY (receipt, name));
+  CREATE TABLE receipt_conversations (
+    conversation bigint PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
+    receipt text NOT NULL,
+    files_counted boolean NOT NULL DEFAULT false
+  );
+  CREATE INDEX receipt_conversations_by_receipt ON receipt_conversations (receipt);
+  CREATE TABLE receipt_blobs (receipt text NOT NULL, sha256 text NOT NULL, PRIMARY KEY (receipt, sha256));
+  `,
+  },
 ]
 
 export const SCHEMA_VERSION = migrations.length

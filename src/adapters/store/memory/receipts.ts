@@ -1,0 +1,83 @@
+import type { Clock } from '../../../ports/clock.ts'
+import { type Counts, type Receipts, SHARED_BLOBS, type StoredReceipt } from '../../../ports/store/receipts.ts'
+import { addCounts } from '../shared/receipts.ts'
+
+interface MemoryReceipt {
+  readonly subject: string
+  readonly startedAt: string
+  finishedAt?: string
+  readonly counts: Map<string, number>
+  /** The conversations that are marked as deleted for this receipt, and those whose files were counted. */
+  readonly unfinished: Set<string>
+  readonly filesCounted: Set<string>
+  /** The blobs to which another conversation referred when they were not removed. */
+  readonly shared: Set<string>
+}
+
+/** The receipts of deletions, in memory. `isReferenced` says whether a conversation refers to a blob. */
+export function createReceipts(clock: Clock, isReferenced: (sha256: string) => boolean) {
+  const receipts = new Map<string, MemoryReceipt>()
+
+  const read = (receiptId: string, { startedAt, finishedAt, counts, unfinished }: MemoryReceipt): StoredReceipt => ({
+    receiptId,
+    startedAt,
+    ...(finishedAt !== undefined && { finishedAt }),
+    counts: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
+    unfinished: unfinished.size,
+  })
+  const latest = (wanted: string) => [...receipts].findLast(([, { subject }]) => subject === wanted)
+  const addTo = (receipt: MemoryReceipt, added: Counts) =>
+    addCounts(added, (name, count) => void receipt.counts.set(name, (receipt.counts.get(name) ?? 0) + count))
+
+  const port: Receipts = {
+    async open(subject, newId) {
+      const known = latest(subject)
+      if (known && known[1].finishedAt === undefined) return read(...known)
+      const sets = { unfinished: new Set<string>(), filesCounted: new Set<string>(), shared: new Set<string>() }
+      const receipt = { subject, startedAt: clock.now(), counts: new Map<string, number>(), ...sets }
+      receipts.set(newId, receipt)
+      return read(newId, receipt)
+    },
+    async find(subject) {
+      const known = latest(subject)
+      return known && read(...known)
+    },
+    async finish(receiptId) {
+      const receipt = receipts.get(receiptId) as MemoryReceipt // receipts are never removed
+      if (receipt.finishedAt === undefined) {
+        addTo(receipt, { [SHARED_BLOBS]: [...receipt.shared].filter(isReferenced).length })
+        receipt.shared.clear()
+        receipt.filesCounted.clear()
+        receipt.finishedAt = clock.now()
+      }
+      return read(receiptId, receipt)
+    },
+  }
+
+  return {
+    port,
+    /** Counts what is removed of a conversation. */
+    add(receiptId: string | undefined, conversationId: string, counts: Counts): void {
+      const receipt = receipts.get(receiptId ?? '')
+      if (!receipt) return
+      receipt.unfinished.add(conversationId)
+      addTo(receipt, counts)
+    },
+    needsFiles: (receiptId: string | undefined, conversationId: string): boolean =>
+      receipts.get(receiptId ?? '')?.filesCounted.has(conversationId) === false,
+    addFiles(receiptId: string | undefined, conversationId: string, counts: Counts): void {
+      const receipt = receipts.get(receiptId ?? '')
+      if (!receipt || receipt.filesCounted.has(conversationId)) return
+      receipt.filesCounted.add(conversationId)
+      addTo(receipt, counts)
+    },
+    /** Notes that nothing is left of a conversation. `kept` are the hashes of its blobs to which other conversations refer. */
+    end(receiptId: string | undefined, conversationId: string, counts: Counts, kept: readonly string[]): void {
+      const receipt = receipts.get(receiptId ?? '')
+      if (!receipt) return
+      addTo(receipt, counts)
+      for (const sha256 of kept) receipt.shared.add(sha256)
+      receipt.unfinished.delete(conversationId)
+    },
+  }
+}

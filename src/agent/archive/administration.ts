@@ -1,0 +1,52 @@
+import type { DeletionView } from '../../core/api/administration.ts'
+import type { UserOrTenant } from '../../core/scope.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Hosting } from '../../ports/hosting.ts'
+import type { ConversationStore } from '../../ports/store.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import type { Deletion } from '../deletion.ts'
+import { checkText } from '../message.ts'
+import type { OwnerDeletion } from './delete-owner.ts'
+
+/** What operators do with the data of all users. The caller must have checked that it may. */
+export interface Administration {
+  /**
+   * Deletes everything that is stored of a user, or of all users of a tenant, and returns a receipt: what was removed, and what remains and why.
+   * Turns that run are stopped first, also in other processes. If the process dies, the next call goes on, and its receipt is complete. If
+   * nothing is left, returns the receipt of the last deletion. New conversations can be created afterwards, so end the access of the user first.
+   */
+  deleteOwner(owner: UserOrTenant): Promise<OwnerDeletion>
+}
+
+interface AdministrationParts {
+  readonly store: ConversationStore
+  readonly clock: Clock
+  readonly hosting: Hosting | undefined
+  readonly workspaces: Workspaces | undefined
+  readonly deletion: Deletion
+}
+
+export function createAdministration(parts: AdministrationParts): Administration {
+  return {
+    async deleteOwner(owner) {
+      checkText('tenant', owner.tenant)
+      if (owner.user !== undefined) {
+        checkText('project', owner.project)
+        checkText('user', owner.user)
+      }
+      const { deleteOwner } = await import('./delete-owner.ts') // on demand, because turns do not need this module
+      return deleteOwner(owner, parts)
+    },
+  }
+}
+
+/** A receipt as the server sends it. */
+export const deletionView = ({ receipt, prefixes }: OwnerDeletion): DeletionView => ({
+  receipt_id: receipt.receiptId,
+  started_at: receipt.startedAt,
+  finished_at: receipt.finishedAt,
+  tables: { ...receipt.tables },
+  files: receipt.files,
+  prefixes: [...prefixes],
+  remains: receipt.remains.map((each) => ({ ...each })),
+})

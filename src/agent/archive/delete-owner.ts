@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '../../core/failure.ts'
+import { ownerPrefixes } from '../../core/path/resource-name.ts'
+import { belongsTo, isChildKey, keyPrefixOf, tenantKeys, type UserOrTenant } from '../../core/scope.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Hosting } from '../../ports/hosting.ts'
+import { type Counts, REMOVED_BLOBS, type Receipts, SHARED_BLOBS, type StoredReceipt } from '../../ports/store/receipts.ts'
+import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import { type Deletion, HOSTED_FILES, WORKING_FILES } from '../deletion.ts'
+
+/** What the deletion of a user or tenant has removed, and what it could not remove. It has no name and no text of the user. */
+export interface DeletionReceipt {
+  readonly receiptId: string
+  readonly startedAt: string
+  readonly finishedAt: string
+  /** How many rows were removed from each table of the store. */
+  readonly tables: Counts
+  readonly files: {
+    /** Blobs that no conversation refers to any more: large texts, attachments and files of turns. */
+    readonly blobs: number
+    /** Files that could be downloaded. */
+    readonly hosted: number
+    /** Files in the workspaces of this machine. */
+    readonly working: number
+  }
+  readonly remains: readonly Remainder[]
+}
+
+/** Data that a deletion did not remove. */
+export interface Remainder {
+  readonly what:
+    | 'shared blobs'
+    | 'back-ups'
+    | 'log of the database'
+    | 'remote repository'
+    | 'other machines'
+    | 'knowledge base'
+    | 'providers and logs'
+  readonly why: string
+  /** How many, if it is known. */
+  readonly count?: number
+}
+
+/** A receipt with the beginnings of the storage keys below which everything was removed. They have the name of the user or tenant. */
+export interface OwnerDeletion {
+  readonly receipt: DeletionReceipt
+  readonly prefixes: readonly string[]
+}
+
+interface DeleteOwnerParts {
+  readonly store: ConversationStore
+  readonly clock: Clock
+  readonly hosting: Hosting | undefined
+  readonly workspaces: Workspaces | undefined
+  readonly deletion: Pick<Deletion, 'delete' | 'finish'>
+}
+
+/** How long a deletion waits for a conversation that another process runs. A lease that is not renewed ends within this time. */
+const BUSY_WAIT_MS = LEASE_MS + 15_000
+const BUSY_POLL_MS = 100
+/** How often the conversations are listed again, because new ones were created meanwhile. */
+const MAX_PASSES = 10
+
+/**
+ * Deletes all conversations of a user or tenant, and returns a receipt. If the process dies, the next call goes on, and the receipt has
+ * everything that both have removed. If nothing is left, the receipt of the last deletion is returned.
+ */
+export async function deleteOwner(owner: UserOrTenant, parts: DeleteOwnerParts): Promise<OwnerDeletion> {
+  const { store, clock, hosting, workspaces } = parts
+  const receipts = receiptsOf(store)
+  const subject = subjectOf(owner)
+  const done = await receipts.find(subject)
+  const isRepeated = done?.finishedAt !== undefined && (await conversationsOf(store, owner)).length === 0
+  if (isRepeated) return deletionOf(done, owner, parts)
+  const { receiptId } = await receipts.open(subject, clock.randomHex(12))
+  for (let pass = 0; ; pass++) {
+    const keys = await conversationsOf(store, owner)
+    if (keys.length === 0) break
+    if (pass === MAX_PASSES)
+      throw new Failure(
+        'conversation.busy',
+        'new conversations are created all the time: end the access of the user first, and delete again',
+      )
+    // a conversation is deleted with those of its sub-agents, so these come last and are usually gone by then
+    for (const key of [...keys].sort((a, b) => Number(isChildKey(a)) - Number(isChildKey(b)))) await deleteWhenFree(key, receiptId, parts)
+  }
+  await finishOthers(subject, receipts, parts)
+  await workspaces?.removeFolders?.(owner)
+  await hosting?.removeFolders?.(owner)
+  return deletionOf(await receipts.finish(receiptId, tenantKeys(owner)), owner, parts)
+}
+
+function receiptsOf({ receipts }: ConversationStore): Receipts {
+  if (receipts) return receipts
+  throw new Failure('receipt.unsupported', 'the store of this agent can not delete a user or tenant as a whole: it has no `receipts`')
+}
+
+/** Identifies a user or tenant without the name. */
+function subjectOf({ tenant, project, user }: UserOrTenant): string {
+  return createHash('sha256')
+    .update(JSON.stringify(user === undefined ? [tenant] : [tenant, project, user]))
+    .digest('hex')
+}
+
+/** The keys of all conversations of a user or tenant, with those of sub-agents. */
+export async function conversationsOf(store: Pick<ConversationStore, 'list'>, owner: UserOrTenant): Promise<readonly string[]> {
+  const keys: string[] = []
+  const prefix = keyPrefixOf(owner)
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ limit: 500, ...(prefix !== undefined && { prefix }), ...(cursor !== undefined && { cursor }) })
+    keys.push(...page.conversations.map(({ conversationId }) => conversationId).filter((key) => belongsTo(key, owner)))
+    cursor = page.next
+  } while (cursor !== undefined)
+  return keys
+}
+
+/** Deletes a conversation. If another process runs it, the turn is stopped there, and the deletion waits for its end. */
+async function deleteWhenFree(key: string, receipt: string, { store, clock, deletion }: DeleteOwnerParts): Promise<void> {
+  let stopped: string | undefined
+  for (let waited = 0; ; waited += BUSY_POLL_MS) {
+    try {
+      await deletion.delete(key, { receipt })
+      return
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === 'conversation.busy') || waited >= BUSY_WAIT_MS) throw error
+    }
+    const turn = (await store.head(key))?.openTurn ?? undefined
+    if (turn !== undefined && turn !== stopped) {
+      const event = { event_id: clock.randomHex(12), kind: 'steer' as const, ts: clock.now(), text: '', target_turn_id: turn }
+      await store.offer(key, event).catch(ignoreMissing)
+      stopped = turn
+    }
+    await sleep(BUSY_POLL_MS)
+  }
+}
+
+/** Another process may have deleted the conversation meanwhile. */
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Failure && error.code === 'conversation.missing')) throw error
+}
+
+/** Finishes deletions that count for this receipt and that a process has left behind, or waits for a process that works on them. */
+async function finishOthers(subject: string, receipts: Receipts, { deletion }: DeleteOwnerParts): Promise<void> {
+  for (let waited = 0; ; waited += BUSY_POLL_MS) {
+    if (((await receipts.find(subject))?.unfinished ?? 0) === 0) return
+    await deletion.finish()
+    if (((await receipts.find(subject))?.unfinished ?? 0) === 0) return
+    if (waited >= BUSY_WAIT_MS)
+      throw new Failure('conversation.busy', 'another process is deleting conversations of this user or tenant: delete again in a minute')
+    await sleep(BUSY_POLL_MS)
+  }
+}
+
+function deletionOf(stored: StoredReceipt, owner: UserOrTenant, { workspaces }: DeleteOwnerParts): OwnerDeletion {
+  const { receiptId, startedAt, finishedAt = startedAt, counts } = stored
+  const tables = Object.fromEntries(Object.entries(counts).filter(([name]) => !name.includes('.')))
+  const count = (name: string) => counts[name] ?? 0
+  const files = { blobs: count(REMOVED_BLOBS), hosted: count(HOSTED_FILES), working: count(WORKING_FILES) }
+  const remains = remainders(count(SHARED_BLOBS), workspaces?.implementation === 'git')
+  return { receipt: { receiptId, startedAt, finishedAt, tables, files, remains }, prefixes: ownerPrefixes(owner) }
+}
+
+function remainders(sharedBlobs: number, isGit: boolean): readonly Remainder[] {
+  return [
+    ...(sharedBlobs > 0
+      ? [{ what: 'shared blobs' as const, count: sharedBlobs, why: 'conversations of others have the same bytes, and refer to them' }]
+      : []),
+    { what: 'back-ups', why: 'copies that were made before have the data until they are deleted; delete again after a restore' },
+    {
+      what: 'log of the database',
+      why: 'PostgreSQL keeps removed rows until it vacuums the tables and reuses its log; SQLite overwrites them, and empties its log as soon as no process reads',
+    },
+    ...(isGit
+      ? [{ what: 'remote repository' as const, why: 'its refs were removed, and git removes the objects when it next collects garbage' }]
+      : []),
+    { what: 'other machines', why: 'working files of open turns may be in the data folders of other servers until these remove them' },
+    { what: 'knowledge base', why: 'its documents are files of the installation, and belong to no user' },
+    { what: 'providers and logs', why: 'what was sent to models, tools, logs and traces is not stored by Daybook' },
+  ]
+}
