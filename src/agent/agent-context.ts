@@ -23,6 +23,7 @@ import { observedEntries, observedModels, observedTools, startTelemetry } from '
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { allTools, builtInTools, createToolbox, execTools, type Toolbox } from './tools.ts'
 import type { OutputCheck } from './turn/output.ts'
+import type { PendingTitle } from './turn/title.ts'
 import type { ToolsFor } from './turn/turn-options.ts'
 
 /** The objects that all conversations of one agent share. They are made once, when the agent is created. */
@@ -102,6 +103,8 @@ export type TurnServices = Pick<
   readonly remarks?: ToolServices['remarks']
   /** The options of the turn. Undefined when it has none. */
   readonly options?: StoredTurnOptions
+  /** The title in a recording. Set in a replay, if the recorded turn asked for a title. */
+  readonly recordedTitle?: PendingTitle | undefined
   /** Checks the answer of a turn that has an output schema. */
   readonly output?: OutputCheck
 }

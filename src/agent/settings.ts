@@ -52,6 +52,13 @@ export interface AgentSettings {
   readonly decision: ModelSettings
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
+  /**
+   * How a new conversation gets its title. `model`: the model is asked while the first turn runs. `first-words`: the beginning of the first
+   * message. A function makes the title of the text of the first message. With false, there is no title.
+   */
+  readonly title: 'model' | 'first-words' | false | ((text: string) => string)
+  /** How many milliseconds a turn with a finished answer waits for the title that the model is writing. */
+  readonly titleWaitMs: number
   /** How many rounds a turn may still have after the user has asked it to wrap up. */
   readonly wrapUpRounds: number
   /** How many milliseconds a turn with a finished answer stays open for a late followup. */
@@ -142,6 +149,8 @@ export const defaultAgentSettings: AgentSettings = {
   decision: { maxTokens: 20_000, temperature: 0.6 },
   wrapUp: { maxTokens: 3_000, temperature: 0.6 },
   gate: { maxTokens: 800, temperature: 0.2 },
+  title: 'model',
+  titleWaitMs: 5_000,
   wrapUpRounds: 2,
   exitGraceMs: 0,
   stopGraceMs: 2_000,
@@ -172,6 +181,9 @@ const expirySettings = {
   ttlSeconds: expects('a number or null', (value) => value === null || (typeof value === 'number' && !Number.isNaN(value))),
 }
 
+const isTitleSetting = (value: unknown): boolean =>
+  value === 'model' || value === 'first-words' || value === false || typeof value === 'function'
+
 function isTimezone(value: unknown): boolean {
   if (typeof value !== 'string') return false
   try {
@@ -195,6 +207,8 @@ const rules: OptionRules<AgentSettings> = {
   decision: modelSettings(),
   wrapUp: modelSettings(),
   gate: modelSettings(),
+  title: optional(expects('"model", "first-words", false or a function', isTitleSetting)),
+  titleWaitMs: optional(numberFrom(0, MAX_TIMER_MS)),
   wrapUpRounds: optional(wholeNumberFrom(1)),
   exitGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
   stopGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),

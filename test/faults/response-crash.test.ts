@@ -75,6 +75,7 @@ function outcomeOf(folder: string, place: Place, crashed: ConversationRecord, re
     calls: answers.map((line) => line.split(' ')[0]).sort(),
     responses: responses.length,
     exit: closed?.type === 'turn.closed' && closed.turn_id === turnId ? closed.exit_reason : undefined,
+    title: recovered.timeline?.title,
     completions: recovered.timeline
       ? blocksOf(recovered.timeline).flatMap(({ type, turn_id, text }) =>
           type === 'assistant.completion' && turn_id === turnId ? [text] : [],
@@ -114,6 +115,7 @@ it.for(settings)(
           calls: calls.toSorted(),
           responses: calls.length,
           exit: exitReason,
+          title: 'Rome',
           completions: [finalAnswer],
         }
       }),

@@ -75,7 +75,7 @@ describe('the cache report names the cause and the block of a miss', () => {
   })
 
   it('a prompt below the minimum size of the cache', async () => {
-    expect(await causesAndBlocks(await plantMiss('below minimum'))).toEqual([['below minimum', 'stage.gate']])
+    expect(await causesAndBlocks(await plantMiss('below minimum'))).toEqual([['below minimum', 'user.prompt']])
   })
 
   it('more marks than the provider accepts', async () => {

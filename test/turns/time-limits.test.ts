@@ -132,10 +132,10 @@ describe('the time limit of a turn', () => {
     expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'time', answer: 'As far as I got.' })
   })
 
-  it('ends a title call that is silent', async () => {
-    const model = modelWith([deaf], [reply.answer('As far as I got.')], 'streams')
-    const harness = createTestHarness([], { model })
-    expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'time', answer: 'As far as I got.' })
+  it('ends the wait for a title whose model is silent', async () => {
+    const model = modelWith([deaf], [reply.answer('Done.')], 'streams')
+    const harness = createTestHarness([], { model, settings: { titleWaitMs: 600_000 } })
+    expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'complete', answer: 'Done.' })
   })
 
   it('ends a summary that is silent', async () => {

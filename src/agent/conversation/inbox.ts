@@ -61,14 +61,14 @@ export interface Inbox {
   readonly timeUp: boolean
   /**
    * Begins an activity, which is a model call or a tool call. A steer or the time limit may abort the activity. When the activity is over,
-   * the caller must call its `end`.
+   * the caller must call its `end`. A steer does not abort an activity in the `background`, for which no round waits.
    */
-  beginActivity(): Activity
+  beginActivity(background?: 'background'): Activity
   /**
    * Resolves when an event is accepted that the turn must answer (a followup, a steer or a reactive event), or that is the decision of a
-   * person, at the latest after `ms` milliseconds.
+   * person, at the latest after `ms` milliseconds or when `until` resolves.
    */
-  waitForEvents(ms: number): Promise<void>
+  waitForEvents(ms: number, until?: Promise<void>): Promise<void>
   /**
    * Resolves when the next turn starts or the inbox is closed. It also resolves when an event is accepted, so the caller must check again.
    */
@@ -87,6 +87,7 @@ export interface Inbox {
 /** `cancelled` aborts when the agent is closed or the lease was lost. */
 export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortSignal): Inbox {
   const activities = new Set<Activity>()
+  const inBackground = new Set<Activity>()
   const waiters = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
@@ -100,6 +101,9 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     for (const wake of waiters) wake()
   }
   const abortAll = (reason: unknown) => {
+    for (const activity of [...activities, ...inBackground]) activity.abort(reason)
+  }
+  const abortRound = (reason: unknown) => {
     for (const activity of activities) activity.abort(reason)
   }
   const endTime = () => {
@@ -156,7 +160,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       const outcome = () => (accepted ? 'accepted' : rejected ? 'refused' : 'known')
       await ledger.commit(changes, offered && (() => (closed ? [] : [{ eventId: event.event_id, outcome: outcome() }])))
       if (accepted && (accepted.kind === 'decision' || needsAnswer(accepted, turnId))) wakeAll()
-      if (accepted && interruptsTurn(accepted, turnId)) abortAll(steeredError())
+      if (accepted && interruptsTurn(accepted, turnId)) abortRound(steeredError())
       if (rejected) return false
       return accepted ? 'accepted' : 'known'
     },
@@ -175,14 +179,14 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       await ledger.commit(changes, () => (withdrawn && withdrawalId !== undefined ? [{ eventId: withdrawalId, outcome: 'accepted' }] : []))
       return withdrawn
     },
-    beginActivity() {
-      const activity = openActivity(activities)
+    beginActivity(background) {
+      const activity = openActivity(background ? inBackground : activities)
       if (cancelled.aborted) activity.abort(cancelled.reason)
-      else if (hasSteer()) activity.abort(steeredError())
+      else if (hasSteer() && !background) activity.abort(steeredError())
       else if (timeUp) activity.abort(timeLimitError())
       return activity
     },
-    waitForEvents(ms) {
+    waitForEvents(ms, until) {
       if (ms <= 0) return Promise.resolve()
       return new Promise((resolve) => {
         const wake = () => {
@@ -192,6 +196,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
         }
         const timer = setTimeout(wake, ms)
         waiters.add(wake)
+        until?.then(wake)
       })
     },
     untilTurnStarts: () =>
@@ -245,7 +250,7 @@ const timeLimitError = () => new DOMException('The turn reached its time limit',
 
 /** A model call or a tool call, which can be aborted. */
 export interface Activity {
-  /** Aborts when a steer is accepted, when the time limit is reached, when the agent is closed, or when the lease is lost. */
+  /** Aborts when a steer is accepted (except in the background), when the time limit is reached, when the agent is closed, or when the lease is lost. */
   readonly signal: AbortSignal
   /** Aborts this activity only, for example because the response of the model is invalid. */
   abort(reason: unknown): void

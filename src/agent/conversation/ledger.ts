@@ -78,4 +78,4 @@ export function openLedger(
 }
 
 /** Whether the store rejected the changes as invalid. In this case it has written nothing, and later commits are possible. */
-const isInvalidChange = (error: unknown) => error instanceof Failure && error.code === 'change.invalid'
+export const isInvalidChange = (error: unknown) => error instanceof Failure && error.code === 'change.invalid'

@@ -3,25 +3,30 @@ import { outputLimit } from '../../core/estimate/estimate.ts'
 import { parseModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
+import type { Activity } from '../conversation/inbox.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
 import { createStopTimer, isEnd, openAfterFinishMs, toUsageRecord } from './read-response.ts'
 
 /** A request for a title or a summary. Clients do not see its response while the model writes it. */
-type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
+export type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
 
 /**
  * Calls the model and returns the response as a change that can be committed. Never rejects, because the turn can go on without a title or
- * summary. `finish_reason` is `error` after a failure. It is `interrupted` after a steer, at the time limit, or when the agent is closed.
+ * summary. `finish_reason` is `error` after a failure. It is `interrupted` if `activity` was aborted.
  */
-export async function callQuietly(turn: Turn, request: QuietRequest): Promise<ResponseReceived> {
+export async function callQuietly(
+  turn: Turn,
+  request: QuietRequest,
+  activity: Activity = turn.conversation.inbox.beginActivity(),
+): Promise<ResponseReceived> {
   const { turnId, agent, conversation } = turn
   const model = agent.models[request.role]
+  const callId = agent.clock.randomHex(12)
   let raw = ''
   let finish_reason = 'other'
   let usage: ResponseReceived['usage']
   let modelName = model.name
-  const activity = conversation.inbox.beginActivity()
   const read = ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256)
   const stopTimer = createStopTimer()
   let finished = false
@@ -72,7 +77,7 @@ export async function callQuietly(turn: Turn, request: QuietRequest): Promise<Re
     turn_id: turnId,
     ts: agent.clock.now(),
     iteration: 0,
-    call_id: agent.clock.randomHex(12),
+    call_id: callId,
     raw,
     finish_reason,
     ...(usage && { usage }),

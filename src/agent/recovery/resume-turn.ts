@@ -11,7 +11,6 @@ import {
 import { isPlainTextViolation } from '../../core/decision/early-check.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Change, InboxEvent, ResponseReceived } from '../../core/timeline/change.ts'
-import { blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnEntries } from '../conversation/history.ts'
 import { readJournaledResponse, shownAnswerOf } from '../model-call/journaled-response.ts'
 import type { AgentSettings } from '../settings.ts'
@@ -19,9 +18,9 @@ import { isSecondActionOutcome, withAttempt } from '../turn/closing.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
 import { withUnfinished } from '../turn/interruption.ts'
 import { openProgress } from '../turn/progress.ts'
-import { handleLastResponse, handleResponse, nextRound, type Progress, type RoundResult } from '../turn/round.ts'
+import { endUnpriced, handleLastResponse, handleResponse, nextRound, type Progress, type RoundResult } from '../turn/round.ts'
 import { repairsOfRound } from '../turn/several-calls.ts'
-import { startWithTitle } from '../turn/title.ts'
+import { isFirstTurn, resumeTitle, startTitle } from '../turn/title.ts'
 import type { Turn } from '../turn/turn.ts'
 import { endProviderWait } from '../waits/provider-wait.ts'
 import { goOnOrWait } from '../waits/waits.ts'
@@ -42,14 +41,21 @@ export async function resumeTurn(turn: Turn, feedbacks: readonly AnnouncedFeedba
   const { timeline } = conversation.ledger
   const entries = await conversation.entriesOfTurn(turnId)
   const opened = openProgress(timeline.openTurn?.ts ?? agent.clock.now(), agent.settings, feedbacks)
-  const progress = restoreProgress(opened, turnId, entries, agent.settings, (response) => shownAnswerOf(turn, response))
-  const pending = callsWithoutResult(timeline, turnId)
-  if (pending.length > 0) return goOnOrWait(turn, await settlePendingCalls(turn, progress, pending, entries.changes))
+  const restored = restoreProgress(opened, turnId, entries, agent.settings, (response) => shownAnswerOf(turn, response))
+  return resumeTitle(turn, await continueTurn(turn, restored, entries.changes), entries.changes)
+}
+
+async function continueTurn(turn: Turn, progress: Progress, changes: readonly Change[]): Promise<RoundResult> {
+  const { timeline } = turn.conversation.ledger
+  const pending = callsWithoutResult(timeline, turn.turnId)
+  if (pending.length > 0) return goOnOrWait(turn, await settlePendingCalls(turn, progress, pending, changes))
   const waiting = timeline.openTurn?.waits && (await endProviderWait(turn, progress))
   if (waiting) return waiting
-  const response = responseWithoutBlocks(turnId, entries.changes)
+  const response = responseWithoutBlocks(turn.turnId, changes)
   if (response) return handleJournaledResponse(turn, progress, response)
-  return needsTitle(timeline, turnId, entries.changes) ? startWithTitle(turn, progress) : { kind: 'next', progress }
+  const isAtStart = isFirstTurn(timeline, turn.turnId) && !changes.some(({ type }) => type === 'response.received')
+  const started = isAtStart ? startTitle(turn, progress) : progress
+  return started ? { kind: 'next', progress: started } : endUnpriced(progress)
 }
 
 /**
@@ -73,11 +79,6 @@ async function handleJournaledResponse(turn: Turn, progress: Progress, response:
   const origin: BlockOrigin = { turnId: turn.turnId, callId, iteration, ts }
   const call = await readJournaledResponse(turn, origin, response, progress.repairs.plainText === true)
   return limit ? handleLastResponse(turn, progress, origin, call, limit) : handleResponse(turn, progress, origin, call)
-}
-
-/** Whether the title must still be requested. True if this is the first turn of the conversation and the journal has no response yet. */
-function needsTitle(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
-  return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Dialect } from '../../core/model-event.ts'
 import { type Change, changeTime, type FrozenTexts, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
+import { isTitleResponse, type PendingTitle, startsWith, titleDrafts } from '../turn/title.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
 import { compareChange } from './compare.ts'
 import { type Divergence, describeChange } from './divergence.ts'
@@ -10,6 +11,7 @@ import {
   endsOrDecides,
   foldAt,
   isDecision,
+  isTitleEntry,
   neverStarted,
   outcomeIn,
   resultEntry,
@@ -25,6 +27,8 @@ import { isSkipped, type Recording } from './recording.ts'
  *   during a tool call    while the tool runs
  *   during a model call   if the response was interrupted: before its text. Otherwise: when the call has ended
  *   at any other time     together with the entries that the turn committed before
+ *
+ * The response of a call for a title, and the title, may have arrived at any point.
  */
 export interface Player {
   /** The events that arrived after the turn was opened and before it called the model or committed its next entry. */
@@ -47,6 +51,11 @@ export interface Player {
    * Events and withdrawals that arrived during a model call whose response was not interrupted. They are delivered when the call has ended.
    */
   dueAfterResponse(): readonly Arrival[]
+  /**
+   * The title in the recording. It has blocks at the point where the recorded turn has committed them, and none if the turn has no response
+   * of a call for a title.
+   */
+  recordedTitle(): PendingTitle
   /** The dialect of the next recorded decision. If there is none, the dialect of the last one. */
   nextDialect(): Dialect
   /** The texts that the next recorded compaction freezes. Undefined when it changes none. */
@@ -84,7 +93,8 @@ export function createPlayer(
   let calls: readonly string[] = [] // the calls without a result, in order
 
   const isArrival = (entry: Entry | undefined) =>
-    entry !== undefined && (entry.change.type === 'event.accepted' || withdrawals.has(entry.seq) || isAboutLostOptions(entry.change))
+    entry !== undefined &&
+    (entry.change.type === 'event.accepted' || withdrawals.has(entry.seq) || isAboutLostOptions(entry.change) || isTitleEntry(entry))
   const nextIndex = () => {
     let index = cursor
     while (isArrival(entries[index])) index++
@@ -169,7 +179,8 @@ export function createPlayer(
       const changes = made.some(isSkipped) ? made.filter((change) => !isSkipped(change)) : made
       const [first] = changes
       if (!first) return []
-      if (first.type === 'event.accepted' || isWithdrawn(first, entries[cursor])) return takeUntil(cursor + 1)
+      const arrival = entries.findIndex((entry, index) => index >= cursor && !isTitleEntry(entry))
+      if (first.type === 'event.accepted' || isWithdrawn(first, entries[arrival])) return takeUntil(arrival + 1)
       if (calls[0] !== undefined) {
         const result = resultEntry(entries, cursor, calls[0])
         if (result) {
@@ -205,6 +216,20 @@ export function createPlayer(
     dueAfterResponse() {
       const following = next()?.change
       return following?.type === 'response.received' && following.finish_reason !== 'interrupted' ? dueEvents() : []
+    },
+    recordedTitle() {
+      const recorded = entries.map(({ change }) => change).find(isTitleResponse)
+      const drafts = recorded ? titleDrafts(recorded) : []
+      return {
+        drafts(place) {
+          const entry = next()
+          const isResponse = entry !== undefined && isDecision(entry)
+          const following = isResponse && place === 'with response' ? entries[nextIndex() + 1]?.change : entry?.change
+          return following?.type === 'blocks.appended' && startsWith(following.blocks, drafts) ? drafts : undefined
+        },
+        settled: Promise.resolve(),
+        stop: async () => {},
+      }
     },
     nextDialect() {
       const decision = entries.slice(cursor).find(isDecision) ?? entries.findLast(isDecision)

@@ -4,6 +4,7 @@ import type { Block } from '../../core/block/index.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { Entry } from '../../ports/store.ts'
+import { isTitleResponse } from '../turn/title.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
 
 /**
@@ -15,6 +16,9 @@ export const endsOrDecides = (changes: readonly Change[]): boolean =>
   !changes.some((change) => change.type === 'event.accepted' || (change.type === 'event.folded' && change.turn_id !== null))
 
 export const isDecision = ({ change }: Entry): boolean => change.type === 'response.received' && change.role === undefined
+
+/** Whether an entry is the response of a call for a title, or sets a title. Such entries may be anywhere in a turn. */
+export const isTitleEntry = ({ change }: Entry): boolean => change.type === 'title.set' || isTitleResponse(change)
 
 /**
  * The index after the last event or withdrawal that the turn saw when it read its inbox. The events from this index on arrived later, while

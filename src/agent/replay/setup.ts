@@ -147,6 +147,7 @@ export async function setUpReplay(
       hosting: undefined,
       onProblem: () => {},
       store: { blobs },
+      recordedTitle: player.recordedTitle(),
     })
     const options = recording.start.openTurn?.options
     const conversation: ConversationContext = {

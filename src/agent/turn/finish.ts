@@ -12,6 +12,7 @@ import { attemptDrafts, closingChanges, completionDrafts, noticeDrafts, withAtte
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
 import { cancelledResult, type ExitReason, okReasons, type TurnResult, turnResult } from './result.ts'
 import type { Progress } from './round.ts'
+import { takeTitle, waitForTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 
 /** How a turn ends without an answer of the model. `fallback` selects the fixed text that is the answer. */
@@ -51,7 +52,7 @@ export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResul
 /**
  * Ends the turn. One commit contains the answer, the used sources and `turn.closed`, so that a turn is never half closed. Usually this
  * commit also contains the last response. If a slow step comes first, the response is committed before this step. Slow steps are the exit
- * grace, hooks and the publish. If the process dies during such a step, the process that resumes the turn need not call the model again.
+ * grace, the wait for a title, hooks and the publish. If the process dies during such a step, the process that resumes the turn need not call the model again.
  */
 export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): Promise<FinishResult> {
   switch (end.kind) {
@@ -60,6 +61,7 @@ export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): 
     case 'forced':
       return { kind: 'closed', result: await finishWithFallback(turn, progress, end.end) }
     case 'cancelled':
+      await waitForTitle(turn, progress) // returns at once if the agent is closed
       return { kind: 'closed', result: cancelledResult(turn) }
     default:
       return end satisfies never
@@ -84,18 +86,21 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   const waits = deferrable && !hasEvents() && agent.settings.exitGraceMs > 0
   // If the answer is going to be deferred, no hook is called and no file is published.
   const isFinal = () => !(deferrable && hasUnansweredEvents(ledger.timeline, turnId))
-  const call = waits || (isFinal() && isEndSlow(turn)) ? await enterResponse(turn, origin, answer.call) : answer.call
+  const lacksTitle = () => progress.title !== undefined && progress.title.drafts('with response') === undefined && isFinal()
+  const call = waits || (isFinal() && isEndSlow(turn)) || lacksTitle() ? await enterResponse(turn, origin, answer.call) : answer.call
   // an event may have arrived while the response was committed
   if (waits && !hasEvents()) await inbox.waitForEvents(agent.settings.exitGraceMs)
+  if (lacksTitle()) await waitForTitle(turn, progress)
   const before = isFinal() ? await agent.hooks.onBeforeCompletion() : []
   const after = isFinal() ? await agent.hooks.onAfterCompletion() : []
   const published = isFinal() ? await publishWorkspace(turn) : nothingPublished
   const exitReason = published.error ? 'error' : exitReasonOf(turn, answer.exitReason, { origin, call })
   let deferred = false
+  const { titleBlocks, untitled } = takeTitle(progress)
 
   const answerChanges = (timeline: Timeline): readonly Change[] => {
     deferred = deferrable && hasUnansweredEvents(timeline, turnId)
-    const common = [...thinkingDrafts(origin, call.response), ...noticeDrafts(origin, timeline, decision, warnings)]
+    const common = [...titleBlocks, ...thinkingDrafts(origin, call.response), ...noticeDrafts(origin, timeline, decision, warnings)]
     const completion = () => completionDrafts({ ...origin, ts: agent.clock.now() }, timeline, attempts, decision)
     const drafts = deferred
       ? [
@@ -116,7 +121,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   const attempt = { text: decision.answer, iteration: origin.iteration, truncated: decision.truncated }
   return {
     kind: 'next',
-    progress: { ...withAttempt(progress, attempt), repairs: afterAcceptedRound(progress.repairs) },
+    progress: { ...withAttempt(untitled, attempt), repairs: afterAcceptedRound(progress.repairs) },
   }
 }
 
@@ -160,9 +165,10 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
   const [before, after] = [await agent.hooks.onBeforeCompletion(), await agent.hooks.onAfterCompletion()]
   const published = await publishWorkspace(turn)
   const exitReason = published.error ? 'error' : exitReasonOf(turn, end.exitReason, last)
+  const { titleBlocks } = takeTitle(progress)
   await commitEnd(turn, progress, (timeline) => {
     const completion = completionDrafts({ turnId, iteration, ts: agent.clock.now() }, timeline, attempts, decision)
-    const drafts = [...(end.drafts ?? []), ...before, ...completion, ...after, ...published.drafts]
+    const drafts = [...titleBlocks, ...(end.drafts ?? []), ...before, ...completion, ...after, ...published.drafts]
     return [
       ...(last ? responseChanges(last.origin, last.call) : []),
       { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },

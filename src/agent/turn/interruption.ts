@@ -2,6 +2,7 @@ import { type BlockOrigin, rawDecisionBlock } from '../../core/block/index.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { enterResponse, type ModelCall, type NewCall, responseReceived } from '../model-call/call-model.ts'
 import type { Progress, RoundResult } from './round.ts'
+import { takeTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -17,12 +18,11 @@ export async function handleInterruption(
   if (conversation.signal.aborted) return { kind: 'ended', progress, end: cancelled }
   const text = call.response.text()
   const response = responseReceived(origin, call, 'interrupted')
-  const written = (timeline: Timeline) => ({
-    type: 'blocks.appended' as const,
-    blocks: assignIds(timeline, [rawDecisionBlock(origin, text)]),
-  })
-  await conversation.ledger.commit((timeline) => (text.trim() === '' ? [response] : [response, written(timeline)]))
-  return { kind: 'next', progress: withUnfinished(progress, call.response.liveOutput().answer()?.text, origin.iteration) }
+  const { titleBlocks, untitled } = takeTitle(progress)
+  const drafts = [...titleBlocks, ...(text.trim() === '' ? [] : [rawDecisionBlock(origin, text)])]
+  const written = (timeline: Timeline) => ({ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) })
+  await conversation.ledger.commit((timeline) => (drafts.length === 0 ? [response] : [response, written(timeline)]))
+  return { kind: 'next', progress: withUnfinished(untitled, call.response.liveOutput().answer()?.text, origin.iteration) }
 }
 
 /** The progress after an interrupted response. `shown` is the part of its answer that users saw. */

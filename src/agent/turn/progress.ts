@@ -3,6 +3,7 @@ import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.t
 import { type Budget, createBudget, noRepairs, type RepairCount, type WrapUp } from '../../core/budget.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { AnswerAttempt } from './closing.ts'
+import type { PendingTitle } from './title.ts'
 
 /** The values of a turn that change from round to round. They are immutable: a round gets one `Progress` and returns the next. */
 export interface Progress {
@@ -35,6 +36,8 @@ export interface Progress {
   readonly hasHidden: boolean
   /** The state of the workspace at the start of the round. Until the turn opens its workspace, this state is read from the journal. */
   readonly workspace?: AnnouncedWorkspace | undefined
+  /** The title of a new conversation, until its blocks are committed. */
+  readonly title?: PendingTitle
   /** The sections that the application added to the announce of this round. */
   readonly sections?: readonly AnnounceSection[]
 }

@@ -37,6 +37,7 @@ import type { Progress } from './progress.ts'
 import { readResponseDecision } from './read-decision.ts'
 import type { ExitReason } from './result.ts'
 import { runSeveralCalls } from './several-calls.ts'
+import { enterTitle, takeTitle } from './title.ts'
 import { commitCalls, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 
@@ -57,7 +58,8 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   const { conversation } = turn
   const { inbox } = conversation
   if (conversation.signal.aborted || conversation.handOver.requested) return { kind: 'ended', progress: before, end: { kind: 'cancelled' } }
-  const announced = needsFacts(turn, before) ? await refreshAnnouncedFacts(turn, before) : before
+  const titled = before.title ? await enterTitle(turn, before) : before
+  const announced = needsFacts(turn, titled) ? await refreshAnnouncedFacts(turn, titled) : titled
   const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, announced) : announced
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
   const budget = checkTurnBudget(turn, withEvents.budget)
@@ -169,8 +171,9 @@ async function callTool(
   const { timeline } = turn.conversation.ledger
   const { notes, code } = decision
   const shown = { origin, toolId: tool.id, params: checked.params, code, warnings: [...warnings, ...checked.warnings] }
-  await commitCalls(turn, { origin, call, notes }, [shown], timeline)
-  return afterCalls(turn, await runToolCall(turn, admitted, { origin, tool, params: checked.params, code, notes }, timeline))
+  const { titleBlocks, untitled } = admitted.title ? takeTitle(admitted) : { titleBlocks: [], untitled: admitted }
+  await commitCalls(turn, { origin, call, notes, titleBlocks }, [shown], timeline)
+  return afterCalls(turn, await runToolCall(turn, untitled, { origin, tool, params: checked.params, code, notes }, timeline))
 }
 
 function afterCalls(turn: Turn, progress: Progress): RoundResult | Promise<RoundResult> {
@@ -211,13 +214,14 @@ async function rejectResponse(
     )
   }
   const response = responseChanges(origin, call)
+  const { titleBlocks, untitled } = takeTitle(after)
   await turn.conversation.ledger.commit((timeline) => {
     const attempt = kept ? attemptDrafts(origin, timeline, kept, progress, 'second_action') : []
     const unknown = kept ? noticeDrafts(origin, timeline, kept, []) : []
-    return [...response, { type: 'blocks.appended', blocks: assignIds(timeline, [...drafts, ...unknown, ...attempt]) }]
+    return [...response, { type: 'blocks.appended', blocks: assignIds(timeline, [...titleBlocks, ...drafts, ...unknown, ...attempt]) }]
   })
-  if (kept) return { kind: 'next', progress: withAttempt(after, { text: kept.answer, iteration: origin.iteration, truncated: false }) }
-  return { kind: 'next', progress: after } // if no round is left, the next call of `round` wraps up the turn
+  if (kept) return { kind: 'next', progress: withAttempt(untitled, { text: kept.answer, iteration: origin.iteration, truncated: false }) }
+  return { kind: 'next', progress: untitled } // if no round is left, the next call of `round` wraps up the turn
 }
 
 /**

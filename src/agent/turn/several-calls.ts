@@ -15,6 +15,7 @@ import type { ModelCall } from '../model-call/call-model.ts'
 import { mayNeedApproval } from '../tools.ts'
 import { approvalWait, deniedOutcome, enterLateResult, judge, waitingChange } from '../waits/approvals.ts'
 import type { Progress } from './round.ts'
+import { takeTitle } from './title.ts'
 import { type CheckedCall, commitCalls, commitReturned, runTool, type ShownCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 
@@ -70,8 +71,9 @@ export async function runSeveralCalls(
     }
   }
   const waiting = waitingChange(turn, waits, calls.length > waits.length)
-  await commitCalls(turn, { origin, call, notes: decision.notes }, shown, seen, [...finished, ...waiting])
-  return settleCalls(turn, progress, calls)
+  const { titleBlocks, untitled } = takeTitle(progress)
+  await commitCalls(turn, { origin, call, notes: decision.notes, titleBlocks }, shown, seen, [...finished, ...waiting])
+  return settleCalls(turn, untitled, calls)
 }
 
 const refusedOutcome = (violation: Notice): Outcome => failed(violation.code, violation.message, { notices: [violation] })

@@ -7,8 +7,8 @@ import type { AgentSettings } from '../settings.ts'
 import { assignUniqueNames, attachedSources, attachmentDrafts, hostAllOrReject, hostIfPossible, removeHosted } from './attachments.ts'
 import { clarificationResolved } from './incoming-events.ts'
 import { openProgress } from './progress.ts'
-import type { RoundResult } from './round.ts'
-import { startWithTitle } from './title.ts'
+import { endUnpriced, type RoundResult } from './round.ts'
+import { localTitle, startTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 import type { TurnOptions } from './turn-options.ts'
 
@@ -38,9 +38,10 @@ export async function startTurn(turn: Turn, start: TurnStart, feedbacks: readonl
   startTimeLimit(turn, start.kind === 'unfinished' && openTurn ? activeMs(openTurn, ts) : 0)
   if (start.kind === 'unfinished') return resumeTurn(turn, feedbacks)
   const isNew = size === 0
-  await commitInput(turn, start.input, ts)
+  await commitInput(turn, start.input, ts, isNew ? localTitle(agent, start.input.text) : undefined)
   const progress = openProgress(ts, agent.settings, feedbacks)
-  return isNew ? startWithTitle(turn, progress) : { kind: 'next', progress }
+  const started = isNew ? startTitle(turn, progress) : progress
+  return started ? { kind: 'next', progress: started } : endUnpriced(progress)
 }
 
 /** Starts the timer of the time limit. `usedMs` is the time that the turn has already used. */
@@ -57,11 +58,11 @@ function activeMs({ ts, waited_ms = 0, waiting_since }: OpenTurn, now: string): 
  * Commits the user's message. If a file can not be hosted, a new message is rejected. A followup that waited in the journal was already
  * accepted, so it is committed even if a file can not be hosted.
  */
-async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<void> {
+async function commitInput(turn: Turn, input: TurnInput, ts: string, title: string | undefined): Promise<void> {
   const { turnId, agent, conversation } = turn
   const attachments = input.attachments.length === 0 ? input.attachments : await hostAttachments(turn, input, ts)
   try {
-    await conversation.ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, agent.settings))
+    await conversation.ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, agent.settings, title))
   } catch (error) {
     if (attachments.length > 0) await removeHosted(turn)
     throw error
@@ -74,7 +75,14 @@ function hostAttachments(turn: Turn, { attachments, eventId }: TurnInput, ts: st
   return (waited ? hostIfPossible : hostAllOrReject)(turn, assignUniqueNames(attachments, turn.turnId, timeline), ts)
 }
 
-function openingChanges(timeline: Timeline, turnId: string, ts: string, input: TurnInput, { sources }: AgentSettings): readonly Change[] {
+function openingChanges(
+  timeline: Timeline,
+  turnId: string,
+  ts: string,
+  input: TurnInput,
+  { sources }: AgentSettings,
+  title: string | undefined,
+): readonly Change[] {
   const { text, attachments, eventId, options, frozen } = input
   const drafts: Draft[] = [...missingTurnHeader(timeline, turnId, ts), userPromptBlock(turnId, ts, text, eventId)]
   if (attachments.length > 0) drafts.push(...attachmentDrafts(attachments, turnId, ts))
@@ -85,6 +93,7 @@ function openingChanges(timeline: Timeline, turnId: string, ts: string, input: T
   if (eventId !== undefined) changes.push({ type: 'event.folded', ts, event_ids: [eventId], turn_id: turnId })
   changes.push({ type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
   if (attachments.length > 0) changes.push(...attachedSources(attachments, { turnId, ts }, timeline, sources))
+  if (title !== undefined && timeline.title === undefined) changes.push({ type: 'title.set', ts, title })
   return changes
 }
 

@@ -1,11 +1,28 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createReplays } from '../../../test/support/replay-all.ts'
 import { blockTypes } from '../../../test/support/watch-turn.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
-import { createHarness } from '../../testing/harness.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { createHarness as createPlainHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
+import type { Problem } from '../agent-context.ts'
+import type { AgentSettings } from '../settings.ts'
 import { parseTitleResponse } from './title.ts'
 
 const output = (text: string) => `<channel:thinking>A title.</channel:thinking><channel:output>${text}</channel:output>`
+
+const replays = createReplays()
+afterEach(replays.expectSame)
+
+function createHarness(options: HarnessOptions): Harness {
+  const harness = createPlainHarness(options)
+  replays.note({ ...options, store: harness.store })
+  return harness
+}
 
 /** The replies are also used for the title call. */
 const createTestHarness = (replies: readonly Reply[]) => createHarness({ replies: [], model: scriptedModel(replies, { title: null }) })
@@ -90,10 +107,191 @@ describe('the title call', () => {
     ])
   })
 
+  it('is asked beside the first decision, which does not wait for it', async () => {
+    const decisionAsked = Promise.withResolvers<void>()
+    const harness = createTestHarness([
+      { text: output('{"conversation_title": "Rome"}'), onChunk: () => decisionAsked.promise },
+      () => {
+        decisionAsked.resolve()
+        return reply.answer('Clear.')
+      },
+    ])
+    expect((await harness.say('How is Rome?')).answer).toBe('Clear.')
+    expect((await harness.timeline()).title).toBe('Rome')
+    expect(await blockTypes(harness)).toEqual(['turn.header', 'user.prompt', 'stage.gate', 'react.thinking', 'assistant.completion'])
+  })
+
+  it('is stored while a tool runs, and the model reads it after the result', async () => {
+    const toolStarted = Promise.withResolvers<void>()
+    const harness = createHarness({
+      replies: [],
+      model: scriptedModel(
+        [
+          { text: output('{"conversation_title": "Rome"}'), onChunk: () => toolStarted.promise },
+          reply.call('demo.look'),
+          reply.answer('Clear.'),
+        ],
+        { title: null },
+      ),
+      tools: [
+        defineTool({
+          id: 'demo.look',
+          description: 'Looks.',
+          params: z.object({}),
+          async run() {
+            toolStarted.resolve()
+            await expect.poll(async () => (await harness.timeline()).title).toBe('Rome')
+            return 'Seen.'
+          },
+        }),
+      ],
+    })
+    await harness.say('How is Rome?')
+    const types = await blockTypes(harness)
+    expect(types.slice(types.lastIndexOf('react.tool.result'))).toEqual([
+      'react.tool.result',
+      'stage.gate',
+      'react.thinking',
+      'assistant.completion',
+    ])
+    expect(JSON.stringify(harness.model.requests[1]?.parts)).not.toMatch(/conversation_title/)
+    expect(JSON.stringify(harness.model.requests[2]?.parts)).toMatch(/conversation_title: Rome/)
+  })
+
+  it('is left out if it does not come in time: the answer is stored before the wait, and no response of the title', async () => {
+    const harness = createHarness({
+      replies: [],
+      model: scriptedModel([{ text: output('{"conversation_title": "Rome"}'), stall: true }, reply.answer('Clear.')], { title: null }),
+      settings: { titleWaitMs: 20 },
+    })
+    const { answer, exitReason } = await harness.say('How is Rome?')
+    expect({ answer, exitReason }).toEqual({ answer: 'Clear.', exitReason: 'complete' })
+    const journal = await harness.journal()
+    expect(journal.filter((change) => change.type === 'response.received').map(({ role }) => role)).toEqual([undefined])
+    expect((await harness.timeline()).title).toBeUndefined()
+  })
+
+  it('goes on when a steer interrupts the first decision', async () => {
+    const steered = Promise.withResolvers<void>()
+    const harness: Harness = createHarness({
+      replies: [],
+      model: scriptedModel(
+        [
+          { text: output('{"conversation_title": "Rome"}'), onChunk: () => steered.promise },
+          {
+            text: reply.answer('Clear.'),
+            stall: true,
+            onChunk: () => harness.agent.steer('c1', 'Shorter!').then(() => steered.resolve()),
+          },
+          reply.answer('Yes.'),
+        ],
+        { title: null },
+      ),
+    })
+    expect((await harness.say('How is Rome?')).answer).toBe('Yes.')
+    expect((await harness.timeline()).title).toBe('Rome')
+  })
+
+  it('is not waited for when the user stops the turn', async () => {
+    const harness: Harness = createHarness({
+      replies: [],
+      model: scriptedModel(
+        [
+          { text: output('{"conversation_title": "Rome"}'), stall: true },
+          { text: reply.answer('Clear.'), stall: true, onChunk: () => harness.agent.steer('c1', '') },
+        ],
+        { title: null },
+      ),
+      settings: { titleWaitMs: 600_000 },
+    })
+    expect((await harness.say('How is Rome?')).exitReason).toBe('steer')
+    expect((await harness.timeline()).title).toBeUndefined()
+  })
+
   it('is journaled with its usage like every model call', async () => {
     const harness = createTestHarness([{ text: output('{}'), usage: { uncached: 120, output: 9 } }, reply.answer('Clear.')])
     await harness.say('How is the weather in Rome?')
     const gate = (await harness.journal()).find((change) => change.type === 'response.received' && change.role === 'gate')
     expect(gate).toMatchObject({ usage: { uncached: 120, output: 9 }, prompt: { model: 'scripted' } })
+  })
+})
+
+describe('the title of a turn that another process resumes', () => {
+  it('is not asked again if the journal has the response: only its block is made', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const dying = createHarness({
+      store,
+      clock,
+      replies: [],
+      model: scriptedModel([output('{"conversation_title": "Rome"}'), { text: '', stall: true }], { title: null }),
+    })
+    const turn = dying.agent.run('c1', 'How is Rome?')
+    await expect.poll(async () => (await dying.timeline()).title).toBe('Rome')
+    await dying.agent.close()
+    await turn.result
+    const next = createHarness({ store, clock, replies: [reply.answer('Clear.')] })
+    await next.agent.recover()
+    expect(next.model.requests.map(({ role }) => role)).toEqual(['decision'])
+    expect(await blockTypes(next)).toEqual(['turn.header', 'user.prompt', 'stage.gate', 'react.thinking', 'assistant.completion'])
+  })
+
+  it('is asked again if the agent was closed while the model wrote it', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const stalls = { text: '<channel:', stall: true } as const
+    const dying = createHarness({ store, clock, replies: [], model: scriptedModel([stalls, stalls], { title: null }) })
+    const turn = dying.agent.run('c1', 'How is Rome?')
+    await expect.poll(() => dying.model.requests.length).toBe(2)
+    await dying.agent.close()
+    await turn.result
+    expect((await dying.journal()).filter(({ type }) => type === 'response.received')).toEqual([])
+    const next = createHarness({ store, clock, replies: [reply.answer('Clear.')] })
+    await next.agent.recover()
+    expect(next.model.requests.map(({ role }) => role).sort()).toEqual(['decision', 'gate'])
+    expect((await next.timeline()).title).toBe('A scripted conversation')
+  })
+})
+
+describe('the setting `title`', () => {
+  const titled = async (title: AgentSettings['title'], text: string) => {
+    const problems: Problem[] = []
+    const harness = createHarness({
+      replies: [reply.answer('Clear.')],
+      settings: { title },
+      onProblem: (problem) => problems.push(problem),
+    })
+    await harness.say(text)
+    expect(harness.model.requests.map(({ role }) => role)).toEqual(['decision'])
+    return { title: (await harness.timeline()).title, problems: problems.map(({ where, error }) => `${where}: ${error}`) }
+  }
+  const long = 'Which of the three cities in the north has the most rain between March and June?'
+
+  it.each<[string, AgentSettings['title'], string, string | undefined]>([
+    ['false: no title', false, 'How is Rome?', undefined],
+    ['first-words: a short message', 'first-words', ' How is\n Rome? ', 'How is Rome?'],
+    ['first-words: a long message', 'first-words', long, 'Which of the three cities in the north has the most rain…'],
+    ['first-words: a message without spaces', 'first-words', 'x'.repeat(100), `${'x'.repeat(59)}…`],
+    ['a function', (text) => `About ${text.length}\ncharacters`, 'Rome', 'About 4 characters'],
+  ])('%s', async (_, setting, text, title) => {
+    expect(await titled(setting, text)).toEqual({ title, problems: [] })
+  })
+
+  it('reports a function that throws or returns no text, and leaves the title out', async () => {
+    const throwing = () => {
+      throw new RangeError('too short')
+    }
+    expect(await titled(throwing, 'Rome')).toEqual({ title: undefined, problems: ['title: RangeError: too short'] })
+    expect(await titled((() => 7) as never, 'Rome')).toEqual({
+      title: undefined,
+      problems: ['title: TypeError: the setting `title` must return a text, not number'],
+    })
+  })
+
+  it('keeps a title that the user has set', async () => {
+    const harness = createHarness({ replies: [reply.answer('Clear.')], settings: { title: 'first-words' } })
+    await harness.agent.archive.create('c1', 'My trip')
+    await harness.say('How is Rome?')
+    expect((await harness.timeline()).title).toBe('My trip')
   })
 })

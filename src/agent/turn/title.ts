@@ -1,5 +1,4 @@
-import { clarificationBlock, type Draft, stageBlock } from '../../core/block/index.ts'
-import { cutAt } from '../../core/cut.ts'
+import { type Block, clarificationBlock, type Draft, stageBlock } from '../../core/block/index.ts'
 import { parsePhrases } from '../../core/decision/decision.ts'
 import type { Estimator } from '../../core/estimate/estimate.ts'
 import { contextLimit } from '../../core/estimate/estimate.ts'
@@ -8,56 +7,191 @@ import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { parseModelJson } from '../../core/stream/json/parse.ts'
-import { assignIds } from '../../core/timeline/timeline.ts'
+import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
+import { assignIds, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { asTitle, firstWords } from '../../core/title.ts'
 import type { Model } from '../../ports/model.ts'
-import { callQuietly } from '../model-call/call-quietly.ts'
+import type { TurnServices } from '../agent-context.ts'
+import { isInvalidChange } from '../conversation/ledger.ts'
+import { callQuietly, type QuietRequest } from '../model-call/call-quietly.ts'
 import { parseChannels } from '../model-call/read-response.ts'
 import { titlePrompt } from '../prompts/texts.ts'
-import { endUnpriced, type Progress, type RoundResult } from './round.ts'
+import type { Progress, RoundResult } from './round.ts'
 import type { Turn } from './turn.ts'
 
 const titleChannels: readonly Channel[] = [
   { name: 'thinking', format: 'text' },
   { name: 'output', format: 'json' },
 ]
-const maxTitleLength = 120
 
-/**
- * Starts the first turn of a conversation, which gets a title. If the turn has a limit of money and the price of a model is not known, the
- * turn ends before any call.
- */
-export async function startWithTitle(turn: Turn, progress: Progress): Promise<RoundResult> {
-  const { agent, conversation } = turn
-  const { gate, decision } = agent.models
-  const hasPrice = ({ name }: Model) => conversation.spending.hasPrice(name)
-  if (agent.settings.maxMoney !== undefined && !(hasPrice(gate) && hasPrice(decision))) return endUnpriced(progress)
-  await generateTitle(turn)
-  return { kind: 'next', progress }
+/** The title of a new conversation, which the model writes while the first turn runs. */
+export interface PendingTitle {
+  /**
+   * The blocks about the title, which the model reads in the next prompt. Undefined until the model has answered. `place` is the commit for
+   * which they are asked: the next one of the round, with the response of the decision, or one of their own between two rounds.
+   */
+  drafts(place: 'with response' | 'between rounds'): readonly Draft[] | undefined
+  /** Resolves when the model has answered, or when the call has ended without an answer. Never rejects. */
+  readonly settled: Promise<void>
+  /** Ends the call if it is running. Resolves when nothing of it is being committed any more. */
+  stop(): Promise<void>
 }
 
-/** Asks the gate model for a title of a new conversation. If the call fails, the conversation has no title. */
-async function generateTitle(turn: Turn): Promise<void> {
+/**
+ * Begins the title of a new conversation and returns at once. Returns undefined if the turn has a limit of money and the price of a model is
+ * not known: then the turn must end before any call.
+ */
+export function startTitle(turn: Turn, progress: Progress): Progress | undefined {
+  const { models, settings } = turn.agent
+  const asksModel = settings.title === 'model'
+  if (!hasPrice(turn, models.decision) || (asksModel && !hasPrice(turn, models.gate))) return undefined
+  const title = turn.agent.recordedTitle ?? (asksModel ? askTitle(turn) : undefined)
+  return title ? { ...progress, title } : progress
+}
+
+/** Whether the turn may call the model: it has no limit of money, or the price of the model is known. */
+const hasPrice = ({ agent: { settings }, conversation: { spending } }: Turn, { name }: Model): boolean =>
+  settings.maxMoney === undefined || spending.hasPrice(name)
+
+/**
+ * Adds the title to a turn that another process has begun. A title that the journal has is not asked again: only its blocks are made, if
+ * they are missing. `changes` are the entries of the turn.
+ */
+export function resumeTitle(turn: Turn, result: RoundResult, changes: readonly Change[]): RoundResult {
+  if (result.kind === 'waiting') return result
+  const title = result.progress.title ?? turn.agent.recordedTitle ?? missingTitle(turn, changes)
+  return title ? { ...result, progress: { ...result.progress, title } } : result
+}
+
+function missingTitle(turn: Turn, changes: readonly Change[]): PendingTitle | undefined {
   const { turnId, agent, conversation } = turn
-  const { ledger, renderers } = conversation
+  const { timeline } = conversation.ledger
+  const response = changes.find(isTitleResponse)
+  if (response) {
+    const drafts = titleDrafts(response)
+    const isEntered = changes.some((change) => change.type === 'blocks.appended' && startsWith(change.blocks, drafts))
+    return isEntered ? undefined : { drafts: () => drafts, settled: Promise.resolve(), stop: async () => {} }
+  }
+  const mayAsk = agent.settings.title === 'model' && hasPrice(turn, agent.models.gate)
+  return isFirstTurn(timeline, turnId) && mayAsk && !conversation.signal.aborted ? askTitle(turn) : undefined
+}
+
+export const isFirstTurn = (timeline: Timeline, turnId: string): boolean => blocksOfTurn(timeline, turnId).length === timeline.size
+
+/** Whether a change is the response of a call for a title. */
+export const isTitleResponse = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.role === 'gate'
+
+/** Whether a commit with these blocks begins with the blocks of the title. */
+export const startsWith = ([first]: readonly Block[], [draft]: readonly Draft[]): boolean =>
+  draft === undefined || (first?.type === draft.type && first.ts === draft.ts && first.path === draft.path)
+
+/**
+ * Calls the gate model. The response and the title are committed as soon as the model has answered, so that a crash does not lose them and
+ * users see the title at once. The blocks that the model reads are committed with the next round. If the call fails, the
+ * conversation has no title. An incomplete response is not committed.
+ */
+function askTitle(turn: Turn): PendingTitle {
+  const { turnId, agent, conversation } = turn
+  const { ledger, inbox } = conversation
+  const activity = inbox.beginActivity('background')
+  let drafts: readonly Draft[] | undefined
+  let stopped = false
+  let committed = Promise.resolve()
+
+  async function commit(response: ResponseReceived): Promise<void> {
+    const { title } = parseTitleResponse(response.raw)
+    const { ts } = response
+    try {
+      await ledger.commit((timeline) => [
+        response,
+        // a title that the user has set while the model wrote is kept
+        ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]),
+      ])
+    } catch (error) {
+      // Only an invalid response is reported here. After any other error, the next commit of the turn fails with the same error.
+      if (!isInvalidChange(error)) return
+      drafts = []
+      agent.onProblem({ where: 'title', error })
+    }
+  }
+
+  const settled = callQuietly(turn, titleRequest(turn), activity).then((response) => {
+    if (stopped || response.finish_reason === 'interrupted' || ledger.timeline.openTurn?.turn_id !== turnId) return
+    drafts = titleDrafts(response)
+    committed = commit(response)
+    return committed
+  })
+  return {
+    drafts: () => drafts,
+    settled,
+    stop() {
+      stopped = true
+      activity.abort(new DOMException('The turn has ended.', 'AbortError'))
+      return committed
+    },
+  }
+}
+
+function titleRequest({ turnId, agent, conversation: { ledger, renderers } }: Turn): QuietRequest {
   const prompt = renderers.renderer.render(ledger.timeline, { currentTurnId: turnId, points: () => [] })
   const limit = contextLimit(agent.settings, agent.models.gate.window) - renderers.estimator.text(titlePrompt)
   const parts = firstParts(prompt.parts, Math.min(TITLE_TOKENS, limit), renderers.estimator)
-  const response = await callQuietly(turn, { role: 'gate', system: titlePrompt, parts, ...agent.settings.gate })
-  // The agent was closed while the model wrote. The incomplete title is not committed. The process that resumes the turn asks for a title
-  // again.
-  if (conversation.signal.aborted && response.finish_reason === 'interrupted') return
-  const { title, questions } = parseTitleResponse(response.raw)
-  const { ts } = response
-  const drafts: readonly Draft[] = [
-    ...(title === undefined ? [] : [stageBlock('gate', turnId, ts, `[STAGE: GATE OUTPUT]\nconversation_title: ${title}`)]),
-    ...(questions.length > 0 ? [clarificationBlock(turnId, ts, questions)] : []),
+  return { role: 'gate', system: titlePrompt, parts, ...agent.settings.gate }
+}
+
+/** The blocks that are made of a response: the title, and questions to the user. */
+export function titleDrafts({ turn_id, ts, raw }: ResponseReceived): readonly Draft[] {
+  const { title, questions } = parseTitleResponse(raw)
+  return [
+    ...(title === undefined ? [] : [stageBlock('gate', turn_id, ts, `[STAGE: GATE OUTPUT]\nconversation_title: ${title}`)]),
+    ...(questions.length > 0 ? [clarificationBlock(turn_id, ts, questions)] : []),
   ]
-  await ledger.commit((timeline) => [
-    response,
-    // a title that the user has set while the model wrote is kept
-    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]),
-    ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) }]),
-  ])
+}
+
+/**
+ * The blocks of the title, if the model has answered, and the progress without the title. The caller commits the blocks before those of a
+ * round, or between two rounds, so that they never come between a call and its result.
+ */
+export function takeTitle(
+  progress: Progress,
+  place: Parameters<PendingTitle['drafts']>[0] = 'with response',
+): { readonly titleBlocks: readonly Draft[]; readonly untitled: Progress } {
+  const drafts = progress.title?.drafts(place)
+  if (!drafts) return { titleBlocks: [], untitled: progress }
+  const { title: _taken, ...untitled } = progress
+  return { titleBlocks: drafts, untitled }
+}
+
+/** Commits the blocks of the title between two rounds, if the model has answered since the last round. */
+export async function enterTitle({ conversation: { ledger } }: Turn, progress: Progress): Promise<Progress> {
+  const { titleBlocks, untitled } = takeTitle(progress, 'between rounds')
+  if (titleBlocks.length > 0) await ledger.commit((timeline) => [{ type: 'blocks.appended', blocks: assignIds(timeline, titleBlocks) }])
+  return untitled
+}
+
+/** Waits for the title before the turn ends or waits, for at most `titleWaitMs`. The wait ends early if an event arrives. */
+export async function waitForTitle({ agent, conversation }: Turn, { title }: Progress): Promise<void> {
+  if (!title || title.drafts('with response') || conversation.signal.aborted) return
+  await conversation.inbox.waitForEvents(agent.settings.titleWaitMs, title.settled)
+}
+
+/**
+ * The title that is made of a message without a model. Undefined with `title: 'model'` or `false`, and if the function of the application
+ * throws or returns no text.
+ */
+export function localTitle(
+  { settings: { title }, onProblem }: Pick<TurnServices, 'settings' | 'onProblem'>,
+  text: string,
+): string | undefined {
+  if (title === 'model' || title === false) return undefined
+  try {
+    const made: unknown = title === 'first-words' ? firstWords(text) : title(text)
+    if (typeof made !== 'string') throw new TypeError(`the setting \`title\` must return a text, not ${typeof made}`)
+    return asTitle(made) || undefined
+  } catch (error) {
+    onProblem({ where: 'title', error })
+    return undefined
+  }
 }
 
 /** The beginning of the message is enough for a title. More tokens would only cost more. */
@@ -93,6 +227,6 @@ export function parseTitleResponse(raw: string): { readonly title: string | unde
   const output = parsed.ok && isObject(parsed.value) ? parsed.value : {}
   const titled = typeof output.conversation_title === 'string' ? output.conversation_title : undefined
   const found = titled ?? /"conversation_title"\s*:\s*"([^"\n]{1,120})"/.exec(raw)?.[1]
-  const title = found && cutAt(found.replace(/\s+/g, ' ').trim(), maxTitleLength)
+  const title = found && asTitle(found)
   return { title: title ? title : undefined, questions: parsePhrases(output.clarification_questions) }
 }

@@ -65,7 +65,7 @@ export interface ShownCall extends Pick<CheckedCall, 'origin' | 'params' | 'code
  */
 export function commitCalls(
   turn: Turn,
-  { origin, call, notes }: { readonly origin: BlockOrigin; readonly call: ModelCall; readonly notes: string },
+  { origin, call, notes, titleBlocks }: DecidedCalls,
   calls: readonly ShownCall[],
   seen: Timeline,
   finished: readonly Change[] = noChanges,
@@ -73,9 +73,17 @@ export function commitCalls(
   const response = responseChanges(origin, call)
   return turn.conversation.ledger.commit((timeline) => [
     ...response,
-    { type: 'blocks.appended', blocks: assignIds(timeline, callDrafts(origin, call, notes, calls, seen)) },
+    { type: 'blocks.appended', blocks: assignIds(timeline, [...titleBlocks, ...callDrafts(origin, call, notes, calls, seen)]) },
     ...finished,
   ])
+}
+
+/** A response with calls. `titleBlocks` are blocks of a title that arrived with it. */
+interface DecidedCalls {
+  readonly origin: BlockOrigin
+  readonly call: ModelCall
+  readonly notes: string
+  readonly titleBlocks: readonly Draft[]
 }
 
 /** Runs the tool of a call and commits the result. */

@@ -8,11 +8,12 @@ import { openProgress } from './progress.ts'
 import { cancelledResult, type TurnResult, waitingResult } from './result.ts'
 import { type Progress, round } from './round.ts'
 import { startTurn, type TurnStart } from './start.ts'
+import { waitForTitle } from './title.ts'
 
 /**
  * Runs a turn from its start to its end:
  *
- *   start     commit the message, or resume an interrupted turn. A new conversation gets a title
+ *   start     commit the message, or resume an interrupted turn. In a new conversation, ask for a title and do not wait for it
  *   round     make blocks of inbox events → call the model → read its decision → reject it, run the tool, or take the answer
  *   …         more rounds, until a round ends the turn
  *   finish    commit the answer, the used sources and `turn.closed` together, so that a turn is never half closed
@@ -24,7 +25,10 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
     let outcome = await startTurn(turn, start, feedbacks)
     for (;;) {
       progress = outcome.progress
-      if (outcome.kind === 'waiting') return waitingResult(turn, outcome.waits)
+      if (outcome.kind === 'waiting') {
+        await waitForTitle(turn, progress)
+        return waitingResult(turn, outcome.waits)
+      }
       const next = outcome.kind === 'next' ? outcome : await finishTurn(turn, progress, outcome.end)
       if (next.kind === 'closed') return next.result
       progress = next.progress
@@ -35,7 +39,9 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
     if (open?.turn_id !== turnId) throw error // the message is not in the journal, so its sender gets the error
     if (conversation.signal.aborted) return cancelledResult(turn)
     progress ??= openProgress(open.ts, agent.settings, feedbacks)
-    return finishWithFallback(turn, progress, endedByError(error)) // throws again if the journal can not be written
+    return await finishWithFallback(turn, progress, endedByError(error)) // throws again if the journal can not be written
+  } finally {
+    await progress?.title?.stop()
   }
 }
 

@@ -56,7 +56,7 @@ it('a model and limits that are set elsewhere win over those of the agent', asyn
   const { output } = await line.run('run', 'Hello', '--agent', './agent.mjs', '--model', 'offline', '--quiet')
   expect(output).not.toContain('seven')
   line.environment.DAYBOOK_BUDGET_ROUNDS = '1'
-  expect((await line.run('run', 'Throw!', '--agent', './agent.mjs')).text).toContain('… wrapping up')
+  expect((await line.run('run', 'Throw!', '--agent', './agent.mjs', '--json')).text).toContain('"exit_reason":"max_iterations"')
 })
 
 it('replay runs the agent again', async () => {

@@ -1,11 +1,13 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createSystemClock } from '../../../src/adapters/clock/system.ts'
 import { createCustomWorkspaces } from '../../../src/adapters/workspace/custom/custom.ts'
 import { createAgentFrom } from '../../../src/agent/agent.ts'
 import type { AgentSettings } from '../../../src/agent/settings.ts'
 import { hashText } from '../../../src/core/hash.ts'
+import type { Change } from '../../../src/core/timeline/change.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import type { Model, ModelRequest } from '../../../src/ports/model.ts'
 import type { Workspaces } from '../../../src/ports/workspace.ts'
@@ -60,8 +62,14 @@ export const slowTurns = {
     reply: (iteration) => (iteration === 0 ? write : answer),
     calls: ['gate', 'decision', 'decision'],
   },
-  'the title': answering,
-  'the call after the title': answering,
+  'the title after the answer': answering,
+  'the title and the first call': answering,
+  'the first call after the title': answering,
+  'a tool after the title': {
+    ...answering,
+    reply: (iteration) => (iteration === 0 ? reply.call('shop.look') : answer),
+    calls: ['gate', 'decision', 'decision'],
+  },
   'the first summary': looking,
   'the second summary': looking,
 } satisfies Readonly<Record<string, SlowTurn>>
@@ -90,14 +98,30 @@ export async function openSlowTurn(folder: string, place: Place, { onHang, ahead
     onHang?.()
     return new Promise<never>(() => {})
   }
+  /** Resolves when the journal has an entry of this kind. A response that is not in the journal when the process dies is paid twice. */
+  const untilJournaled = async (test: (change: Change) => boolean) => {
+    for (let found = false; !found; ) {
+      await sleep(5)
+      for await (const { change } of store.readJournal('c1', { after: 0 })) found ||= test(change)
+    }
+  }
   const workspaces = createCustomWorkspaces({ ...foldersOnDisk(join(own, 'workspaces')), blobs: store.blobs })
   const agent = createAgentFrom({
-    model: slowModel(turn, (line) => log('answers', line), hangs, hang),
-    tools: [payTool((line) => log('payments', line)), lookTool],
+    model: slowModel(turn, (line) => log('answers', line), hangs, hang, untilJournaled),
+    tools: [
+      payTool((line) => log('payments', line)),
+      lookTool(async () => {
+        if (hangs('a tool after the title')) await untilJournaled(isTitle).then(hang)
+      }),
+    ],
     store,
     clock,
     workspaces: hangingWorkspaces(workspaces, () => hangs('publishing the workspace'), hang),
-    settings: { ...turn.settings, exitGraceMs: place === 'the exit grace' && onHang ? 600_000 : 0 },
+    settings: {
+      ...turn.settings,
+      exitGraceMs: place === 'the exit grace' && onHang ? 600_000 : 0,
+      ...(onHang && { titleWaitMs: 600_000 }),
+    },
     hooks: place.startsWith('a hook')
       ? [
           {
@@ -127,6 +151,7 @@ function slowModel(
   onAnswer: (line: string) => void,
   hangs: (...at: readonly Place[]) => boolean,
   hang: () => Promise<never>,
+  untilJournaled: (test: (change: Change) => boolean) => Promise<void>,
 ): Model {
   let summaries = 0
   return {
@@ -135,10 +160,12 @@ function slowModel(
     async *stream(request) {
       const { role } = request
       if (role === 'compaction') summaries++
-      if (role === 'decision' && hangs('the call after the title')) await hang()
+      if (role === 'decision' && hangs('the first call after the title')) await untilJournaled(isTitle).then(hang)
       const text = replyTo(turn, request)
       yield { type: 'text.delta', text: text.slice(0, 30) }
-      if (role === 'gate' && hangs('the title')) await hang()
+      if (role === 'gate' && hangs('the title after the answer')) await untilJournaled(isDecision).then(hang)
+      if (role === 'gate' && hangs('the title and the first call')) await new Promise<never>(() => {})
+      if (role === 'decision' && hangs('the title and the first call')) await hang()
       if (role === 'compaction' && summaries === 1 && hangs('the first summary')) await hang()
       if (role === 'compaction' && summaries === 2 && hangs('the second summary')) await hang()
       yield { type: 'text.delta', text: text.slice(30) }
@@ -177,13 +204,20 @@ const payTool = (onPayment: (line: string) => void): Tool =>
     },
   })
 
-const lookTool: Tool = defineTool({
-  id: 'shop.look',
-  description: 'Looks at the shelves.',
-  params: z.object({}),
-  repeatable: true,
-  run: () => ({ goods: 'salt '.repeat(1_500) }),
-})
+const lookTool = (beforeLook: () => Promise<void>): Tool =>
+  defineTool({
+    id: 'shop.look',
+    description: 'Looks at the shelves.',
+    params: z.object({}),
+    repeatable: true,
+    async run() {
+      await beforeLook()
+      return { goods: 'salt '.repeat(1_500) }
+    },
+  })
+
+const isTitle = ({ type }: Change) => type === 'title.set'
+const isDecision = (change: Change) => change.type === 'response.received' && change.role === undefined
 
 const hangingWorkspaces = (workspaces: Workspaces, hangs: () => boolean, hang: () => Promise<never>): Workspaces => ({
   ...workspaces,
