@@ -59,7 +59,7 @@ export async function openConnections(
   try {
     isPooled = !(await isDirect(pool))
     if (isPooled) {
-      await pool.end() // its next connection may lead to the server itself and have the settings
+      await pool.end() // the pooler has dropped the settings of its connection, but a later connection might get them
       pool = openPool(true)
       await pool.query('SELECT 1') // fails now if it can not connect
     }
