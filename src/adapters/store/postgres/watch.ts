@@ -12,8 +12,11 @@ const SWEEP_WITHOUT_NOTICES_MS = 1_000
 const RECONNECT_MS = 500
 /** How long the connection stays open after the last listener has ended. A conversation is often watched again soon. */
 const UNUSED_MS = 10_000
-/** How long notices are collected before they are sent together. PostgreSQL allows 8,000 bytes in a notice. */
+/** How long notices are collected before they are sent together. */
 const NOTIFY_MS = 5
+/** How long notices of new entries are collected. A running turn writes often, and each notice takes time of the server. */
+const NOTIFY_ENTRIES_MS = 20
+/** PostgreSQL allows 8,000 bytes in a notice. */
 const MAX_NOTICE_BYTES = 7_500
 
 interface Watched {
@@ -179,9 +182,10 @@ export function createWatch(database: Database) {
 
   const pending = new Map<string, Notice>()
   let sending: ReturnType<typeof setTimeout> | undefined
+  let sendAt = Number.POSITIVE_INFINITY
 
   async function send(): Promise<void> {
-    sending = undefined
+    sendAt = Number.POSITIVE_INFINITY
     let part: Record<string, Notice> = {}
     let size = 0
     const parts: Record<string, Notice>[] = []
@@ -204,9 +208,13 @@ export function createWatch(database: Database) {
     }
   }
 
-  function note(conversationId: string, notice: Notice): void {
+  function note(conversationId: string, notice: Notice, delay = NOTIFY_MS): void {
     pending.set(conversationId, { ...pending.get(conversationId), ...notice })
-    sending ??= setTimeout(() => void send().catch(() => {}), NOTIFY_MS) // a lost notice is found by the sweep
+    const at = performance.now() + delay
+    if (at >= sendAt) return
+    clearTimeout(sending)
+    sendAt = at
+    sending = setTimeout(() => void send().catch(() => {}), delay) // a lost notice is found by the sweep
   }
 
   const watch: ConversationStore['watch'] = (conversationId, listener) => {
@@ -233,7 +241,7 @@ export function createWatch(database: Database) {
         stopIfUnused()
       }
     }) as ConversationStore['watchOffers'],
-    noteAppend: (conversationId: string, lastSeq: number) => note(conversationId, { lastSeq }),
+    noteAppend: (conversationId: string, lastSeq: number) => note(conversationId, { lastSeq }, NOTIFY_ENTRIES_MS),
     noteOffer: (conversationId: string) => note(conversationId, { offered: true }),
     noteDeletion: (conversationId: string) => note(conversationId, { deleted: true }),
     async close(): Promise<void> {
