@@ -17,6 +17,9 @@ export const failureTexts: { readonly [Code in FailureCode]: readonly [happened:
     'Restore the folder `blobs` or the bucket from the back-up that belongs to the database.',
   ],
   'blob.damaged': ['Stored bytes do not fit their hash.', 'Restore the file from a back-up. The message names it.'],
+  'budget.invalid': ['The name or the limits of a budget are not valid.', 'Correct them as the message says.'],
+  'budget.missing': ['There is no budget with this name.', '`agent.budgets.list()` shows the budgets that there are.'],
+  'budget.unsupported': ['The store of this agent has no budgets.', 'Use a store of Daybook, or add `budgets` to your own.'],
   'bundle.invalid': [
     'The value is not a bundle, or its parts contradict each other. Nothing was imported.',
     'Export the conversation again. The message says which part is wrong.',

@@ -4,6 +4,7 @@ import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
+import type { BudgetEntry, Budgets } from './store/budgets.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from './store/list.ts'
 import type { MemoryIndex } from './store/memory-index.ts'
 import type { Receipts } from './store/receipts.ts'
@@ -30,6 +31,8 @@ export interface ConversationStore {
   readonly schedules?: Schedules
   /** Counts what deletions remove. With a store without it, an agent can not delete a user or a tenant as a whole. */
   readonly receipts?: Receipts
+  /** The budgets that conversations share. With a store without it, only the limits of single turns apply. */
+  readonly budgets?: Budgets
   /** The conversations in which a process can do something now. */
   readonly work: WorkList
 
@@ -61,9 +64,10 @@ export interface ConversationStore {
    * `assignIds` makes them. Otherwise throws `change.invalid`.
    * Returns the stored entries. In them, inline bytes are replaced by references to blobs. The caller applies these entries to its
    * timeline, not the changes that it passed.
-   * The offers in `takes` are marked as taken in the same commit. An offer that is unknown or was taken before stays as it is.
+   * The offers in `takes` are marked as taken in the same commit. An offer that is unknown or was taken before stays as it is. `budget` changes
+   * budgets in the same commit. A store without `budgets` ignores it.
    */
-  append(claim: Claim, changes: readonly Change[], options?: { readonly takes?: readonly TakenOffer[] }): Promise<readonly Entry[]>
+  append(claim: Claim, changes: readonly Change[], options?: AppendOptions): Promise<readonly Entry[]>
 
   /**
    * Offers an event to the owner of a conversation. Any process may offer, with or without a claim. The offer is durable when the promise
@@ -241,6 +245,12 @@ export type OfferedEvent = Omit<InboxEvent, 'sequence'>
  * was accepted before. `refused`: the event came too late, or is for a turn that is not running.
  */
 export type OfferOutcome = 'accepted' | 'known' | 'refused'
+
+/** Options of `append`. */
+export interface AppendOptions {
+  readonly takes?: readonly TakenOffer[]
+  readonly budget?: BudgetEntry
+}
 
 /** An offer that an append takes. */
 export interface TakenOffer {

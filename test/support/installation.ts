@@ -89,6 +89,15 @@ async function fillRest(store: ConversationStore): Promise<void> {
   await store.schedules?.add('offered', { scheduleId: 'weekly', event: scheduled, at: '2099-01-01T00:00:00.000Z', every: 604_800 })
   await store.schedules?.add('offered', { scheduleId: 'past', event: scheduled, at: minute(0) })
   await store.schedules?.fire()
+  await store.budgets?.setLimits('tenant/acme', { tokens: 9_000, micros: 5_000_000 })
+  await store.budgets?.setLimits('day', {})
+  const charged = await store.claim('offered', owner('writer'))
+  const request = { slot: 'decision', amount: { tokens: 20, micros: 30 }, budgets: [{ name: 'tenant/acme' }] }
+  await store.budgets?.reserve(charged, request)
+  const charges = [{ slot: 'decision', names: ['tenant/acme'], amount: { tokens: 12, micros: 7 } }]
+  await store.append(charged, [], { budget: { charges, raises: [{ name: 'tenant/acme', amount: { tokens: 5, micros: 0 } }] } })
+  await store.budgets?.reserve(charged, request)
+  await store.release(charged)
   await store.retain({ historyBefore: minute(20) })
   const doomed = await store.claim('doomed', owner('writer'))
   await store.append(doomed, [opened('t1', 1), appended([prompt(large(99), 't1', 1)]), closed('t1', 2)])
@@ -114,7 +123,7 @@ export async function readInstallation(place: TestPlace): Promise<Readonly<Recor
       const file = await hosting.resolve(rn, localScope)
       found[rn] = file && { ...file, hosted_uri: '', text: Buffer.from(await hosting.read(file)).toString() }
     }
-    return { ...found, files: await workingFiles(place.data) }
+    return { ...found, budgets: await store.budgets?.list(), files: await workingFiles(place.data) }
   } finally {
     await store.close()
   }

@@ -1,6 +1,7 @@
 import { createOwner } from '../../agent/conversation/owner.ts'
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
+import { describeBudgets } from './store/budgets.ts'
 import { describeBundles } from './store/bundles.ts'
 import { describeDeletion } from './store/deletion.ts'
 import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store/fixture.ts'
@@ -20,13 +21,14 @@ import type { TestRunner } from './test-runner.ts'
 
 /**
  * The tests that every `ConversationStore` must pass. `create` makes an empty store for each test. `hasMemory` is false for a store without
- * a memory index, `hasSchedules` for a store without schedules, and `hasReceipts` for a store without receipts.
+ * a memory index, `hasSchedules` for a store without schedules, `hasReceipts` for a store without receipts, and `hasBudgets` for a store
+ * without budgets.
  */
 export function describeStore(
   runner: TestRunner,
   name: string,
   create: CreateStore,
-  { hasMemory = true, hasSchedules = true, hasReceipts = true } = {},
+  { hasMemory = true, hasSchedules = true, hasReceipts = true, hasBudgets = true } = {},
 ): void {
   runner.describe(name, () => {
     describeLeases(runner, create)
@@ -44,6 +46,7 @@ export function describeStore(
     if (hasMemory) describeMemory(runner, create)
     if (hasSchedules) describeSchedules(runner, create)
     if (hasReceipts) describeReceipts(runner, create)
+    if (hasBudgets) describeBudgets(runner, create)
   })
 }
 

@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
       await store.close()
       const to = place.databaseUrl ?? place.data
       await expect(moveInstallation({ from: filled.data, to, data: newFolder() })).rejects.toThrow('has data already')
-      expect(Object.keys(await readInstallation(place))).toEqual(['mine', 'files'])
+      expect(Object.keys(await readInstallation(place))).toEqual(['mine', 'budgets', 'files'])
     }
     const other = newFolder()
     mkdirSync(join(other, 'workspaces'), { recursive: true })

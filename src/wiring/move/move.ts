@@ -103,7 +103,8 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveReport
       await copyObjects(files.objects, targetFiles.objects, keys, onProgress)
       await copyWorkingFiles(working, onProgress)
       await checkCopy({ rows, target, files, targetFiles, blobs, keys, working, onProgress })
-      await target.finish({ latestEpoch: await rows.latestEpoch(), unreferencedBlobs: await rows.unreferencedBlobs() })
+      const [latestEpoch, unreferencedBlobs, budgets] = [await rows.latestEpoch(), await rows.unreferencedBlobs(), await rows.budgets()]
+      await target.finish({ latestEpoch, unreferencedBlobs, budgets })
     })
     return report
   })

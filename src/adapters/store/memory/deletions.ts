@@ -22,12 +22,13 @@ interface DeletionParts {
   readonly receipts: Omit<ReturnType<typeof createReceipts>, 'port'>
   readonly clock: Clock
   newEpoch(): number
+  removeBudget(conversationId: string): void
   /** Runs `work` while no other work writes to the store. */
   write<T>(work: () => T | Promise<T>): Promise<T>
 }
 
 /** The deletions of conversations in memory. A conversation whose deletion has begun is no longer in `conversations`. */
-export function createDeletions({ conversations, references, receipts, clock, newEpoch, write }: DeletionParts) {
+export function createDeletions({ conversations, references, receipts, clock, newEpoch, removeBudget, write }: DeletionParts) {
   const deletions = new Map<string, Deletion>()
 
   /** Records that `owner` works on the deletion, with a new lease. Without `owner`, any agent may take over the deletion. */
@@ -59,6 +60,7 @@ export function createDeletions({ conversations, references, receipts, clock, ne
         const removed = await references.remove(hashes)
         receipts.end(receipt, conversationId, { [REMOVED_BLOBS]: removed }, all.filter(references.has))
         deletions.delete(conversationId)
+        removeBudget(conversationId)
         return removed
       })
     } catch (error) {

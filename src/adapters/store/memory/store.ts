@@ -4,7 +4,7 @@ import type { Change } from '../../../core/timeline/change.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Claim, ConversationStore, Entry, OfferedEvent, TakenOffer } from '../../../ports/store.ts'
+import type { AppendOptions, Claim, ConversationStore, Entry, OfferedEvent } from '../../../ports/store.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, conversationMissing, isUnfinished } from '../shared/conversation-info.ts'
 import { validateChangesFast } from '../shared/fast-validate.ts'
@@ -15,6 +15,7 @@ import { involvesBlobs } from '../shared/validate.ts'
 import { createWatchers } from '../shared/watchers.ts'
 import { attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import { createBlobReferences } from './blob-references.ts'
+import { createMemoryBudgets } from './budgets.ts'
 import {
   appendChanges,
   firstVersionsOf,
@@ -76,18 +77,27 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   }
 
   const receipts = createReceipts(clock, references.has)
-  const deletions = createDeletions({ conversations, references, receipts, clock, newEpoch: () => ++claims, write })
+  const budgets = createMemoryBudgets({ conversations, write, now: clock.now })
+  const deletions = createDeletions({
+    ...{ conversations, references, receipts, clock, newEpoch: () => ++claims, write },
+    removeBudget: (id) => budgets.remove(`conversation/${id}`),
+  })
 
   async function appendWithBlobs(
     conversation: MemoryConversation,
     changes: readonly Change[],
-    takes: readonly TakenOffer[] = [],
+    finish: () => void,
   ): Promise<readonly Entry[]> {
     const prepared = await references.prepare(changes)
     const entries = appendChanges(conversation, prepared)
     references.add(prepared)
-    if (takes.length > 0) takeOffers(conversation, takes, clock.now())
+    finish()
     return entries
+  }
+
+  function finishAppend(conversationId: string, conversation: MemoryConversation, { takes, budget }: AppendOptions = {}): void {
+    if (takes) takeOffers(conversation, takes, clock.now())
+    if (budget) budgets.enter(conversationId, budget)
   }
 
   async function offer(
@@ -118,6 +128,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     blobs,
     memory: recall.index,
     receipts: receipts.port,
+    budgets: budgets.port,
     schedules: createMemorySchedules({ conversations, write, offer, now: clock.now }),
     work: createWorkList({
       conversations,
@@ -167,9 +178,10 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       write(() => {
         const conversation = claimedConversation(claim)
         const changes = validateChangesFast(given)
-        if (involvesBlobs(changes)) return appendWithBlobs(conversation, changes, options?.takes)
+        const finish = () => finishAppend(claim.conversationId, conversation, options)
+        if (involvesBlobs(changes)) return appendWithBlobs(conversation, changes, finish)
         const entries = appendChanges(conversation, changes)
-        if (options?.takes) takeOffers(conversation, options.takes, clock.now())
+        finish()
         return entries
       }),
 

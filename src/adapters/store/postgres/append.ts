@@ -3,7 +3,7 @@ import type { Change } from '../../../core/timeline/change.ts'
 import { emptyTimeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Claim, Entry, TakenOffer } from '../../../ports/store.ts'
+import type { AppendOptions, Claim, Entry } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
 import { type ConversationRow, claimedRow, infoOf, withInfo } from '../shared/conversation-row.ts'
@@ -13,6 +13,7 @@ import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } fr
 import { type FrameContext, frameAfter, type PlacedFrame } from '../shared/visible.ts'
 import type { BlobsWithin } from './blobs.ts'
 import { lockBlobs } from './blobs.ts'
+import type { PostgresBudgets } from './budgets.ts'
 import type { Conversations } from './conversations.ts'
 import { type Database, type Queries, whileLost } from './database.ts'
 import { INDEX_BATCH, indexAfter, type JournalRow, putFrame, writeEntries } from './journal.ts'
@@ -24,6 +25,7 @@ interface AppenderParts {
   readonly conversations: Conversations
   readonly reader: Reader
   readonly offers: Pick<Offers, 'take'>
+  readonly budgets: Pick<PostgresBudgets, 'enter'>
   readonly blobs: BlobStore
   readonly blobsWithin: BlobsWithin
   readonly clock: Clock
@@ -32,14 +34,10 @@ interface AppenderParts {
 
 /** Appends changes and imports bundles. Most appends are one statement: it checks the claim and writes all rows, or none. */
 export function createAppender(parts: AppenderParts) {
-  const { database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended } = parts
+  const { database, conversations, reader, offers, budgets, blobs, blobsWithin, clock, onAppended } = parts
   const { rows: cachedRows } = conversations
 
-  async function append(
-    claim: Claim,
-    given: readonly Change[],
-    { takes = [] }: { readonly takes?: readonly TakenOffer[] } = {},
-  ): Promise<readonly Entry[]> {
+  async function append(claim: Claim, given: readonly Change[], { takes = [], budget }: AppendOptions = {}): Promise<readonly Entry[]> {
     const { conversationId, epoch, ownerId } = claim
     const changes = validateChangesFast(given)
     const prepared = await prepareAppend(changes, blobs, async () => claimedRow(claim, await conversations.findCommitted(conversationId)))
@@ -53,7 +51,7 @@ export function createAppender(parts: AppenderParts) {
           : claimedRow(claim, await conversations.findCommitted(conversationId))
       cachedRows.delete(conversationId)
       if (context && row.last_seq !== context.lastSeq) continue // another append came between: read again
-      const written = await write(row, { prepared, numbers, frame: context?.frame, takes })
+      const written = await write(row, { prepared, numbers, frame: context?.frame, takes, budget })
       if (!written) continue // the row was outdated: read it again
       cachedRows.set(written.next)
       onAppended(conversationId, written.next.last_seq)
@@ -65,12 +63,13 @@ export function createAppender(parts: AppenderParts) {
     readonly prepared: PreparedAppend
     readonly numbers: NewBlockNumbers
     readonly frame?: PlacedFrame | undefined
-    readonly takes: readonly TakenOffer[]
+    readonly takes: NonNullable<AppendOptions['takes']>
+    readonly budget: AppendOptions['budget'] | undefined
   }
 
   /** Writes an append. Returns undefined, and writes nothing, if the stored row is no longer `row`. */
   async function write(row: ConversationRow, content: Content) {
-    const { prepared, numbers, frame, takes } = content
+    const { prepared, numbers, frame, takes, budget } = content
     const info = infoAfter(infoOf(row), prepared.changes)
     const indexNow = frame !== undefined || info.lastSeq - row.indexed_seq >= INDEX_BATCH
     const next: ConversationRow = {
@@ -79,7 +78,7 @@ export function createAppender(parts: AppenderParts) {
       next_block: Math.max(numbers.next, row.next_block),
     }
     const rows = prepared.rows.map((each, index): JournalRow => ({ seq: row.last_seq + 1 + index, ...each }))
-    const isOneStatement = !indexNow && takes.length === 0 && prepared.needed.size === 0
+    const isOneStatement = !indexNow && takes.length === 0 && !budget && prepared.needed.size === 0
     const attempt = () =>
       isOneStatement
         ? writeRows(database.statements, row, next, rows, numbers)
@@ -93,6 +92,7 @@ export function createAppender(parts: AppenderParts) {
             if (frame) await putFrame(queries, row.key, row.last_seq + 1 + frame.index, frame.value)
             if (indexNow) await indexAfter(queries, row.id, row.key, row.indexed_seq)
             if (takes.length > 0) await offers.take(queries, row.key, takes, clock.now())
+            if (budget) await budgets.enter(queries, row.key, budget) // last, because other conversations wait for the same rows
             return written
           })
     // After a lost connection, the append may have been committed although its answer did not arrive. Then the journal has the rows.

@@ -124,7 +124,10 @@ export function createDeleter(
         found = some?.found ?? 0
       }
       while (await step(deletion, (queries) => removeSomeEntries(queries, deletion))) {}
-      await step(deletion, (queries) => queries.run('DELETE FROM conversations WHERE key = $1', [key]))
+      await step(deletion, async ({ run }) => {
+        await run('DELETE FROM conversations WHERE key = $1', [key])
+        await run(`DELETE FROM budgets WHERE name = 'conversation/' || $1`, [conversationId])
+      })
       return removed
     } catch (error) {
       const sql = 'UPDATE conversations SET lease_expires_at = NULL, owner_id = NULL WHERE key = $1 AND epoch = $2'

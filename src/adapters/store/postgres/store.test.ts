@@ -124,7 +124,17 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     const client = new pg.Client({ connectionString: server?.url ?? '' })
     await client.connect()
     await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN active_at`)
-    const added = ['titles', 'tenants', 'schedules', 'receipts', 'receipt_counts', 'receipt_conversations', 'receipt_blobs']
+    const added = [
+      'titles',
+      'tenants',
+      'schedules',
+      'receipts',
+      'receipt_counts',
+      'receipt_conversations',
+      'receipt_blobs',
+      'reservations',
+      'budgets',
+    ]
     await client.query(`DROP TABLE ${added.map((table) => `${schema}.${table}`).join(', ')}`)
     for (const column of ['free_at', 'tenant', 'offered_at', 'failure', 'parked_at', 'retry_at', 'attempt_seq', 'attempts'])
       await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN ${column}`)

@@ -7,6 +7,7 @@ import { conversationMissing } from '../shared/conversation-info.ts'
 import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
 import { createAppender } from './append.ts'
 import { createPostgresBlobs, createPostgresObjects, type PostgresObjects, postgresBlobsWithin } from './blobs.ts'
+import { createPostgresBudgets } from './budgets.ts'
 import { createConversations } from './conversations.ts'
 import { checkServer, connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
@@ -139,10 +140,12 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
   const deleter = createDeleter(database, conversations, blobsWithin, receipts, leaseClock, noteDeletion)
   const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, clock: leaseClock, onOffered: noteOffer })
   const remover = createRemover(database, conversations, blobsWithin, deleter, offers)
-  const appender = createAppender({ database, conversations, reader, offers, blobs, blobsWithin, clock, onAppended: noteAppend })
+  const budgets = createPostgresBudgets(database, conversations, leaseClock.now)
+  const appender = createAppender({ database, conversations, reader, offers, budgets, blobs, blobsWithin, clock, onAppended: noteAppend })
 
   return {
     blobs,
+    budgets: budgets.port,
     schedules: createPostgresSchedules({ database, conversations, offers, now: leaseClock.now }),
     work: createWorkList(database, leaseClock, noteOffer),
     receipts: receipts.port,

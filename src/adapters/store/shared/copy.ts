@@ -5,6 +5,7 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { turnsLoggedBy } from '../../../core/timeline/journal-bundle.ts'
 import { newerType } from '../../../core/timeline/parse-change.ts'
 import type { OfferOutcome } from '../../../ports/store.ts'
+import type { BudgetColumns } from './budgets.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import { parseRow } from './rows.ts'
 
@@ -71,6 +72,8 @@ export interface CopySource {
   latestEpoch(): Promise<number>
   /** The blobs that are about to be removed. */
   unreferencedBlobs(): Promise<readonly string[]>
+  /** The budgets, without reservations, because no turn runs while a store is copied. */
+  budgets(): Promise<readonly BudgetColumns[]>
 }
 
 /** A store that is being filled. No other process can open it before `finish`. */
@@ -80,7 +83,14 @@ export interface CopyTarget extends CopySource {
   write(conversation: CopiedConversation): Promise<void>
   remove(conversationId: string): Promise<void>
   /** Stores what belongs to no conversation. Then gives the copy its name: before that, no server can open it. */
-  finish(rest: { readonly latestEpoch: number; readonly unreferencedBlobs: readonly string[] }): Promise<void>
+  finish(rest: CopiedRest): Promise<void>
+}
+
+/** What a store has that belongs to no conversation. */
+export interface CopiedRest {
+  readonly latestEpoch: number
+  readonly unreferencedBlobs: readonly string[]
+  readonly budgets: readonly BudgetColumns[]
 }
 
 /** How many entries are read or written together. */

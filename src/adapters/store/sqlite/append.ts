@@ -4,7 +4,7 @@ import type { Change } from '../../../core/timeline/change.ts'
 import { emptyTimeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Claim, Entry, TakenOffer } from '../../../ports/store.ts'
+import type { AppendOptions, Claim, Entry } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
 import { type ConversationRow, claimedRow, infoOf, lastActivityOf, withInfo } from '../shared/conversation-row.ts'
@@ -12,6 +12,7 @@ import { newBlockNumbersFast, validateChangesFast } from '../shared/fast-validat
 import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/prepare.ts'
 import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validate.ts'
 import { type FrameContext, frameAfter, type PlacedFrame } from '../shared/visible.ts'
+import type { SqliteBudgets } from './budgets.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
 import type { JournalWriter } from './journal.ts'
@@ -28,6 +29,7 @@ interface AppenderParts {
   readonly recall: Pick<Recall, 'noteBehind'>
   readonly reader: Reader
   readonly offers: Pick<Offers, 'take'>
+  readonly budgets: Pick<SqliteBudgets, 'enter'>
   readonly blobs: BlobStore
   readonly clock: Clock
   onAppended(conversationId: string, lastSeq: number, changes: readonly Change[]): void
@@ -40,18 +42,14 @@ const MAX_CACHED_ROWS = 256
  * a transaction. The transaction then checks that no other append has changed the conversation since.
  */
 export function createAppender(parts: AppenderParts) {
-  const { database, conversations, journal, indexer, recall, reader, offers, blobs, clock, onAppended } = parts
+  const { database, conversations, journal, indexer, recall, reader, offers, budgets, blobs, clock, onAppended } = parts
   /**
    * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. If a cached row is
    * outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
    */
   const cachedRows = new Map<string, ConversationRow>()
 
-  async function append(
-    claim: Claim,
-    given: readonly Change[],
-    { takes = [] }: { readonly takes?: readonly TakenOffer[] } = {},
-  ): Promise<readonly Entry[]> {
+  async function append(claim: Claim, given: readonly Change[], { takes = [], budget }: AppendOptions = {}): Promise<readonly Entry[]> {
     const { conversationId, epoch, ownerId } = claim
     const changes = validateChangesFast(given)
     const prepared = await prepareAppend(changes, blobs, () => claimedRow(claim, conversations.findCommitted(conversationId)))
@@ -66,6 +64,7 @@ export function createAppender(parts: AppenderParts) {
         const fromCache = isUsable ? attempt(cached) : undefined
         const written = fromCache ?? attempt(claimedRow(claim, conversations.find(conversationId)))
         if (written && takes.length > 0) offers.take(written.row.key, takes, clock.now())
+        if (written && budget) budgets.enter(written.row.key, budget)
         return written
       }
       const result = await (prepared.needed.size === 0

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { Failure } from '../../../core/failure.ts'
+import { BUDGET_COLUMNS, type BudgetColumns, COPIED_BUDGETS } from '../shared/budgets.ts'
 import { type ConversationRow, lastActivityOf } from '../shared/conversation-row.ts'
 import {
   COPY_PAGE,
@@ -65,9 +66,14 @@ export async function withSqliteTarget<T>(draft: string, file: string, work: (ta
     return await work({
       ...readerOf((sql) => database.writeStatement(sql)),
       ...writerOf(database),
-      async finish({ latestEpoch, unreferencedBlobs }) {
+      async finish({ latestEpoch, unreferencedBlobs, budgets }) {
         const insert = database.writeStatement('INSERT INTO unreferenced_blobs VALUES (?) ON CONFLICT DO NOTHING')
+        const columns = BUDGET_COLUMNS.join(', ')
+        const insertBudget = database.writeStatement(
+          `INSERT OR REPLACE INTO budgets (${columns}) VALUES (${BUDGET_COLUMNS.map(() => '?').join(', ')})`,
+        )
         await database.write(() => {
+          for (const budget of budgets) insertBudget.run(...BUDGET_COLUMNS.map((column) => budget[column]))
           database.writeStatement(`UPDATE counters SET value = max(value, ?) WHERE name = 'claims'`).run(latestEpoch)
           for (const sha256 of unreferencedBlobs) insert.run(sha256)
         })
@@ -105,6 +111,7 @@ function readerOf(prepare: Prepare): CopySource {
      ORDER BY entry LIMIT ${COPY_PAGE}`,
   )
   const epoch = prepare<{ value: number }>(`SELECT value FROM counters WHERE name = 'claims'`)
+  const budgets = prepare<BudgetColumns>(`SELECT ${COPIED_BUDGETS} FROM budgets ORDER BY name`)
   const unreferenced = prepare<{ sha256: string }>('SELECT sha256 FROM unreferenced_blobs ORDER BY sha256')
 
   async function* entriesOf(key: number): AsyncGenerator<readonly CopiedEntry[]> {
@@ -143,6 +150,7 @@ function readerOf(prepare: Prepare): CopySource {
       }
     },
     latestEpoch: async () => epoch.get()?.value ?? 0,
+    budgets: async () => budgets.all(),
     unreferencedBlobs: async () => unreferenced.all().map(({ sha256 }) => sha256),
   }
 }

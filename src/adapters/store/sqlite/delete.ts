@@ -62,6 +62,7 @@ export function createDeleter({ database, conversations, recall, receipts, blobs
     `DELETE FROM offers WHERE number IN (SELECT number FROM offers WHERE conversation = ? LIMIT ${ENTRIES_PER_STEP})`,
   )
   const deleteRow = database.writeStatement('DELETE FROM conversations WHERE key = ?')
+  const deleteBudget = database.writeStatement(`DELETE FROM budgets WHERE name = 'conversation/' || ?`)
   const setFreedText = database.writeStatement("UPDATE counters SET value = ? WHERE name = 'freed_text'")
   const freedText = database.readStatement<{ value: number }>("SELECT value FROM counters WHERE name = 'freed_text'")
 
@@ -119,6 +120,7 @@ export function createDeleter({ database, conversations, recall, receipts, blobs
       while (await step(deletion, () => deleteSomeOffers.run(key))) {}
       await step(deletion, () => {
         deleteRow.run(key) // foreign keys delete the rows of the index
+        deleteBudget.run(conversationId)
         setFreedText.run(1)
       })
       return removed

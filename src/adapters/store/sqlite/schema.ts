@@ -284,6 +284,32 @@ export const migrations: readonly string[] = [
   CREATE INDEX receipt_conversations_by_receipt ON receipt_conversations (receipt);
   CREATE TABLE receipt_blobs (receipt TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (receipt, sha256)) STRICT, WITHOUT ROWID;
   `,
+  // Budgets, in tokens and in millionths of money. A reservation counts while its conversation has the lease with its epoch. It has no
+  // reference to the conversation, so that \`reserved\` of its budget stays the sum of its rows when the conversation is removed.
+  `
+  CREATE TABLE budgets (
+    name TEXT PRIMARY KEY,
+    limits TEXT,
+    extra_tokens INTEGER NOT NULL,
+    extra_micros INTEGER NOT NULL,
+    spent_tokens INTEGER NOT NULL,
+    spent_micros INTEGER NOT NULL,
+    reserved_tokens INTEGER NOT NULL,
+    reserved_micros INTEGER NOT NULL,
+    day TEXT
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX budgets_with_limits ON budgets (name) WHERE limits IS NOT NULL;
+  CREATE TABLE reservations (
+    name TEXT NOT NULL REFERENCES budgets (name) ON DELETE CASCADE,
+    conversation INTEGER NOT NULL,
+    slot TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    micros INTEGER NOT NULL,
+    PRIMARY KEY (name, conversation, slot)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX reservations_by_conversation ON reservations (conversation, slot);
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -5,6 +5,7 @@ import { exportBundle } from '../shared/bundles.ts'
 import { conversationMissing } from '../shared/conversation-info.ts'
 import { createRowReader, retryMissingBlob } from '../shared/rows.ts'
 import { createAppender } from './append.ts'
+import { createSqliteBudgets } from './budgets.ts'
 import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
 import { createDeleter } from './delete.ts'
@@ -47,8 +48,9 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const { watch, watchOffers, note, noteOffer, close: closeWatch } = createWatch(database)
   const offers = createOffers({ database, conversations, rows, blobs, clock, onOffered: noteOffer })
   const remover = createRemover({ database, conversations, recall, blobs, deleter, offers })
+  const budgets = createSqliteBudgets(database, conversations, clock.now)
   const appender = createAppender({
-    ...{ database, conversations, journal, indexer: createIndexer(database), recall, reader, offers, blobs, clock },
+    ...{ database, conversations, journal, indexer: createIndexer(database), recall, reader, offers, budgets, blobs, clock },
     onAppended(conversationId, lastSeq, changes) {
       note(conversationId, lastSeq)
       recall.noteAppended(conversationId, changes)
@@ -58,6 +60,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   return {
     blobs,
     memory: recall.index,
+    budgets: budgets.port,
     schedules: createSqliteSchedules({ database, conversations, offers, now: clock.now }),
     work: createWorkList({ database, conversations, clock, onFree: noteOffer }),
     receipts: receipts.port,

@@ -1,5 +1,6 @@
 import { isObject } from '../../../../core/json.ts'
 import type { BlobStore } from '../../../../ports/blobs.ts'
+import { type BudgetColumns, COPIED_BUDGETS } from '../../shared/budgets.ts'
 import { type ConversationRow, lastActivityOf } from '../../shared/conversation-row.ts'
 import {
   COPY_PAGE,
@@ -87,6 +88,7 @@ export function createCopyReader({ all }: Pick<Queries, 'all'>, blobs: BlobStore
       const [row] = await all<{ last_value: number; is_called: boolean }>('SELECT last_value, is_called FROM claims')
       return row?.is_called ? row.last_value : 0
     },
+    budgets: () => all<BudgetColumns>(`SELECT ${COPIED_BUDGETS} FROM budgets ORDER BY name`),
     unreferencedBlobs: async () =>
       (await all<{ sha256: string }>('SELECT sha256 FROM unreferenced_blobs ORDER BY sha256 COLLATE "C"')).map(({ sha256 }) => sha256),
   }

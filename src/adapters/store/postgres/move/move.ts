@@ -145,6 +145,9 @@ async function finishTarget(database: Database, schema: string, rest: Parameters
   await database.write(async (queries) => {
     const { all, run } = queries
     await run('INSERT INTO unreferenced_blobs SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [rest.unreferencedBlobs])
+    await run('INSERT INTO budgets SELECT * FROM json_populate_recordset(NULL::budgets, $1) ON CONFLICT DO NOTHING', [
+      JSON.stringify(rest.budgets),
+    ])
     if (rest.latestEpoch > 0) await all(`SELECT setval('claims', $1)`, [rest.latestEpoch])
     await all(`SELECT setval(pg_get_serial_sequence('offers', 'number'), max(number)) FROM offers HAVING max(number) > 0`)
     await run('DROP TABLE move')

@@ -215,6 +215,34 @@ export const migrations: readonly Migration[] = [
   CREATE TABLE receipt_blobs (receipt text NOT NULL, sha256 text NOT NULL, PRIMARY KEY (receipt, sha256));
   `,
   },
+  {
+    // Budgets. Older code does not count what its turns cost.
+    compatibleFrom: 3,
+    sql: `
+  CREATE TABLE budgets (
+    name text COLLATE "C" PRIMARY KEY,
+    limits text,
+    extra_tokens bigint NOT NULL DEFAULT 0,
+    extra_micros bigint NOT NULL DEFAULT 0,
+    spent_tokens bigint NOT NULL DEFAULT 0,
+    spent_micros bigint NOT NULL DEFAULT 0,
+    reserved_tokens bigint NOT NULL DEFAULT 0,
+    reserved_micros bigint NOT NULL DEFAULT 0,
+    day text
+  ) WITH (fillfactor = 50);
+  CREATE INDEX budgets_with_limits ON budgets (name) WHERE limits IS NOT NULL;
+  CREATE TABLE reservations (
+    name text COLLATE "C" NOT NULL REFERENCES budgets (name) ON DELETE CASCADE,
+    conversation bigint NOT NULL,
+    slot text NOT NULL,
+    epoch bigint NOT NULL,
+    tokens bigint NOT NULL,
+    micros bigint NOT NULL,
+    PRIMARY KEY (name, conversation, slot)
+  );
+  CREATE INDEX reservations_by_conversation ON reservations (conversation, slot);
+  `,
+  },
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -1,0 +1,71 @@
+import type { Amount, AmountLimits, BudgetSums, RequestedAmount } from '../../core/shared-budget.ts'
+import type { Claim } from '../store.ts'
+
+/**
+ * The budgets that conversations share, in all processes that use the store. Each has a name such as `tenant/acme`: see `budgetName`. A store
+ * keeps only their sums. What a conversation has spent is in its journal: the append with a response also adds its cost to the budgets.
+ */
+export interface Budgets {
+  /**
+   * Reserves an amount in all of the named budgets, or in none if it does not fit into one of them. A reservation belongs to the claim, and
+   * ends with its lease. Each `slot` of a conversation has one reservation: a new one replaces it. Budgets without limits are not counted.
+   * Throws `conversation.superseded` when the claim is lost.
+   */
+  reserve(claim: Claim, request: ReserveRequest): Promise<ReserveResult>
+  /** Ends the reservations of a slot without a cost. Does nothing when the claim is lost. */
+  release(claim: Claim, slot: string): Promise<void>
+  /** The budgets with these names that the store has, in the order of their names. Reservations whose lease has ended are not included. */
+  read(names: readonly string[]): Promise<readonly StoredBudget[]>
+  /** The budgets that the store has, page by page, in the order of the UTF-8 bytes of their names. */
+  list(query?: BudgetQuery): Promise<StoredBudgetPage>
+  /**
+   * Sets the limits of a budget. With null, the limits of the settings apply to it. With an empty object it has no limits. What was allowed in
+   * addition ends. What was spent before a budget had limits is not counted.
+   */
+  setLimits(name: string, limits: AmountLimits | null): Promise<StoredBudget>
+  /** Removes a budget with its sums. Returns false when the store has no such budget. */
+  remove(name: string): Promise<boolean>
+  /** Whether limits were set for any budget. */
+  hasLimits(): Promise<boolean>
+}
+
+/** A budget in the store. */
+export interface StoredBudget extends BudgetSums {
+  readonly name: string
+}
+
+/** One page of `Budgets.list`. */
+export interface StoredBudgetPage {
+  readonly budgets: readonly StoredBudget[]
+  readonly next?: string
+}
+
+/** Which budgets `list` returns. */
+export interface BudgetQuery {
+  /** Only budgets whose name begins with this text. */
+  readonly prefix?: string
+  readonly limit?: number
+  /** The `next` of the previous page. */
+  readonly cursor?: string
+}
+
+/** The amount of a model call that is about to be made, and its budgets. */
+export interface ReserveRequest {
+  readonly slot: string
+  readonly amount: RequestedAmount
+  /** `usual` are the limits of the settings. */
+  readonly budgets: readonly { readonly name: string; readonly usual?: AmountLimits }[]
+}
+
+/** `granted`: the names of the budgets with limits, to which the cost is added later. `refused`: the first budget into which it does not fit. */
+export type ReserveResult =
+  | { readonly granted: readonly string[] }
+  | { readonly refused: StoredBudget; readonly because: 'tokens' | 'money' | 'unpriced' }
+
+/** What an append does to budgets, in its transaction. */
+export interface BudgetEntry {
+  /** The cost of responses in the append. The reservation of the slot ends. */
+  readonly charges?: readonly { readonly slot: string; readonly names: readonly string[]; readonly amount: Amount }[]
+  /** Amounts that an operator has allowed in addition to the limits. */
+  readonly raises?: readonly { readonly name: string; readonly amount: Amount }[]
+}
