@@ -14,7 +14,6 @@ import { optionsForTurn, reportLostOptions, servicesFor, withOptions } from '../
 import { createWorkspaceHandle, type WorkspaceHandle } from '../workspace/workspace.ts'
 import { isLost, releaseClaim, startHeartbeat } from './claim.ts'
 import type { ConversationContext, RunningConversation, StartReason } from './context.ts'
-import { firstTurn, hasNothingToDo, newTurnId } from './first-turn.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
 import { createInbox } from './inbox.ts'
 import type { KeptTimelines, OpenTimeline } from './kept-timelines.ts'
@@ -22,7 +21,7 @@ import { openLedger } from './ledger.ts'
 import { createPutBlobs, type PutBlobs } from './put-blobs.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
-import { inputOf, missingConversation } from './start-reason.ts'
+import { firstTurn, hasNothingToDo, inputOf, missingConversation, newTurnId } from './start-reason.ts'
 import { createOfferTaker } from './take-offers.ts'
 
 /**
