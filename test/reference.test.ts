@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { commentText } from '../scripts/reference/comments.ts'
 import { withTexts } from '../scripts/reference/markdown.ts'
 import { referencePages } from '../scripts/reference/pages.ts'
 import { sdkPages } from '../scripts/reference/sdk.ts'
@@ -45,4 +46,29 @@ it('every example is shown on a page', () => {
 it.each(pagesWithExamples())('%s shows its examples as they are, and what they print', async (page) => {
   const text = readFileSync(page, 'utf8')
   expect(text, 'run `npm run reference`').toBe(await withExamples(text))
+})
+
+it('a doc comment keeps its paragraphs, its items and its drawings', () => {
+  const comment = `/**
+ * A store with a file for
+ * each <name>:
+ *
+ *   <folder>/a    one
+ *            b    two
+ *
+ * After the drawing:
+ *
+ * - the first item
+ *   goes on;
+ * - the second item.
+ */`
+  expect(commentText(comment)).toBe(
+    [
+      'A store with a file for each \\<name>:',
+      '```text\n<folder>/a    one\n         b    two\n```',
+      'After the drawing:',
+      '- the first item goes on;\n- the second item.',
+    ].join('\n\n'),
+  )
+  expect(commentText('/** One line. */')).toBe('One line.')
 })

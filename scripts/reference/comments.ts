@@ -1,19 +1,51 @@
 import { readFileSync } from 'node:fs'
+import { codeBlock } from './markdown.ts'
 
-/** The text of a doc comment, without its stars, on one line for each paragraph. */
+interface CommentBlock {
+  readonly kind: 'paragraph' | 'item' | 'drawing'
+  readonly lines: string[]
+}
+
+/** A doc comment as Markdown. Lines that are indented, such as those of a drawing, become a code block. Paragraphs and items are one line each. */
 export function commentText(comment: string): string {
+  let text = ''
+  let last: CommentBlock['kind'] | undefined
+  for (const { kind, lines } of commentBlocks(comment)) {
+    if (last !== undefined) text += kind === 'item' && last === 'item' ? '\n' : '\n\n'
+    text += kind === 'drawing' ? codeBlock(unindented(lines), 'text') : withoutTags(lines.join(' '))
+    last = kind
+  }
+  return text
+}
+
+function commentBlocks(comment: string): readonly CommentBlock[] {
   const lines = comment
     .replace(/^\s*\/\*\*/, '')
     .replace(/\*\/\s*$/, '')
     .split('\n')
     .map((line) => line.replace(/^\s*\* ?/, '').trimEnd())
-  const paragraphs: string[] = []
-  for (const line of lines.map((each) => each.trim()).filter((each) => each !== '')) {
-    const startsItem = line.startsWith('- ') || paragraphs.length === 0
-    if (startsItem) paragraphs.push(line)
-    else paragraphs.push(`${paragraphs.pop()} ${line}`)
+  const blocks: CommentBlock[] = []
+  let afterBlank = true
+  for (const line of lines) {
+    if (line === '') {
+      afterBlank = true
+      continue
+    }
+    const last = blocks.at(-1)
+    const continuesItem = last?.kind === 'item' && !afterBlank
+    const kind = /^\s*(?:- |\d+\. )/.test(line) ? 'item' : line.startsWith('  ') && !continuesItem ? 'drawing' : 'paragraph'
+    if (kind === 'drawing' && last?.kind === 'drawing') last.lines.push(...(afterBlank ? ['', line] : [line]))
+    else if (kind === 'paragraph' && last && last.kind !== 'drawing' && !afterBlank) last.lines.push(line.trim())
+    else blocks.push({ kind, lines: [kind === 'drawing' ? line : line.trim()] })
+    afterBlank = false
   }
-  return withoutTags(paragraphs.join('\n'))
+  return blocks
+}
+
+/** The lines without the indentation that they share. */
+function unindented(lines: readonly string[]): string {
+  const shared = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)))
+  return lines.map((line) => line.slice(shared)).join('\n')
 }
 
 /** Escapes `<` outside of code, because Markdown would read a text such as <name> as HTML. */
