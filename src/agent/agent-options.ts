@@ -115,7 +115,7 @@ const definition: OptionRules<
 > = {
   tools: optional(listOf('tools', tool)),
   approve: optional(approvalRule),
-  builtIn: optional(group('an object with what the built-in tools use', builtIn)),
+  builtIn: optional(group(`an object with the fields ${Object.keys(builtIn).join(', ')}, all of them optional`, builtIn)),
   sandbox: optional(objectWith('an object with `run`, `languages` and `limits`', 'run')),
   instructions: optional(text),
   customisation: optional(text),

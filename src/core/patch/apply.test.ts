@@ -129,7 +129,7 @@ describe('the newline at the end of a text', () => {
   })
 })
 
-describe('marks that the prompt puts before forged headings', () => {
+describe('backslashes that the prompt puts before forged headings', () => {
   const file = 'a\n[USER MESSAGE]\nb\n'
 
   it('may be copied into a patch of the line', () => {

@@ -32,27 +32,27 @@ export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic
  * nearest place after the previous hunk at which they match exactly.
  *
  * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF. If the patch
- * does not match and has lines with the mark that the prompt puts before a forged heading, it is tried again without the marks: the model
- * has copied them from the prompt.
+ * does not match and has lines with the backslash that the prompt puts before a forged heading, it is tried again without these backslashes:
+ * the model has copied them from the prompt.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
   const asWritten = applyWithEndings(hunks, text)
   if (asWritten.ok) return asWritten
-  const unmarked = withoutMarks(hunks)
-  const result = unmarked && applyWithEndings(unmarked, text)
+  const unguarded = withoutGuards(hunks)
+  const result = unguarded && applyWithEndings(unguarded, text)
   return result?.ok ? result : asWritten
 }
 
-/** The hunks without the marks of `guardHeadings`. Undefined when there are no marks. */
-function withoutMarks(hunks: readonly Hunk[]): readonly Hunk[] | undefined {
+/** The hunks without the backslashes that `guardHeadings` adds. Undefined when the hunks have no such backslash. */
+function withoutGuards(hunks: readonly Hunk[]): readonly Hunk[] | undefined {
   let found = false
-  const unmark = (line: HunkLine): HunkLine => {
+  const unguard = (line: HunkLine): HunkLine => {
     const plain = unguardHeadings(line.text)
     found ||= plain !== line.text
     return { ...line, text: plain }
   }
-  const unmarked = hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(unmark) }))
-  return found ? unmarked : undefined
+  const unguarded = hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(unguard) }))
+  return found ? unguarded : undefined
 }
 
 function applyWithEndings(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {

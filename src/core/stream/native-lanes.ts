@@ -22,7 +22,7 @@ export interface NativeLaneSettings extends LaneSettings {
   readonly toolIdOf: (name: string) => string
   /** The id in the `code_exec.*` deltas of each call, by its position in the response. */
   readonly executionIdOf: (position: number) => string
-  /** Whether a text without calls contains calls that the model wrote as text. Then the text is notes. */
+  /** Whether the text of a response without native calls contains calls written as text. If so, it is shown as notes. */
   readonly hasCallInText: (text: string) => boolean
 }
 

@@ -26,7 +26,7 @@ export function googleProblems(body: unknown): readonly string[] {
   for (const [index, turn] of turns.entries()) checkTurn(turn, turns[index - 1], `contents[${index}]`, problems)
   for (const part of listOf(fieldsOf(systemInstruction).parts))
     problems.require(isFilled(fieldsOf(part).text), 'systemInstruction', 'text is empty')
-  problems.require(toolConfig === undefined, 'toolConfig', 'must not change, because it empties the cache')
+  problems.require(toolConfig === undefined, 'toolConfig', 'must not be set, because a change of it empties the cache')
   const declared = listOf(tools).flatMap((tool) => listOf(fieldsOf(tool).functionDeclarations).map(fieldsOf))
   const checked = declared.map(({ name, description, parameters, parametersJsonSchema }) => ({
     name,

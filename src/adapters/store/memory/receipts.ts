@@ -7,8 +7,9 @@ interface MemoryReceipt {
   readonly startedAt: string
   finishedAt?: string
   readonly counts: Map<string, number>
-  /** The conversations that are marked as deleted for this receipt, and those whose files were counted. */
+  /** The conversations whose deletion, which this receipt reports, has begun and has not ended. */
   readonly unfinished: Set<string>
+  /** The conversations whose files are already in `counts`. */
   readonly filesCounted: Set<string>
   /** The blobs to which another conversation referred when they were not removed. */
   readonly shared: Set<string>

@@ -126,7 +126,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // when a blob was last put, so that old blobs to which no entry refers can be found
+    // `put_at` is the time at which a blob was last put. With it, old blobs to which no entry refers can be found.
     compatibleFrom: 1,
     sql: `ALTER TABLE blobs ADD COLUMN put_at timestamptz NOT NULL DEFAULT now();`,
   },
