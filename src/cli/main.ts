@@ -26,6 +26,7 @@ import { type CommandContext, createContext } from './context.ts'
 import { devCommand } from './dev/dev.ts'
 import { describeError } from './errors.ts'
 import { folderName } from './options.ts'
+import { rehearseCommand } from './rehearse/rehearse.ts'
 import { printLine, processTerminal, type Terminal } from './terminal.ts'
 
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
@@ -93,6 +94,7 @@ export async function main(
     costCommand(context),
     effectsCommand(context),
     replayCommand(context, exit),
+    rehearseCommand(context, exit),
     cachelintCommand(context, exit),
     knowledgeCommand(context),
     configCommand(context),

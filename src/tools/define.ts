@@ -120,6 +120,10 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     returns: definition.returns,
     constraints: definition.constraints ?? [],
     ...(definition.parameters === undefined && { takesText: (at: readonly string[]) => takesText(jsonSchemaOf(schema), at) }),
+    async problemWith(params) {
+      const { issues } = await schema['~standard'].validate(params)
+      return issues && describeIssues(issues)
+    },
     ...(definition.lookUp && { lookUp: (key, params, signal) => lookUpValidated(definition, key, params, signal) }),
     run(params, call) {
       const validation = schema['~standard'].validate(params)

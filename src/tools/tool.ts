@@ -61,6 +61,8 @@ export interface Tool {
    * and not by parsed JSON. Without this function, the types in `parameters` decide.
    */
   takesText?(at: readonly string[]): boolean
+  /** Says why `run` refuses these parameters. Undefined when it accepts them. A tool without this function may still refuse them. */
+  problemWith?(params: Readonly<Record<string, unknown>>): Promise<string | undefined>
   readonly returns: string | undefined
   readonly constraints: readonly string[]
   /**

@@ -151,7 +151,7 @@ export function comparePrompt(
   if (!anySystem && recorded.system && now.system?.tools !== recorded.system.tools) return { ...place, where: 'tools' }
   if (!anySystem && recorded.system && now.system?.hash !== recorded.system.hash) return { ...place, where: 'system text' }
   const block = compareShownBlocks(present, recorded, before)
-  if (block) return { ...place, where: 'block', ...block }
+  if (block) return { ...place, where: 'block', ...block.difference }
   const mark = firstUnequal(now.points, recorded.points)
   if (mark >= 0) return { ...place, where: 'marks', ...blockAtPosition(present, recorded.points?.[mark] ?? now.points?.[mark]) }
   const joint = firstUnequal(now.segments, recorded.segments)
@@ -162,11 +162,12 @@ export function comparePrompt(
 
 type PromptDifference = Pick<PromptDivergence, 'block' | 'byte' | 'recorded' | 'present'>
 
-function compareShownBlocks(
-  { fingerprints, slice }: PresentPrompt,
+/** The first block that differs from the recorded prompt, and its position among the shown blocks. */
+export function compareShownBlocks(
+  { fingerprints, slice }: Pick<PresentPrompt, 'fingerprints' | 'slice'>,
   { shown }: PromptRecord,
   before: RecordedPrompt,
-): PromptDifference | undefined {
+): { readonly position: number; readonly difference: PromptDifference } | undefined {
   if (!shown || (shownCount(shown) === fingerprints.count() && fingerprints.chain(fingerprints.count()) === shown.chain)) return undefined
   const then = withShownBlocks(before, shown)
   const hashes = fingerprints.blocks(0)
@@ -174,11 +175,12 @@ function compareShownBlocks(
   const at = position < 0 ? then.hashes.length : position
   const block = slice.shown[at]?.block
   const text = then.texts[at]
-  return {
+  const difference = {
     ...(block && { block: blockName(block) }),
     ...(text !== undefined && firstTextDifference(text, fingerprints.texts(at)[0] ?? '')),
     ...(text === undefined && describeMissing(then.hashes[at], hashes, at)),
   }
+  return { position: at, difference }
 }
 
 /**

@@ -65,10 +65,11 @@ export async function setUpReplay(
   conversationId: string,
   recording: Recording,
   parts: ReplayParts,
+  define = definitionOf(parts),
 ): Promise<ReplaySetup> {
   const { turnId, startSeq } = recording
   const toolsOf = await recordedTools(recorded.blobs, recording)
-  const { settings, count, tools } = agentDefinition(parts)
+  const { settings, count, tools } = define()
   const unpriced = wasUnpriced(recording) // the recording says whether a price was unknown, because `priceOf` may know the price now
   const spending = {
     ...createSpending(settings.priceOf),
@@ -121,7 +122,7 @@ export async function setUpReplay(
     const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, die, endTime: () => events.limitTime(0) })
     /** What depends on the list of tools that the turn has frozen. */
     const withTools = (frozen: FrozenTexts | undefined): ToolServices => {
-      const { tools, systemOf } = agentDefinition(parts, toolsOf(frozen))
+      const { tools, systemOf } = define(toolsOf(frozen))
       return {
         toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
         // a turn may have responses of both dialects, if another process has resumed it
@@ -206,6 +207,19 @@ const wasUnpriced = ({ entries }: Recording): boolean =>
 
 const hasDecision = ({ entries }: Recording): boolean =>
   entries.some(({ change }) => change.type === 'response.received' && change.role === undefined)
+
+/**
+ * Makes a function that gives the tools, the system text and the settings of the present agent. `ofServers` are the tools of MCP servers that
+ * a turn has frozen. The definition without such tools is made once.
+ */
+export function definitionOf(parts: ReplayParts): (ofServers?: FrozenServerTools) => ReturnType<typeof agentDefinition> {
+  let plain: ReturnType<typeof agentDefinition> | undefined
+  return (ofServers) => {
+    if (ofServers !== undefined && ofServers.tools.length + ofServers.silent.length > 0) return agentDefinition(parts, ofServers)
+    plain ??= agentDefinition(parts)
+    return plain
+  }
+}
 
 function agentDefinition(
   { tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts,

@@ -7,7 +7,7 @@ import { replayedMemory } from '../../wiring/memory.ts'
 import { openRenderer } from '../../wiring/open-agent.ts'
 import { openSandbox } from '../../wiring/sandbox.ts'
 import { skillsOption } from '../../wiring/skills.ts'
-import type { CommandContext } from '../context.ts'
+import type { CommandContext, SettingsWithAgent } from '../context.ts'
 import { withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'
 import { columns, plural } from '../table.ts'
@@ -24,16 +24,7 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
     .action((id: string, turn: string | undefined, options: { anySystem?: true }) =>
       withJournal(context, id, async (_journal, store) => {
         const { agent, ...settings } = await context.settingsWithAgent()
-        const sandbox = await openSandbox(settings) // replay runs no program, but the system text lists the exec tools
-        const builtIn = {
-          ...replayedMemory(settings),
-          ...skillsOption(settings.skills),
-          ...replayedKnowledge(settings.knowledge),
-          rendering: openRenderer(settings),
-          ...agent?.builtIn,
-        }
-        const { skills: _skills, knowledge: _knowledge, ...definition } = agent ?? {}
-        const parts = { ...(sandbox && { sandbox }), ...definition, builtIn, ...(options.anySystem && { anySystem: true as const }) }
+        const parts = { ...(await presentParts(settings, agent)), ...(options.anySystem && { anySystem: true as const }) }
         const turns = await replay(store, id, parts, turn)
         printLine(terminal, replayTable(turns, style))
         if (agent === undefined && turns.some(differsInTexts)) printLine(terminal, otherAgentHint)
@@ -41,6 +32,20 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
       }),
     )
   return withExamples(command, [['daybook replay costs --agent ./agent.ts', '']])
+}
+
+/** The parts of the present agent, as a replay needs them. No server, database or folder of documents is opened. */
+export async function presentParts(settings: Omit<SettingsWithAgent, 'agent'>, agent: SettingsWithAgent['agent']) {
+  const sandbox = await openSandbox(settings) // no program runs, but the system text lists the exec tools
+  const builtIn = {
+    ...replayedMemory(settings),
+    ...skillsOption(settings.skills),
+    ...replayedKnowledge(settings.knowledge),
+    rendering: openRenderer(settings),
+    ...agent?.builtIn,
+  }
+  const { skills: _skills, knowledge: _knowledge, ...definition } = agent ?? {}
+  return { ...(sandbox && { sandbox }), ...definition, builtIn }
 }
 
 /** A table with a line for each turn, and a summary. The line below a turn shows its first difference. */
