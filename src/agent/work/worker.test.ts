@@ -118,9 +118,13 @@ describe('a worker', () => {
     const drifted: ConversationStore = {
       ...store,
       readOffers: async () => [],
-      loadVisible(conversationId) {
-        claims++
-        return store.loadVisible(conversationId)
+      work: {
+        ...store.work,
+        async claimNext(...args) {
+          const next = await store.work.claimNext(...args)
+          if (next.claim) claims++
+          return next
+        },
       },
     }
     await say(store, 'c1', 'e1')
