@@ -27,7 +27,8 @@ const steps = fc.array(
   { minLength: 4, maxLength: 14 },
 )
 
-const answer = { text: reply.answer('Done.'), chunks: 3 }
+/** Written over several tasks of the event loop, so that the other agent often acts while a turn runs. */
+const answer = { text: reply.answer('Done.'), chunks: 12, onChunk: () => nextTask() }
 
 /** Two agents on one store. Each stands for a process. */
 async function playSteps(plan: readonly Step[]) {
