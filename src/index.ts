@@ -8,6 +8,7 @@ export { type AgentToolOptions, agentTool, childConversationId } from './agent/a
 export type { Administration } from './agent/archive/administration.ts'
 export type { Archive, DownloadableFile } from './agent/archive/archive.ts'
 export type { DeletionReceipt, OwnerDeletion, Remainder } from './agent/archive/delete-owner.ts'
+export type { HeldLease, TenantSummary } from './agent/archive/overview.ts'
 export type { Recalled, RecallQuery } from './agent/archive/search-conversations.ts'
 export type { StoredResult } from './agent/archive/stored-result.ts'
 export type { RoundReport, UsageReport } from './agent/archive/usage-report.ts'

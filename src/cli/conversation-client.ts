@@ -197,7 +197,7 @@ const pageOf = (conversationId: string | undefined, cursor: string | undefined) 
 })
 
 /** Reads all pages of a list. */
-async function allPages<Item>(
+export async function allPages<Item>(
   read: (cursor: string | undefined) => Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }>,
 ): Promise<readonly Item[]> {
   const found: Item[] = []
@@ -252,4 +252,5 @@ const summaryOf = (head: ConversationInfo): ConversationSummary => ({
   last_activity_at: head.lastActivityAt,
   last_seq: head.lastSeq,
   open_turn: head.openTurn,
+  ...(head.parked && { parked: true as const }),
 })

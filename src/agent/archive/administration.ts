@@ -2,11 +2,12 @@ import type { DeletionView } from '../../core/api/administration.ts'
 import type { UserOrTenant } from '../../core/scope.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Hosting } from '../../ports/hosting.ts'
-import type { ConversationStore } from '../../ports/store.ts'
+import type { ConversationStore, Owner } from '../../ports/store.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import type { Deletion } from '../deletion.ts'
 import { checkText } from '../message.ts'
 import type { OwnerDeletion } from './delete-owner.ts'
+import type { HeldLease, TenantSummary } from './overview.ts'
 
 /** What operators do with the data of all users. The caller must have checked that it may. */
 export interface Administration {
@@ -16,18 +17,37 @@ export interface Administration {
    * nothing is left, returns the receipt of the last deletion. New conversations can be created afterwards, so end the access of the user first.
    */
   deleteOwner(owner: UserOrTenant): Promise<OwnerDeletion>
+  /** The tenants with their numbers of users, conversations, open turns, waits and parked conversations. Reads the list of all conversations. */
+  tenants(): Promise<readonly TenantSummary[]>
+  /**
+   * The leases of open turns that processes hold, the longest without a new entry first. A lease that is free, because its process is proven
+   * dead or has not renewed it, is left out.
+   */
+  leases(): Promise<readonly HeldLease[]>
+  /**
+   * Ends the lease of a conversation, so that another process goes on with its turn. Returns false when no process holds it. While nothing
+   * proves that the process is dead, throws `conversation.busy` without `force`. With `force`, the next step of that process fails.
+   */
+  releaseLease(key: string, options?: { readonly force?: boolean }): Promise<boolean>
 }
 
 interface AdministrationParts {
   readonly store: ConversationStore
   readonly clock: Clock
+  readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   readonly deletion: Deletion
 }
 
 export function createAdministration(parts: AdministrationParts): Administration {
+  const { store, clock, owner: self } = parts
   return {
+    tenants: async () => (await import('./overview.ts')).summariseTenants(store),
+    leases: async () => (await import('./overview.ts')).listHeldLeases(store, self, clock),
+    async releaseLease(key, { force = false } = {}) {
+      return (await import('./overview.ts')).releaseLease(store, self, key, force)
+    },
     async deleteOwner(owner) {
       checkText('tenant', owner.tenant)
       if (owner.user !== undefined) {

@@ -271,7 +271,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     file: async (handle, viewer) => hosting && findFile(hosting, store, handle, viewer),
     ...createScheduling({ store, clock, owner }),
-    ...createAdministration({ store, clock, hosting, workspaces, deletion }),
+    ...createAdministration({ store, clock, owner, hosting, workspaces, deletion }),
   }
 }
 

@@ -5,12 +5,17 @@ import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { columns } from '../table.ts'
 import { plainLine, printLine } from '../terminal.ts'
+import { releaseCommand, tenantsCommand, workCommand } from './admin-work.ts'
 
 /** The command `admin`: what operators do with the data of all users. */
 export function adminCommand(context: CommandContext): Command {
-  const command = new Command('admin').description('for operators: delete a user or tenant')
-  for (const each of [deleteUserCommand(context), deleteTenantCommand(context)]) command.addCommand(each)
+  const command = new Command('admin').description('for operators: tenants, work and leases of a store, and deletion of a user or tenant')
+  const parts = [tenantsCommand, workCommand, releaseCommand, deleteUserCommand, deleteTenantCommand]
+  for (const each of parts) command.addCommand(each(context))
   return withExamples(command, [
+    ['daybook admin tenants', ''],
+    ['daybook admin work', 'what is parked, what waits, and which processes run turns'],
+    ['daybook admin release acme/web/ann/c1', ''],
     ['daybook admin delete-user ann --tenant acme --project web --yes', ''],
     ['daybook admin delete-tenant acme --yes --json > receipt.json', ''],
   ])

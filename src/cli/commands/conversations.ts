@@ -13,8 +13,9 @@ export function listCommand({ terminal, style, withConversations }: CommandConte
         const { conversations, more } = await client.list(options)
         if (conversations.length === 0)
           printLine(terminal, options.search === undefined ? 'no conversations' : `no conversation contains "${plainLine(options.search)}"`)
-        for (const { id, title, last_activity_at, open_turn } of conversations) {
-          const state = open_turn === null ? '' : style.dim('  (a turn is open)')
+        for (const { id, title, last_activity_at, open_turn, parked } of conversations) {
+          const states = [...(open_turn === null ? [] : ['a turn is open']), ...(parked ? [`parked: daybook retry ${id}`] : [])]
+          const state = states.length === 0 ? '' : style.dim(`  (${states.join(', ')})`)
           printLine(terminal, `${style.dim((last_activity_at ?? '').padEnd(24))}  ${id}  ${plainLine(title ?? '')}`.trimEnd() + state)
         }
         if (more) printLine(terminal, '… there are more: use --limit or --search')

@@ -16,6 +16,8 @@ export const ConversationSummary = z.object({
   last_seq: z.int().nonnegative(),
   /** The id of the turn that is running, or that a dead process left open. Null when there is no such turn. */
   open_turn: z.string().nullable(),
+  /** Whether the turns failed so often that they are not tried any more, until a message arrives or the conversation is retried. */
+  parked: z.literal(true).optional(),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 

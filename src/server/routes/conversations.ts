@@ -137,5 +137,6 @@ function summary(head: ConversationInfo): ConversationSummary {
     last_activity_at: head.lastActivityAt,
     last_seq: head.lastSeq,
     open_turn: head.openTurn,
+    ...(head.parked && { parked: true as const }),
   }
 }
