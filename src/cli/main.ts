@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import type { SettingsLayer } from '../config/config.ts'
 import { adminCommand } from './commands/admin.ts'
+import { backupCommand, restoreCommand } from './commands/backup.ts'
 import { exportCommand, importCommand } from './commands/bundles.ts'
 import { cachelintCommand } from './commands/cachelint.ts'
 import { chatCommand } from './commands/chat.ts'
@@ -86,6 +87,8 @@ export async function main(
     renameCommand(context),
     retryCommand(context),
     adminCommand(context),
+    backupCommand(context),
+    restoreCommand(context),
     exportCommand(context),
     importCommand(context),
     deleteCommand(context),

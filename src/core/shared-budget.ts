@@ -1,4 +1,4 @@
-import { callerKey, conversationKey, parseConversationKey, type Scope } from './scope.ts'
+import { callerKey, conversationKey, parseConversationKey, type Scope, type UserOrTenant } from './scope.ts'
 
 /**
  * Tokens and money. Both are whole numbers, so that sums have no rounding errors. Money is in millionths of the currency of the setting
@@ -59,6 +59,17 @@ export function budgetName(kind: BudgetKind, key: string): string {
 /** The budgets of a conversation, from the largest to the smallest. A sub-agent spends from the budget of the conversation at the top. */
 export const budgetsOf = (key: string): readonly { readonly kind: BudgetKind; readonly name: string }[] =>
   budgetKinds.map((kind) => ({ kind, name: budgetName(kind, key) }))
+
+/** The names of the budgets that belong to a user or tenant, and the beginnings of the names of others that do. */
+export function ownBudgets({ tenant, project, user }: UserOrTenant): {
+  readonly names: readonly string[]
+  readonly prefixes: readonly string[]
+} {
+  const name = encodeURIComponent(tenant)
+  if (user === undefined) return { names: [`tenant/${name}`, `day/${name}`], prefixes: [`user/${name}/`, `conversation/${name}/`] }
+  const ofUser = [name, encodeURIComponent(project), encodeURIComponent(user)].join('/')
+  return { names: [`user/${ofUser}`], prefixes: [`conversation/${ofUser}/`] }
+}
 
 function scopeOf(key: string): Scope {
   const { tenant, project, user } = parseConversationKey(key).scope

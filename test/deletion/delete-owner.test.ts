@@ -164,7 +164,7 @@ describe.each(kinds.filter(([, , needsServer]) => !needsServer || hasPostgres))(
     expect(after.withMarker).toEqual([])
     expect(place.folders.flatMap((folder) => pathsIn(folder).withMarker)).toEqual([]) // also while the database is open
     expect(receipt.tables).toEqual(removedRows(before, after))
-    expect(receipt.tables).toMatchObject({ conversations: 4, offers: 1, schedules: 1, tenants: 1 })
+    expect(receipt.tables).toMatchObject({ conversations: 4, offers: 1, schedules: 1, tenants: 1, budgets: 2 })
     expect(receipt.files).toEqual({
       blobs: objects.blobs - objectsAfter.blobs,
       hosted: objects.hosted - objectsAfter.hosted,

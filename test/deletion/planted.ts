@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import { childKey, conversationKey, type Scope } from '../../src/core/scope.ts'
+import { budgetName } from '../../src/core/shared-budget.ts'
 import { prompt } from '../../src/testing/blocks.ts'
 import { appended, owner } from '../../src/testing/conformance/store/fixture.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -70,6 +71,8 @@ export async function plant(settings: StoreSettings): Promise<void> {
     await agent.archive.rename(key('files'), `${text} renamed`)
     await agent.run(key('waits'), `send a mail about ${text}`).result
     await agent.schedule(key('files'), `later ${text}`, { every: 86_400, scheduleId: `daily-${text}` })
+    await store.budgets?.setLimits(budgetName('user', key('files')), { tokens: 1_000 })
+    await store.budgets?.setLimits(budgetName('conversation', key('files')), { tokens: 1_000 })
     await agent.archive.create(key('offers'), `Offers ${text}`)
     await store.offer(key('offers'), { event_id: `event-${text}`, kind: 'external', ts: '2030-01-01T00:00:00.000Z', text: `alert ${text}` })
     const claim = await store.claim(childKey(key('files'), '1'), owner('sub-agent'))

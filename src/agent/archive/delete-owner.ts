@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../core/failure.ts'
 import { ownerPrefixes } from '../../core/path/resource-name.ts'
 import { belongsTo, isChildKey, keyPrefixOf, tenantKeys, type UserOrTenant } from '../../core/scope.ts'
+import { ownBudgets } from '../../core/shared-budget.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Hosting } from '../../ports/hosting.ts'
 import { type Counts, REMOVED_BLOBS, type Receipts, SHARED_BLOBS, type StoredReceipt } from '../../ports/store/receipts.ts'
@@ -89,7 +90,8 @@ export async function deleteOwner(owner: UserOrTenant, parts: DeleteOwnerParts):
   await finishOthers(subject, receipts, parts)
   await workspaces?.removeFolders?.(owner)
   await hosting?.removeFolders?.(owner)
-  return deletionOf(await receipts.finish(receiptId, tenantKeys(owner)), owner, parts)
+  const { names: budgets, prefixes: budgetPrefixes } = ownBudgets(owner)
+  return deletionOf(await receipts.finish(receiptId, { tenants: tenantKeys(owner), budgets, budgetPrefixes }), owner, parts)
 }
 
 function receiptsOf({ receipts }: ConversationStore): Receipts {

@@ -11,10 +11,18 @@ export interface Receipts {
   /** The latest receipt of a subject. Undefined when there is none. */
   find(subject: string): Promise<StoredReceipt | undefined>
   /**
-   * Ends a receipt. `tenants` are those of the subject, as `tenantOfKey` gives them: what the store knows of a tenant without conversations is
-   * removed, and counted. A receipt that is finished stays as it is.
+   * Ends a receipt. Removes and counts what the store has of the subject besides conversations. A receipt that is finished stays as it is.
    */
-  finish(receiptId: string, tenants: readonly string[]): Promise<StoredReceipt>
+  finish(receiptId: string, names: SubjectNames): Promise<StoredReceipt>
+}
+
+/** The names under which a store may have something of a user or tenant besides conversations. */
+export interface SubjectNames {
+  /** As `tenantOfKey` gives them. A tenant with conversations of others stays. */
+  readonly tenants: readonly string[]
+  /** The names of budgets, and the beginnings of such names. */
+  readonly budgets: readonly string[]
+  readonly budgetPrefixes: readonly string[]
 }
 
 /** How much was removed, by the name of a table or a kind of file. */

@@ -1,4 +1,5 @@
 import type { BudgetEntry, Budgets, StoredBudget } from '../../../ports/store/budgets.ts'
+import type { SubjectNames } from '../../../ports/store/receipts.ts'
 import {
   type BudgetWrites,
   budgetPage,
@@ -121,5 +122,10 @@ export function createMemoryBudgets({ conversations, write, now }: BudgetParts) 
 
     hasLimits: () => write(() => [...budgets.values()].some(({ limits }) => limits !== null)),
   }
-  return { port, enter, remove }
+  /** Removes the budgets with these names, and those whose names begin so. Returns how many. */
+  const removeOf = ({ budgets: names, budgetPrefixes }: SubjectNames): number =>
+    [...budgets.keys()].filter((name) => names.includes(name) || budgetPrefixes.some((prefix) => name.startsWith(prefix))).filter(remove)
+      .length
+
+  return { port, enter, remove, removeOf }
 }

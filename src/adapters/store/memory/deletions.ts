@@ -22,7 +22,8 @@ interface DeletionParts {
   readonly receipts: Omit<ReturnType<typeof createReceipts>, 'port'>
   readonly clock: Clock
   newEpoch(): number
-  removeBudget(conversationId: string): void
+  /** Returns whether there was one. */
+  removeBudget(conversationId: string): boolean
   /** Runs `work` while no other work writes to the store. */
   write<T>(work: () => T | Promise<T>): Promise<T>
 }
@@ -58,9 +59,9 @@ export function createDeletions({ conversations, references, receipts, clock, ne
         if (!isOurs()) return 0
         const all = [...hashes]
         const removed = await references.remove(hashes)
-        receipts.end(receipt, conversationId, { [REMOVED_BLOBS]: removed }, all.filter(references.has))
+        const counts = { [REMOVED_BLOBS]: removed, budgets: Number(removeBudget(conversationId)) }
+        receipts.end(receipt, conversationId, counts, all.filter(references.has))
         deletions.delete(conversationId)
-        removeBudget(conversationId)
         return removed
       })
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts'
-import { type Counts, type Receipts, SHARED_BLOBS, type StoredReceipt } from '../../../ports/store/receipts.ts'
+import { type Counts, type Receipts, SHARED_BLOBS, type StoredReceipt, type SubjectNames } from '../../../ports/store/receipts.ts'
 import { addCounts } from '../shared/receipts.ts'
 
 interface MemoryReceipt {
@@ -15,8 +15,16 @@ interface MemoryReceipt {
   readonly shared: Set<string>
 }
 
-/** The receipts of deletions, in memory. `isReferenced` says whether a conversation refers to a blob. */
-export function createReceipts(clock: Clock, isReferenced: (sha256: string) => boolean) {
+interface ReceiptParts {
+  readonly clock: Clock
+  /** Whether a conversation refers to a blob. */
+  isReferenced(sha256: string): boolean
+  /** Removes budgets, and returns how many. */
+  removeBudgets(names: SubjectNames): number
+}
+
+/** The receipts of deletions, in memory. */
+export function createReceipts({ clock, isReferenced, removeBudgets }: ReceiptParts) {
   const receipts = new Map<string, MemoryReceipt>()
 
   const read = (receiptId: string, { startedAt, finishedAt, counts, unfinished }: MemoryReceipt): StoredReceipt => ({
@@ -43,10 +51,10 @@ export function createReceipts(clock: Clock, isReferenced: (sha256: string) => b
       const known = latest(subject)
       return known && read(...known)
     },
-    async finish(receiptId) {
+    async finish(receiptId, names) {
       const receipt = receipts.get(receiptId) as MemoryReceipt // receipts are never removed
       if (receipt.finishedAt === undefined) {
-        addTo(receipt, { [SHARED_BLOBS]: [...receipt.shared].filter(isReferenced).length })
+        addTo(receipt, { budgets: removeBudgets(names), [SHARED_BLOBS]: [...receipt.shared].filter(isReferenced).length })
         receipt.shared.clear()
         receipt.filesCounted.clear()
         receipt.finishedAt = clock.now()

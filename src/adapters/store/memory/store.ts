@@ -76,8 +76,8 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return conversation as MemoryConversation // `checkClaim` throws if the conversation does not exist
   }
 
-  const receipts = createReceipts(clock, references.has)
   const budgets = createMemoryBudgets({ conversations, write, now: clock.now })
+  const receipts = createReceipts({ clock, isReferenced: references.has, removeBudgets: budgets.removeOf })
   const deletions = createDeletions({
     ...{ conversations, references, receipts, clock, newEpoch: () => ++claims, write },
     removeBudget: (id) => budgets.remove(`conversation/${id}`),

@@ -124,9 +124,10 @@ export function createDeleter(
         found = some?.found ?? 0
       }
       while (await step(deletion, (queries) => removeSomeEntries(queries, deletion))) {}
-      await step(deletion, async ({ run }) => {
-        await run('DELETE FROM conversations WHERE key = $1', [key])
-        await run(`DELETE FROM budgets WHERE name = 'conversation/' || $1`, [conversationId])
+      await step(deletion, async (queries) => {
+        const budgets = await queries.run(`DELETE FROM budgets WHERE name = 'conversation/' || $1`, [conversationId])
+        await receipts.addRows(queries, key, { budgets })
+        await queries.run('DELETE FROM conversations WHERE key = $1', [key])
       })
       return removed
     } catch (error) {

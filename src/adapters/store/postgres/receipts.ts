@@ -51,7 +51,7 @@ export function createReceipts(database: Database, clock: Clock) {
         return (await read(queries, 'subject = $1', subject)) as StoredReceipt // it was inserted, or it existed
       }),
     find: (subject) => database.read((queries) => read(queries, 'subject = $1', subject)),
-    finish: (receipt, tenantKeys) =>
+    finish: (receipt, { tenants: tenantKeys, budgets: names, budgetPrefixes }) =>
       database.repeat(async (queries) => {
         const [open] = await queries.all('SELECT 1 FROM receipts WHERE receipt = $1 AND finished_at IS NULL FOR UPDATE', [receipt])
         if (open) {
@@ -64,7 +64,11 @@ export function createReceipts(database: Database, clock: Clock) {
              AND EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.sha256 = receipt_blobs.sha256)`,
             [receipt],
           )
-          await addTo(queries, receipt, { tenants, [SHARED_BLOBS]: shared?.count ?? 0 })
+          const budgets = await queries.run(
+            'DELETE FROM budgets WHERE name = ANY ($1::text[]) OR EXISTS (SELECT 1 FROM unnest($2::text[]) AS prefix WHERE starts_with(name, prefix))',
+            [names, budgetPrefixes],
+          )
+          await addTo(queries, receipt, { tenants, budgets, [SHARED_BLOBS]: shared?.count ?? 0 })
           await queries.run('DELETE FROM receipt_blobs WHERE receipt = $1', [receipt])
           await queries.run('UPDATE receipts SET finished_at = $1 WHERE receipt = $2', [clock.now(), receipt])
         }
@@ -88,6 +92,10 @@ export function createReceipts(database: Database, clock: Clock) {
       if (row?.files_counted !== false) return
       await addTo(queries, row.receipt, counts)
       await queries.run('UPDATE receipt_conversations SET files_counted = true WHERE conversation = $1', [key])
+    },
+    async addRows(queries: Queries, key: number, counts: Counts): Promise<void> {
+      const row = await assigned(queries, key)
+      if (row) await addTo(queries, row.receipt, counts)
     },
     /** Counts the blobs that were removed, and notes those that stay because another conversation refers to them. */
     async addBlobs(

@@ -119,8 +119,8 @@ export function createDeleter({ database, conversations, recall, receipts, blobs
       while (await step(deletion, () => deleteSomeEntries.run(key, 0))) {}
       while (await step(deletion, () => deleteSomeOffers.run(key))) {}
       await step(deletion, () => {
+        receipts.addRows(key, { budgets: deleteBudget.run(conversationId) })
         deleteRow.run(key) // foreign keys delete the rows of the index
-        deleteBudget.run(conversationId)
         setFreedText.run(1)
       })
       return removed

@@ -46,6 +46,9 @@ export function createReceipts(database: Database, clock: Clock) {
   const removeTenant = database.writeStatement(
     'DELETE FROM tenants WHERE tenant = ?1 AND NOT EXISTS (SELECT 1 FROM conversations WHERE conversations.tenant = ?1)',
   )
+  const removeBudget = database.writeStatement('DELETE FROM budgets WHERE name = ?')
+  const removeBudgets = database.writeStatement('DELETE FROM budgets WHERE substr(name, 1, length(?1)) = ?1')
+  const noteFreedText = database.writeStatement("UPDATE counters SET value = 1 WHERE name = 'freed_text'")
   const end = database.writeStatement('UPDATE receipts SET finished_at = ? WHERE receipt = ?')
 
   const addTo = (receipt: string, counts: Counts) => addCounts(counts, (name, count) => void add.run(receipt, name, count))
@@ -64,13 +67,17 @@ export function createReceipts(database: Database, clock: Clock) {
         const row = latest.get(subject)
         return row && read(row)
       }),
-    finish: (receipt, tenants) =>
+    finish: (receipt, { tenants, budgets, budgetPrefixes }) =>
       database.write(() => {
         if (byId.get(receipt)?.finished_at === null) {
           const removed = tenants.reduce((count, tenant) => count + removeTenant.run(tenant), 0)
-          addTo(receipt, { tenants: removed, [SHARED_BLOBS]: countShared.get(receipt)?.count ?? 0 })
+          const removedBudgets =
+            budgets.reduce((count, name) => count + removeBudget.run(name), 0) +
+            budgetPrefixes.reduce((count, prefix) => count + removeBudgets.run(prefix), 0)
+          addTo(receipt, { tenants: removed, budgets: removedBudgets, [SHARED_BLOBS]: countShared.get(receipt)?.count ?? 0 })
           forgetAllShared.run(receipt)
           end.run(clock.now(), receipt)
+          noteFreedText.run() // the names of tenants and budgets
         }
         return read(byId.get(receipt) as ReceiptRow) // receipts are never removed
       }),

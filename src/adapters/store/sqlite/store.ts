@@ -63,7 +63,14 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     budgets: budgets.port,
     schedules: createSqliteSchedules({ database, conversations, offers, now: clock.now }),
     work: createWorkList({ database, conversations, clock, onFree: noteOffer }),
-    receipts: receipts.port,
+    receipts: {
+      ...receipts.port,
+      async finish(receiptId, names) {
+        const receipt = await receipts.port.finish(receiptId, names)
+        await deleter.emptyLog()
+        return receipt
+      },
+    },
 
     claim: (conversationId, owner, options) =>
       database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options)),

@@ -14,6 +14,8 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
     await store.release(claim)
   }
 
+  const names = { tenants: ['acme'], budgets: ['user/acme/web/ann'], budgetPrefixes: ['conversation/acme/web/ann/'] }
+
   describe('receipts', () => {
     it('count the rows and blobs of all deletions that name them, and the blobs that others need', async () => {
       const fixture = await create()
@@ -26,11 +28,11 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
       expect(receiptId).toBe('receipt-1')
       const countFiles = async () => ({ 'files.working': 2 })
       for (const id of ['acme/web/ann/c1', 'acme/web/ann/c2']) await store.delete(id, { receipt: receiptId, countFiles })
-      const finished = await receipts.finish(receiptId, ['acme'])
+      const finished = await receipts.finish(receiptId, names)
       expect(finished).toMatchObject({ receiptId, unfinished: 0 })
       expect(finished.finishedAt === undefined).toBe(false)
       expect(finished.counts).toMatchObject({ conversations: 2, journal: 6, 'files.working': 4, 'files.blobs': 1, 'kept.blobs': 1 })
-      expect(await receipts.finish(receiptId, ['acme'])).toEqual(finished)
+      expect(await receipts.finish(receiptId, names)).toEqual(finished)
       expect(await receipts.find('subject')).toEqual(finished)
       expect(await receipts.find('another')).toBe(undefined)
     })
@@ -41,7 +43,7 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
       const receipts = receiptsOf(fixture)
       await receipts.open('subject', 'receipt-1')
       for (const id of ['c1', 'c2']) await fixture.store.delete(id, { receipt: 'receipt-1' })
-      const { counts } = await receipts.finish('receipt-1', [])
+      const { counts } = await receipts.finish('receipt-1', names)
       expect(counts['files.blobs']).toBe(1)
       expect(counts['kept.blobs']).toBe(undefined)
     })
@@ -64,7 +66,7 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
       clock.advance(LEASE_MS)
       expect(await store.finishDeletions({ owner: owner('b'), countFiles })).toEqual(['c1'])
       expect(counted).toBe(1)
-      const { counts, unfinished } = await receipts.finish('receipt-1', [])
+      const { counts, unfinished } = await receipts.finish('receipt-1', names)
       expect(unfinished).toBe(0)
       expect(counts).toMatchObject({ conversations: 1, journal: 3, 'files.hosted': 3, 'files.blobs': 1 })
     })
@@ -73,7 +75,7 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
       const fixture = await create()
       const receipts = receiptsOf(fixture)
       await receipts.open('subject', 'receipt-1')
-      await receipts.finish('receipt-1', [])
+      await receipts.finish('receipt-1', names)
       expect(await receipts.open('subject', 'receipt-2')).toMatchObject({ receiptId: 'receipt-2', counts: {}, unfinished: 0 })
       expect(await receipts.find('subject')).toMatchObject({ receiptId: 'receipt-2' })
     })
