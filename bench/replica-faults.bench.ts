@@ -10,7 +10,7 @@ const run: ReplicaFaults = {
   freezeBy: 'time',
   databaseRestarts: number('FAULT_DATABASE_RESTARTS', 5),
   everyMs: number('FAULT_EVERY_MS', 1_500),
-  pauseMs: number('FAULT_PAUSE_MS', 8_000),
+  pauseMs: number('FAULT_PAUSE_MS', 15_000),
 }
 const redisRestarts = number('FAULT_REDIS_RESTARTS', 5)
 

@@ -2,6 +2,8 @@
 //
 //   npm run cluster                      starts the cluster; Ctrl-C ends it, and nothing is left behind
 //   npm run cluster -- --s3              files are stored in a server that is compatible with S3
+//   npm run cluster -- --redis           live text between replicas goes over Redis
+//   npm run cluster -- --roles web,worker,worker    one replica for each role, instead of three with both
 //   npm run cluster -- kill 2            in another terminal: kills replica 2 (SIGKILL), and starts it again after a few seconds
 //   npm run cluster -- restart           in another terminal: restarts all replicas, one after the other
 
@@ -14,6 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Cluster, startCluster } from './cluster/cluster.ts'
+import type { ReplicaRole } from './cluster/replica.ts'
 
 /** Where the commands `kill` and `restart` find the running cluster. */
 const controlFile = join(tmpdir(), `daybook-cluster-${userInfo().uid}.json`)
@@ -25,7 +28,9 @@ const { values, positionals } = parseArgs({
   options: {
     port: { type: 'string', default: '8080' },
     replicas: { type: 'string', default: '3' },
+    roles: { type: 'string' },
     s3: { type: 'boolean', default: false },
+    redis: { type: 'boolean', default: false },
   },
 })
 const [word, number] = positionals
@@ -33,14 +38,21 @@ if (word === undefined) await run()
 else await tell(word, number)
 
 async function run(): Promise<void> {
+  const roles = rolesOf(values.roles ?? Array(Number(values.replicas)).fill('both').join(','))
+  if (!roles) {
+    console.error('--roles is a list such as web,worker,both. At least one replica has to accept messages, and one to run turns.')
+    process.exitCode = 1
+    return
+  }
   // a signal that comes while the replicas start ends them when they have started, so that none is left behind
   const ended = Promise.withResolvers<void>()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   console.log('starting PostgreSQL and the replicas …')
-  const cluster = await startCluster({ replicas: Number(values.replicas), port: Number(values.port), s3: values.s3 })
+  const cluster = await startCluster({ roles, port: Number(values.port), s3: values.s3, redis: values.redis })
   const closeControl = await listenForCommands(cluster)
   console.log(`\ndaybook is at ${cluster.url} (each request goes to another replica)`)
-  for (const [index, { url, pid }] of cluster.replicas.entries()) console.log(`  replica ${index + 1}  ${url}  pid ${pid}`)
+  for (const [index, { url, role, pid }] of cluster.replicas.entries())
+    console.log(`  replica ${index + 1}  ${url}  ${role.padEnd(6)}  pid ${pid}`)
   console.log(`
 Open the page, ask for something long, and kill a replica meanwhile: the answer goes on.
   ${process.stdin.isTTY ? 'press 1, 2, …                  kills this replica; it is started again after 3 seconds\n  press r                        restarts all replicas, one after the other\n  ' : ''}npm run cluster -- kill 1      does the same from another terminal
@@ -61,6 +73,13 @@ Open the page, ask for something long, and kill a replica meanwhile: the answer 
   await closeControl()
   await cluster.stop()
   process.exit(0)
+}
+
+/** Reads a list of roles. Undefined if no replica would accept messages, or none would run turns. */
+function rolesOf(text: string): readonly ReplicaRole[] | undefined {
+  const roles = text.split(',')
+  if (!roles.every((role) => role === 'web' || role === 'worker' || role === 'both')) return undefined
+  return roles.some((role) => role !== 'worker') && roles.some((role) => role !== 'web') ? roles : undefined
 }
 
 /** Carries out a command. Returns what to print. */
@@ -110,7 +129,7 @@ async function listenForCommands(cluster: Cluster): Promise<() => Promise<void>>
 async function tell(command: string, argument = ''): Promise<void> {
   if (!['kill', 'restart'].includes(command) || (command === 'kill' && !(Number(argument) > 0))) {
     console.error(
-      'usage: npm run cluster [-- --s3] [--replicas 3] [--port 8080], or: npm run cluster -- kill 1, or: npm run cluster -- restart',
+      'usage: npm run cluster [-- --s3] [--redis] [--replicas 3] [--roles web,worker,both] [--port 8080], or: npm run cluster -- kill 1, or: npm run cluster -- restart',
     )
     process.exitCode = 1
     return

@@ -6,8 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const command = join(import.meta.dirname, '..', '..', 'bin', 'daybook.js')
 
+/** What a replica does: accept messages, run turns, or both. */
+export type ReplicaRole = 'web' | 'worker' | 'both'
+
 /** A server process of the cluster. It keeps its port when it is started again. */
 export interface Replica {
+  readonly role: ReplicaRole
   readonly url: string
   readonly pid: number | undefined
   readonly isRunning: boolean
@@ -18,6 +22,7 @@ export interface Replica {
 
 /** Starts `daybook serve` with these settings. `onLine` gets every line that it prints. */
 export async function startReplica(
+  role: ReplicaRole,
   environment: Readonly<Record<string, string>>,
   onLine: (line: string) => void = () => {},
 ): Promise<Replica> {
@@ -26,7 +31,7 @@ export async function startReplica(
 
   async function start(): Promise<void> {
     const port = url === '' ? '0' : new URL(url).port
-    const started = spawn(process.execPath, [command, 'serve', '--port', port], {
+    const started = spawn(process.execPath, [command, 'serve', '--port', port, '--role', role], {
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -47,6 +52,7 @@ export async function startReplica(
 
   await start()
   return {
+    role,
     get url() {
       return url
     },

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { hasPostgres } from '../support/postgres.ts'
+import { hasRedis } from '../support/redis.ts'
 
 const isAlive = (pid: number) => {
   try {
@@ -14,11 +15,15 @@ const isAlive = (pid: number) => {
 }
 
 it.skipIf(!hasPostgres)(
-  'a cluster answers through any replica, goes on when one is killed by command, and leaves no process behind',
+  'a cluster with roles answers, accepts messages while its worker is killed by command, and leaves no process behind',
   async () => {
-    const cluster = spawn(process.execPath, ['scripts/cluster.ts', '--port', '0', '--replicas', '2'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const cluster = spawn(
+      process.execPath,
+      ['scripts/cluster.ts', '--port', '0', '--roles', 'worker,web', ...(hasRedis ? ['--redis'] : [])],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     const lines: string[] = []
     createInterface({ input: cluster.stdout }).on('line', (line) => lines.push(line))
     await expect.poll(() => lines.some((line) => line.includes('Ctrl-C')), { timeout: 170_000, interval: 50 }).toBe(true)
@@ -27,17 +32,19 @@ it.skipIf(!hasPostgres)(
     expect(pids).toHaveLength(2)
 
     const client = createClient({ baseUrl: url })
-    const isAnswered = async () => (await client.entries('c1')).entries.some(({ change }) => change.type === 'turn.closed')
+    const isAnswered = async (id: string) => (await client.entries(id)).entries.some(({ change }) => change.type === 'turn.closed')
     await client.conversations.create({ id: 'c1', title: 'A cluster' })
     await client.send('c1', 'Hello.')
-    await expect.poll(isAnswered, { timeout: 60_000, interval: 100 }).toBe(true)
+    await expect.poll(() => isAnswered('c1'), { timeout: 60_000, interval: 100 }).toBe(true)
 
     const kill = spawn(process.execPath, ['scripts/cluster.ts', 'kill', '1'], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [output] = (await once(kill.stdout, 'data')) as [Buffer]
     expect(String(output)).toContain(`replica 1 was killed, pid ${pids[0]}`)
     expect(isAlive(pids[0] as number)).toBe(false)
-    await client.conversations.create({ id: 'c2', title: 'While one is away' })
+    await client.conversations.create({ id: 'c2', title: 'While the worker is away' })
+    await client.send('c2', 'Hello.')
     await expect.poll(() => lines.some((line) => line.includes('replica 1 is back')), { timeout: 60_000 }).toBe(true)
+    await expect.poll(() => isAnswered('c2'), { timeout: 60_000, interval: 100 }).toBe(true)
     pids.push(Number(lines.find((line) => line.includes('is back'))?.split(' pid ')[1]))
 
     cluster.kill('SIGINT')

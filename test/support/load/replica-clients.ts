@@ -79,6 +79,7 @@ export async function startReplicaClients({ conversations, pauseMs, url }: Clien
     }
   }
   const talking = Promise.all(ids.map(talk))
+  talking.catch(() => {}) // if the run fails, the clients are closed while they send
 
   const sum = (value: (record: ReplicaRecord) => number) => [...records.values()].flat().reduce((total, each) => total + value(each), 0)
   const firsts = () => [...records.values()].flatMap(([first]) => first ?? [])

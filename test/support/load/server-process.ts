@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerSettings } from '../../../src/server/settings.ts'
 import { DATABASE_VARIABLE, testDatabase } from '../stores.ts'
 
@@ -58,7 +59,7 @@ export async function startServerProcess(folder: string, choices: ServerChoices 
   }
   const endAndStart = async (signal: NodeJS.Signals) => {
     await end(signal)
-    ;({ child, url } = await start(port))
+    ;({ child, url } = await startAgain(() => start(port)))
   }
   return {
     get url() {
@@ -72,5 +73,19 @@ export async function startServerProcess(folder: string, choices: ServerChoices 
     replace: () => endAndStart('SIGTERM'),
     signal: (name) => void child.kill(name),
     stop: () => end('SIGKILL'),
+  }
+}
+
+const MAX_STARTS = 5
+
+/** Starts a process, and tries again if it fails, as a supervisor would: on a loaded machine the database may answer too late. */
+async function startAgain<T>(start: () => Promise<T>): Promise<T> {
+  for (let starts = 1; ; starts++) {
+    try {
+      return await start()
+    } catch (error) {
+      if (starts === MAX_STARTS) throw error
+      await sleep(500)
+    }
   }
 }
