@@ -8,7 +8,7 @@ import { slowestFiles } from './test/support/slowest-files.ts'
 const postgresSuites = [
   'test/waits/{fallback-model,killed-twice,provider,random-orders,sub-agents,waiting}.test.ts',
   'test/faults/{loop-crash,loop-resume,loop-ownership,waits-crash,response-crash,followup-crash,parallel-crash,options-crash,poison-call}.test.ts',
-  'test/faults/{server-crash,load-crash,shared-turns,dead-owners}.test.ts',
+  'test/faults/{server-crash,load-crash,shared-turns,dead-owners,claim-race}.test.ts',
   'test/e2e/{followers,resumed-streams,hostile-requests,hostile-imports,foreign-blobs,roles}.test.ts',
   'test/files/tenants.test.ts',
   'test/turns/{kept-timelines,shared-conversations,withdrawn-messages}.test.ts',
