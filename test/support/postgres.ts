@@ -14,8 +14,8 @@ export interface PostgresServer {
   createDatabase(): Promise<string>
   /** Starts a replica of the server, which can only be read, and returns its address. It ends with the server. */
   startReplica(): Promise<string>
-  /** Ends the server at once, as a crash would, and starts it again. */
-  restart(): Promise<void>
+  /** Ends the server at once, as a crash would, and starts it again after `awayMs` milliseconds. */
+  restart(awayMs?: number): Promise<void>
   /** Ends the server and removes its data. */
   stop(): Promise<void>
 }
@@ -108,8 +108,9 @@ export async function startPostgres({ durable = false, keptIn }: { durable?: boo
       replicas.push(await start(name, replicaPort))
       return `postgres://daybook@127.0.0.1:${replicaPort}/postgres`
     },
-    async restart() {
+    async restart(awayMs = 0) {
       await end()
+      await sleep(awayMs)
       running = await start()
     },
     async stop() {

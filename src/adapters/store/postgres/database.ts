@@ -61,8 +61,8 @@ export interface Database {
   /** Whether notices can be received. Behind a pooler, this needs `listenUrl`. */
   readonly canListen: boolean
   /**
-   * Opens a connection that receives notices of other connections. `onLost` is called when the connection ends. Without `channels`, it
-   * receives those that `notify` sends.
+   * Opens a connection that receives notices of other connections. `onLost` is called when the open connection ends, and not if it
+   * could not be opened. Without `channels`, it receives those that `notify` sends.
    */
   listen(onNotice: (payload: string) => void, onLost: (error: unknown) => void, channels?: readonly string[]): Promise<Listening>
   /** Sends a notice to all connections that listen. */
@@ -163,18 +163,24 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
     async listen(onNotice, onLost, channels = [channel]) {
       checkOpen()
       const client = connections.createListener()
-      let ended = false
+      let state: 'opening' | 'open' | 'ended' = 'opening'
       let sending: Promise<void> = Promise.resolve()
       const lost = (error: unknown) => {
-        if (ended) return
-        ended = true
+        if (state !== 'open') return // the promise is rejected, or the caller has closed the connection
+        state = 'ended'
         onLost(error)
       }
-      client.on('notification', ({ payload }) => ended || onNotice(payload ?? ''))
+      client.on('notification', ({ payload }) => state === 'ended' || onNotice(payload ?? ''))
       client.on('error', lost)
       client.on('end', () => lost(new Error('the connection was closed')))
-      await client.connect()
-      await client.query(channels.map((name) => `LISTEN ${name}`).join(';'))
+      try {
+        await client.connect()
+        await client.query(channels.map((name) => `LISTEN ${name}`).join(';'))
+      } catch (error) {
+        void client.end().catch(() => {}) // it may be lost already
+        throw error
+      }
+      state = 'open'
       ;(client as unknown as { connection?: { stream?: { unref?(): void } } }).connection?.stream?.unref?.() // listening alone does not keep the process running
       return {
         notify(to, payload) {
@@ -184,7 +190,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
           return sent
         },
         async close() {
-          ended = true
+          state = 'ended'
           await client.end().catch(() => {}) // it may be lost already
         },
       }

@@ -52,4 +52,25 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     const relay = await open('unconnected')
     await expect(relay.send('all', 'x')).rejects.toThrow('no connection')
   })
+
+  it('has one connection for each `listen`, also after the server was away for a while', async () => {
+    const relay = await open('restarted')
+    let connections = 0
+    relay.listen(['all'], { onMessage: () => {}, onConnected: () => void connections++ })
+    await expect.poll(() => connections).toBe(1)
+    const client = () => new pg.Client({ connectionString: url })
+    const listening = async () => {
+      const asking = client()
+      await asking.connect()
+      const { rows } = await asking.query(`SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN daybook_live_%'`)
+      await asking.end()
+      return rows.length
+    }
+    for (let restart = 1; restart <= 3; restart++) {
+      await server?.restart(1_000)
+      await expect.poll(() => connections).toBeGreaterThan(restart)
+    }
+    await expect.poll(listening).toBe(1)
+    expect(connections).toBe(4)
+  })
 })
