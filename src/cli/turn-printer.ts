@@ -183,7 +183,7 @@ interface LineWriter {
 function createLineWriter(): LineWriter {
   let stream: string | undefined
   let unfinished: Write | undefined
-  /** Renders the current text. It may hold back the beginning of a mark. */
+  /** Renders the current text. It may hold back characters that may begin Markdown, such as `*`. */
   let rendering: { readonly markdown: Markdown; readonly write: Write } | undefined
 
   function print(write: Write, text: string): void {

@@ -41,9 +41,9 @@ export interface McpServerLimits {
 export interface McpProgram extends McpServerLimits {
   readonly command: string
   readonly args?: readonly string[]
-  /** Its environment. Besides these variables it gets only a few others, such as `PATH` and `HOME`. */
+  /** The environment of the program. Besides these variables, the program gets only a few others, such as `PATH` and `HOME`. */
   readonly env?: Readonly<Record<string, string>>
-  /** The folder in which it runs. Default: the current folder. */
+  /** The folder in which the program runs. Default: the current folder. */
   readonly cwd?: string
 }
 

@@ -29,8 +29,9 @@ export interface SandboxLanguage {
 
 /** What a program may use at most. */
 export interface SandboxLimits {
-  /** The time limit of a program that asks for none, and the greatest limit that a program can ask for. */
+  /** The time limit of a program that asks for none. */
   readonly defaultSeconds: number
+  /** The greatest time limit that a program can ask for. */
   readonly maxSeconds: number
   readonly memoryBytes: number
   readonly processes: number

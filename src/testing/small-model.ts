@@ -37,7 +37,7 @@ export function createSmallModel(plan: SmallModelPlan, { seed, dialect = 'native
 
   function speak(request: ModelRequest): SmallReply {
     const prompt = request.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
-    // it knows how far it is from the results that it can see since the latest message
+    // The model finds out how far it is from the results that it can see since the latest message.
     const seen = prompt.slice(prompt.lastIndexOf('[USER MESSAGE]'))
     const done = plan.calls.filter(({ toolId }) => seen.includes(`.result ${toolId}`)).length
     const corrected = seen.includes('protocol_violation')

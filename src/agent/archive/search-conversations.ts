@@ -26,7 +26,7 @@ export async function searchConversations(
   let { cursor } = query
   let entries = 0
   do {
-    // one conversation at a time, because the cursor of its page is the place where the next search goes on
+    // The search reads one conversation at a time, because the cursor of its page is the place where the next search goes on.
     const page = await store.list({ ...query, limit: 1, ...(cursor !== undefined && { cursor }) })
     cursor = page.next
     for (const conversation of page.conversations) {

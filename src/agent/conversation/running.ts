@@ -64,8 +64,9 @@ export interface DeliveryResult {
 /** A message or event that was offered to the process which runs the conversation. */
 export interface OfferedMessage {
   readonly event: NewEvent
-  /** The `seq` of the last entry, and the open turn, before the event was offered. */
+  /** The `seq` of the last entry before the event was offered. */
   readonly lastSeq: number
+  /** The turn that was open before the event was offered. Null when no turn was open. */
   readonly openTurn: string | null
 }
 

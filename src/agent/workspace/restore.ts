@@ -8,37 +8,37 @@ import type { CheckoutSource, RecordedFiles, Workspace } from '../../ports/works
 import { recordedPathsOf } from '../../tools/artifacts/history.ts'
 
 /**
- * The path of the mark of a turn. The mark is a file with the epoch of the last claim under which a process on this machine used the files
- * of the turn. Each new claim of the conversation has the next epoch. If the mark has neither the epoch of the present claim nor the one
+ * The path of the epoch file of a turn. The file has the epoch of the last claim under which a process on this machine used the files of
+ * the turn. Each new claim of the conversation has the next epoch. If the file has neither the epoch of the present claim nor the one
  * before, a process on another machine may have continued the turn meanwhile.
  */
-const markPath = (turnId: string) => `turns/${turnId}.json`
+const epochFilePath = (turnId: string) => `turns/${turnId}.json`
 
-async function readMark(runtime: Files, turnId: string): Promise<number | undefined> {
-  const bytes = await runtime.read(markPath(turnId))
-  const mark = parseJson(bytes && new TextDecoder().decode(bytes))
-  return isObject(mark) && typeof mark.epoch === 'number' ? mark.epoch : undefined
+async function readEpochFile(runtime: Files, turnId: string): Promise<number | undefined> {
+  const bytes = await runtime.read(epochFilePath(turnId))
+  const content = parseJson(bytes && new TextDecoder().decode(bytes))
+  return isObject(content) && typeof content.epoch === 'number' ? content.epoch : undefined
 }
 
-/** Writes the mark, which says that the process with this epoch uses the files of the turn. */
-export const writeMark = (runtime: Files, turnId: string, epoch: number): Promise<void> =>
-  runtime.write(markPath(turnId), Buffer.from(JSON.stringify({ epoch })))
+/** Writes the epoch file, which says that the process with this epoch uses the files of the turn. */
+export const writeEpochFile = (runtime: Files, turnId: string, epoch: number): Promise<void> =>
+  runtime.write(epochFilePath(turnId), Buffer.from(JSON.stringify({ epoch })))
 
 /**
- * Called when a turn is resumed. If the process with the previous claim used the files on this machine, writes the new epoch into the mark.
- * Otherwise the mark would be too old for the next process, if this process dies before it uses the files. The next process would then
- * restore the files from the journal. Returns whether the turn has a mark on this machine.
+ * Called when a turn is resumed. If the process with the previous claim used the files on this machine, writes the new epoch into the
+ * epoch file. Otherwise the epoch would be too old for the next process, if this process dies before it uses the files. The next process
+ * would then restore the files from the journal. Returns whether the turn has an epoch file on this machine.
  */
-export async function renewMark(runtime: Files, turnId: string, epoch: number): Promise<boolean> {
-  const mark = await readMark(runtime, turnId)
-  if (mark === epoch - 1) await writeMark(runtime, turnId, epoch)
-  return mark !== undefined
+export async function renewEpochFile(runtime: Files, turnId: string, epoch: number): Promise<boolean> {
+  const last = await readEpochFile(runtime, turnId)
+  if (last === epoch - 1) await writeEpochFile(runtime, turnId, epoch)
+  return last !== undefined
 }
 
 /**
- * Removes the folder of every other turn that still has a mark. A process on this machine died during that turn, and a process on another
- * machine then closed it. So the files on this machine may be out of date. If the publish of that turn failed, the folder stays, because it
- * may have the only copy.
+ * Removes the folder of every other turn that still has an epoch file. A process on this machine died during that turn, and a process on
+ * another machine then closed it. So the files on this machine may be out of date. If the publish of that turn failed, the folder
+ * stays, because it may have the only copy.
  */
 export async function removeAbandoned(workspace: Workspace, current: string, history: RecordedFiles): Promise<void> {
   const { runtime } = workspace
@@ -47,22 +47,22 @@ export async function removeAbandoned(workspace: Workspace, current: string, his
     if (turnId === current) continue
     const record = await history.manifest(turnId)
     if (!isObject(record) || record.status !== 'failed') await workspace.removeTurn(turnId)
-    await removeMark(runtime, turnId)
+    await removeEpochFile(runtime, turnId)
   }
 }
 
-/** Removes the mark of a turn that is closed. */
-export async function removeMark(runtime: Files, turnId: string): Promise<void> {
-  await runtime.remove(markPath(turnId))
+/** Removes the epoch file of a turn that is closed. */
+export async function removeEpochFile(runtime: Files, turnId: string): Promise<void> {
+  await runtime.remove(epochFilePath(turnId))
 }
 
 /**
  * Whether the folder of a resumed turn has the files that the turn had last. False if the turn was begun or continued on another machine.
- * Older versions of Daybook wrote no marks. Without a mark, returns true if the folder has any file.
+ * Older versions of Daybook wrote no epoch files. Without one, returns true if the folder has any file.
  */
 export async function isFolderCurrent({ runtime, files }: Workspace, turnId: string, epoch: number): Promise<boolean> {
-  const mark = await readMark(runtime, turnId)
-  if (mark !== undefined) return mark >= epoch - 1
+  const last = await readEpochFile(runtime, turnId)
+  if (last !== undefined) return last >= epoch - 1
   const listings = await Promise.all(['files', 'outputs'].map((area) => files.list(`${turnId}/${area}`, { limit: 1, dotEntries: true })))
   return listings.some((listing) => listing.files.length > 0)
 }

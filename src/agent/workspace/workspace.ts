@@ -15,7 +15,7 @@ import { createAttachmentPlacer } from '../turn/attachments.ts'
 import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
 import { previousPublish } from './publish.ts'
-import { isFolderCurrent, removeAbandoned, removeMark, renewMark, restoreWorkspace, writeMark } from './restore.ts'
+import { isFolderCurrent, removeAbandoned, removeEpochFile, renewEpochFile, restoreWorkspace, writeEpochFile } from './restore.ts'
 
 /**
  * The workspace of a conversation for one turn. It is opened when a tool first uses it, so a turn that uses no files opens no workspace.
@@ -88,8 +88,8 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
     await workspace.startTurn(turnId)
     const isCurrent = !resumed || (await isFolderCurrent(workspace, turnId, epoch))
     if (!isCurrent) await restoreWorkspace(workspace, turnId, await records.byTurn(turnId), history)
-    // a failure is only reported, because the mark is needed only if another process resumes the turn
-    await writeMark(workspace.runtime, turnId, epoch).catch(reportProblem)
+    // a failure is only reported, because the epoch file is needed only if another process resumes the turn
+    await writeEpochFile(workspace.runtime, turnId, epoch).catch(reportProblem)
     return workspace
   }
 
@@ -136,7 +136,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
         async resume() {
           if (!workspaces) return
           try {
-            wasUsedHere = await renewMark((await openShared()).runtime, turnId, epoch)
+            wasUsedHere = await renewEpochFile((await openShared()).runtime, turnId, epoch)
           } catch (error) {
             reportProblem(error)
           }
@@ -144,7 +144,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
         addCall: (call) => callLog?.add(call),
         async removeFinished() {
           const removed = started?.then(async (workspace) => {
-            await removeMark(workspace.runtime, turnId)
+            await removeEpochFile(workspace.runtime, turnId)
             await workspace.removeFinished(historyOf({ records, blobs }))
           })
           await removed?.catch(reportProblem)

@@ -9,8 +9,9 @@ export type MemoryTarget = (typeof memoryTargets)[number]
 
 /** A text that a memory search can find. Long texts give several snippets. */
 export interface Snippet {
-  /** The number of the block, and the part of its text, from 0. Together they identify the snippet in its conversation. */
+  /** The number of the block. `block` and `part` together identify the snippet in its conversation. */
   readonly block: number
+  /** Which part of the text of the block the snippet has, counted from 0. */
   readonly part: number
   readonly turnId: string
   readonly role: MemoryTarget

@@ -16,7 +16,7 @@ const withoutWidth = /[\u00ad\u200b-\u200d\u2060\ufeff]/g
 export interface Word {
   /** The word as it stands in the text. */
   readonly text: string
-  /** Its position in the text. */
+  /** The position of the word in the text. */
   readonly at: number
   /** The terms. Empty for a stop word. */
   readonly terms: readonly string[]

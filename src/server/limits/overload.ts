@@ -41,7 +41,7 @@ export function createOverloadGuard({ waitingMessages, messageWaitMs }: Overload
     enter(hasFiles) {
       if (isOverloaded()) {
         refused.add()
-        // as long as the server needs for the messages that it has refused lately
+        // The time is as long as the server needs for the messages that it has refused lately.
         throw overloaded(Math.min(Math.ceil(refused.recent() / Math.max(1, stored.recent())), MAX_RETRY_SECONDS))
       }
       const ticket = {}

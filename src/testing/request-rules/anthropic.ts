@@ -28,7 +28,7 @@ export function anthropicProblems(body: unknown): readonly string[] {
   const offered = listOf(tools).map(fieldsOf)
   const checked = offered.map(({ name, description, input_schema: schema }) => ({ name, description, schema }))
   checkTools(checked, { name: /^[a-zA-Z0-9_-]{1,64}$/, most: 128 }, problems)
-  problems.require(tool_choice === undefined, 'tool_choice', 'must not change, because it empties the cache of messages')
+  problems.require(tool_choice === undefined, 'tool_choice', 'must not be set, because a change of it empties the cache of messages')
   const blocks = [...listOf(system), ...offered, ...listOf(messages).flatMap((message) => listOf(fieldsOf(message).content))]
   const marks = blocks.filter((block) => fieldsOf(block).cache_control !== undefined)
   problems.require(marks.length <= 4, 'cache_control', `a maximum of 4 blocks, found ${marks.length}`)

@@ -25,7 +25,7 @@ export function responsesProblems(body: unknown): readonly string[] {
   problems.require(isFilled(model), 'model', 'is required')
   problems.require(max_output_tokens === undefined || (max_output_tokens as number) >= 16, 'max_output_tokens', 'must be at least 16')
   problems.require(prompt_cache_key === undefined || String(prompt_cache_key).length <= 64, 'prompt_cache_key', 'at most 64 characters')
-  problems.require(tool_choice === undefined, 'tool_choice', 'must not change, because it empties the cache')
+  problems.require(tool_choice === undefined, 'tool_choice', 'must not be set, because a change of it empties the cache')
   const items = listOf(input).map(fieldsOf)
   problems.require(items.length > 0, 'input', 'at least one item')
   const outputs = new Set(items.filter(({ type }) => type === 'function_call_output').map(({ call_id }) => call_id))
@@ -98,7 +98,7 @@ export function chatProblems(body: unknown): readonly string[] {
   const { model, messages, max_tokens, tools, tool_choice } = fieldsOf(body)
   problems.require(isFilled(model), 'model', 'is required')
   problems.require(max_tokens === undefined || (max_tokens as number) > 0, 'max_tokens', 'must be above 0')
-  problems.require(tool_choice === undefined, 'tool_choice', 'must not change, because it empties the cache')
+  problems.require(tool_choice === undefined, 'tool_choice', 'must not be set, because a change of it empties the cache')
   const all = listOf(messages).map(fieldsOf)
   problems.require(
     all.some(({ role }) => role === 'user'),

@@ -229,7 +229,7 @@ export const attacksByPart: Readonly<Record<string, readonly Attack[]>> = {
     {
       name: 'texts that look like headings of the prompt',
       file: 'src/core/render/headings.test.ts',
-      outcome: 'marked as data, and the mark can be undone',
+      outcome: 'a backslash is put before the line; it can be removed exactly',
     },
     {
       name: 'results larger than the memory',

@@ -23,7 +23,7 @@ export function findArticle(body: PageElement): readonly PageElement[] {
   return length < minLength && body.textLength > 2 * length ? [body] : found
 }
 
-/** A shorter text is probably not all of the text. */
+/** A text with fewer characters is probably only a part of the article. */
 const minLength = 250
 
 const linkDensity = ({ linkLength, textLength }: PageElement) => (textLength === 0 ? 0 : linkLength / textLength)

@@ -28,7 +28,7 @@ export async function signIn(
     const scope = options.scope === undefined ? {} : { scope: options.scope }
     if ((await auth(provider, { serverUrl: url, ...scope })) === 'AUTHORIZED') return
     const authorizationCode = await visit.code
-    // not while another process refreshes the tokens of the sign-in before: it would replace the new ones
+    // `auth` does not run while another process refreshes the tokens of the earlier sign-in. That process would replace the new tokens.
     await file.exclusively(() => auth(provider, { serverUrl: url, ...scope, authorizationCode }))
   } finally {
     visit.close()

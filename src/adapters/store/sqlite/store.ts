@@ -43,7 +43,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
   const receipts = createReceipts(database, clock)
   const deleter = createDeleter({ database, conversations, recall, receipts, blobs, clock })
   const journal = createJournalWriter(database)
-  // writes to the file without changing a value, so that `check` fails if the file can not be written
+  // `touch` writes to the file without changing a value. So `check` fails if the file can not be written.
   const touch = database.writeStatement("UPDATE counters SET value = value WHERE name = 'claims'")
   const { watch, watchOffers, note, noteOffer, close: closeWatch } = createWatch(database)
   const offers = createOffers({ database, conversations, rows, blobs, clock, onOffered: noteOffer })

@@ -193,7 +193,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // receipts of deletions, as the SQLite store has them
+    // The receipts of deletions, in the same form as in the SQLite store.
     compatibleFrom: 3,
     sql: `
   CREATE TABLE receipts (

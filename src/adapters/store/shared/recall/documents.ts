@@ -2,8 +2,9 @@ import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner, roleIds } from './
 
 /** The documents of an owner, in columns. The number of a snippet is its position. A removed snippet has the role 0. */
 export interface Documents {
-  /** How many positions are used, and how many of them have a snippet. */
+  /** How many positions are used, also by snippets that were removed. */
   readonly next: number
+  /** How many positions have a snippet. */
   readonly snippets: number
   /** The position of the conversation in `conversations`. */
   readonly conversation: Uint32Array
