@@ -6,9 +6,9 @@ import { slowestFiles } from './test/support/slowest-files.ts'
 
 /** The suites that also run with PostgreSQL. They open their stores with `test/support/stores.ts`. */
 const postgresSuites = [
-  'test/waits/{fallback-model,killed-twice,provider,random-orders,sub-agents,waiting}.test.ts',
+  'test/waits/{budgets,fallback-model,killed-twice,provider,random-orders,sub-agents,waiting}.test.ts',
   'test/faults/{loop-crash,loop-resume,loop-ownership,waits-crash,response-crash,followup-crash,parallel-crash,options-crash,poison-call}.test.ts',
-  'test/faults/{server-crash,load-crash,shared-turns,dead-owners,claim-race}.test.ts',
+  'test/faults/{budgets-crash,server-crash,load-crash,shared-turns,dead-owners,claim-race}.test.ts',
   'test/e2e/{followers,resumed-streams,hostile-requests,hostile-imports,foreign-blobs,roles}.test.ts',
   'test/files/tenants.test.ts',
   'test/turns/{kept-timelines,shared-conversations,withdrawn-messages}.test.ts',

@@ -12,6 +12,7 @@ export type { HeldLease, TenantSummary } from './agent/archive/overview.ts'
 export type { Recalled, RecallQuery } from './agent/archive/search-conversations.ts'
 export type { StoredResult } from './agent/archive/stored-result.ts'
 export type { RoundReport, UsageReport } from './agent/archive/usage-report.ts'
+export type { Budget, BudgetAmount, BudgetControl, BudgetLimits, BudgetPage } from './agent/budgets/budget-control.ts'
 export type { SteerMode } from './agent/conversation/inbox.ts'
 export type { Bookkeeping } from './agent/conversation/spending.ts'
 export type { WaitingMessages, WithdrawalState } from './agent/conversation/waiting-messages.ts'
@@ -34,7 +35,13 @@ export {
 export type { Replayed } from './agent/replay/replay.ts'
 export type { RecordedStore, ReplayParts } from './agent/replay/setup.ts'
 export type { Scheduled, ScheduleOptions, Scheduling } from './agent/schedules.ts'
-export { type AgentSettings, defaultAgentSettings, type ModelSettings, type SourceSettings } from './agent/settings.ts'
+export {
+  type AgentSettings,
+  type BudgetSettings,
+  defaultAgentSettings,
+  type ModelSettings,
+  type SourceSettings,
+} from './agent/settings.ts'
 export { streamWithChannels } from './agent/stream-with-channels/stream.ts'
 export {
   type ChannelResult,
@@ -68,7 +75,7 @@ export { Failure, type FailureCode } from './core/failure.ts'
 export type { Json, JsonObject } from './core/json.ts'
 export type { Dialect, FinishReason, ModelEvent, ModelUsage, ServiceError } from './core/model-event.ts'
 export { InvalidOption } from './core/options.ts'
-export type { Amount, AmountLimits, BudgetSums, RequestedAmount } from './core/shared-budget.ts'
+export type { Amount, AmountLimits, BudgetKind, BudgetSums, RequestedAmount } from './core/shared-budget.ts'
 export type { OutputOf, StandardSchemaV1 } from './core/standard-schema.ts'
 export { createOutputReader } from './core/stream/json/partial.ts'
 export type { Bundle } from './core/timeline/bundle.ts'

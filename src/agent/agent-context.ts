@@ -2,6 +2,7 @@ import { contextLimit } from '../core/estimate/estimate.ts'
 import { reliableCounter, roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import type { Dialect } from '../core/model-event.ts'
+import { InvalidOption } from '../core/options.ts'
 import type { StoredTurnOptions } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
@@ -12,6 +13,7 @@ import { type ApprovalFunction, approvalFunction, forPrograms } from '../tools/a
 import { listedSkills, toolLookup, usableSkills } from '../tools/skill-catalog.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { AgentParts } from './agent.ts'
+import { type BudgetWatch, watchBudgets } from './budgets/call-budgets.ts'
 import { createRenderers, type Renderers } from './conversation/renderers.ts'
 import { checkDialect, createSpeech, createSystemPrompt, type Speech } from './dialect.ts'
 import { createEventHub, type EventHub } from './events/event-hub.ts'
@@ -33,6 +35,9 @@ export interface AgentContext {
   readonly hub: EventHub
   readonly models: Models
   readonly fallback?: FallbackModel | undefined
+  /** Asked for a decision that exceeds a budget with the usual model, if `budgets.whenReached` is `cheaper-model`. */
+  readonly cheaper?: Model | undefined
+  readonly budgetWatch: BudgetWatch
   /** The models that a run can choose by name. */
   readonly namedModels: ReadonlyMap<string, Model>
   /** The model with telemetry. A model that a run chooses does not have it yet. */
@@ -86,6 +91,7 @@ export type TurnServices = Pick<
   AgentContext,
   | 'models'
   | 'fallback'
+  | 'cheaper'
   | 'toolbox'
   | 'speech'
   | 'speechOf'
@@ -180,6 +186,8 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     hub: hub ?? createEventHub((error) => onProblem({ where: 'listener', error })),
     models,
     fallback: models.fallback && createFallback(models.fallback, clock),
+    cheaper: cheaperModel(parts, settings),
+    budgetWatch: watchBudgets(store.budgets, () => settings),
     namedModels: new Map(Object.entries(parts.models ?? {})),
     observed: (model) => telemetry?.model(model) ?? model,
     toolsFor: parts.toolsFor,
@@ -197,6 +205,19 @@ export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentCont
     onProblem,
     onClosed: () => telemetry?.close(),
   }
+}
+
+/** The model for decisions that exceed a budget with the usual model. */
+function cheaperModel({ models }: AgentParts, { budgets }: AgentSettings): Model | undefined {
+  if (budgets.whenReached !== 'cheaper-model') return undefined
+  const name = budgets.cheaperModel ?? ''
+  const model = models?.[name]
+  if (model) return model
+  throw new InvalidOption(
+    'settings',
+    'budgets.cheaperModel',
+    `\`budgets.cheaperModel\` must be the name of one of \`models\`, not "${name}"`,
+  )
 }
 
 /** The model of each role. A role without its own model uses the decision model. */

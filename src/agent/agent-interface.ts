@@ -2,6 +2,7 @@ import type { TurnEvent } from '../core/event.ts'
 import type { OutputOf, StandardSchemaV1 } from '../core/standard-schema.ts'
 import type { Archive } from './archive/archive.ts'
 import type { StoredResult } from './archive/stored-result.ts'
+import type { BudgetControl } from './budgets/budget-control.ts'
 import type { WaitingMessages } from './conversation/waiting-messages.ts'
 import type { FollowOptions } from './events/follow.ts'
 import type { TurnHandle } from './events/turn-handle.ts'
@@ -56,6 +57,8 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
   readonly about: AgentAbout
   /** Ids of the conversations that have a running turn in this process. */
   readonly running: Iterable<string>
+  /** Reads and limits the budgets that conversations share, in all processes with the same store. */
+  readonly budgets: BudgetControl
   /** Lists, renames, forks, exports and deletes conversations. */
   readonly archive: Archive
   /**

@@ -3,6 +3,7 @@ import type { Upload } from '../tools/attachments/upload.ts'
 import type { Agent } from './agent-interface.ts'
 import type { AgentParts } from './agent-parts.ts'
 import { createArchive } from './archive/archive.ts'
+import { createBudgetControl } from './budgets/budget-control.ts'
 import { createAdmission } from './conversation/admission.ts'
 import { cancelledError, cancelMessage } from './conversation/cancel-message.ts'
 import type { NewEvent } from './conversation/inbox.ts'
@@ -216,6 +217,11 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     ...waitingTurns,
     ...createWaitingMessages({ store, clock, conversations }),
     archive,
+    budgets: createBudgetControl({
+      budgets: store.budgets,
+      watch: { hasBudgets: () => current().context.budgetWatch.hasBudgets(), forget: () => current().context.budgetWatch.forget() },
+      settings: () => current().context.settings,
+    }),
     untilClosed: (conversationId, eventId, options = {}) =>
       untilClosed(conversationId, eventId, checked.untilClosed(options), {
         store,

@@ -19,7 +19,9 @@ import {
   wholeNumberFrom,
 } from '../core/options.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
+import { budgetKinds } from '../core/shared-budget.ts'
 import { defaultEligibleMimes } from '../core/sources/source.ts'
+import type { BudgetLimits } from './budgets/budget-control.ts'
 
 /** The settings of an agent. Every setting has a default. */
 export interface AgentSettings {
@@ -43,7 +45,11 @@ export interface AgentSettings {
   readonly wrapUpSeconds: number
   /** The highest cost of a turn, in the currency of `priceOf`. Requires `priceOf`. */
   readonly maxMoney: number | undefined
+  /** The most tokens that all model calls of a turn together may take. */
+  readonly maxTurnTokens: number | undefined
   readonly priceOf: PriceOf | undefined
+  /** The budgets that conversations share, and what happens when one is reached. */
+  readonly budgets: BudgetSettings
   /**
    * How the model speaks. `channels`: it writes tool calls and answers as text with tags. `native`: it calls tools in the provider's own
    * form. `auto`: as the table of providers says for the model.
@@ -109,6 +115,25 @@ export interface AgentSettings {
   readonly clarify: boolean
 }
 
+/**
+ * The usual limits of budgets that conversations share, in all processes with the same store. `agent.budgets.set` sets other limits for single
+ * budgets. `day` is for all conversations together, and `tenantDay` for those of a tenant, both from midnight to midnight in UTC.
+ */
+export interface BudgetSettings {
+  readonly day?: BudgetLimits
+  readonly tenantDay?: BudgetLimits
+  readonly tenant?: BudgetLimits
+  readonly user?: BudgetLimits
+  readonly conversation?: BudgetLimits
+  /**
+   * What a turn does when its next model call does not fit into a budget. `wrap-up` (the default): it answers with what it has. `ask`: it waits
+   * until an operator raises the budget. `cheaper-model`: it asks `cheaperModel`, and wraps up if this call does not fit either.
+   */
+  readonly whenReached?: 'wrap-up' | 'ask' | 'cheaper-model'
+  /** The name of one of the `models` of the agent. */
+  readonly cheaperModel?: string
+}
+
 /** Decides which files become sources. */
 export interface SourceSettings {
   /** Types of files that can be cited, as MIME types or as patterns such as `image/*`. Web pages can always be cited. */
@@ -129,6 +154,9 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
     throw new InvalidOption('settings', 'maxMoney', '`maxMoney` needs `priceOf`: set both, or leave `maxMoney` out')
   }
+  const limited = budgetKinds.find((kind) => settings.budgets[kind]?.money !== undefined)
+  if (limited !== undefined && settings.priceOf === undefined)
+    throw new InvalidOption('settings', `budgets.${limited}.money`, '`money` of a budget needs `priceOf`: set both, or leave `money` out')
   return settings
 }
 
@@ -144,6 +172,8 @@ export const defaultAgentSettings: AgentSettings = {
   providerWaitSeconds: 3_600,
   wrapUpSeconds: 30,
   maxMoney: undefined,
+  maxTurnTokens: undefined,
+  budgets: {},
   priceOf: undefined,
   dialect: 'auto',
   decision: { maxTokens: 20_000, temperature: 0.6 },
@@ -194,6 +224,15 @@ function isTimezone(value: unknown): boolean {
   }
 }
 
+const limits = () =>
+  optional(group('an object with `tokens` and `money`', { tokens: optional(wholeNumberFrom(0)), money: optional(numberFrom(0, 1e9)) }))
+
+const budgetSettings: OptionRules<BudgetSettings> = {
+  ...{ day: limits(), tenantDay: limits(), tenant: limits(), user: limits(), conversation: limits() },
+  whenReached: optional(oneOf('wrap-up', 'ask', 'cheaper-model')),
+  cheaperModel: optional(text),
+}
+
 const rules: OptionRules<AgentSettings> = {
   maxRounds: optional(wholeNumberFrom(1)),
   creditCap: optional(numberFrom(0)),
@@ -202,6 +241,8 @@ const rules: OptionRules<AgentSettings> = {
   approvalSeconds: optional(numberFrom(1, 1e9)),
   wrapUpSeconds: optional(numberFrom(0, Math.floor(MAX_TIMER_MS / 1000))),
   maxMoney: optional(numberFrom(0)),
+  maxTurnTokens: optional(wholeNumberFrom(1)),
+  budgets: optional(group('an object with budgets', budgetSettings)),
   priceOf: optional(callback),
   dialect: optional(oneOf('auto', 'channels', 'native')),
   decision: modelSettings(),

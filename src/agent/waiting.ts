@@ -13,10 +13,11 @@ import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './arch
 import { isBusy, isLost } from './conversation/claim.ts'
 import type { RunningConversations } from './conversation/running.ts'
 import { check } from './message.ts'
+import { checkExtra } from './waits/budget-wait.ts'
 import { checkReply } from './waits/check-reply.ts'
 import { wakeCallers } from './waits/child-waits.ts'
 import { hashToken } from './waits/completion-token.ts'
-import { answerId, completionId, decisionId, isExpired } from './waits/wait-events.ts'
+import { answerId, completionId, decisionId, isExpired, replyKey } from './waits/wait-events.ts'
 
 export type { Waiting, WaitingPage, WaitingQuery } from './archive/waiting-list.ts'
 
@@ -48,7 +49,8 @@ export type Recorded = 'recorded' | 'known'
 /** The functions of an agent about turns that wait. */
 export interface WaitingTurns {
   /**
-   * Records what a person decided about a call that waits for an approval. The first decision counts, from whichever process it comes. This
+   * Records what a person decided about a call that waits for an approval. If the turn waits for a larger budget, `callId` is the `wait_id`, and
+   * `params` of an approval say how much more the budget may have: `{ tokens }` or `{ money }`. The first decision counts, from whichever process it comes. This
    * process then resumes the turn, unless another one is working on the conversation. Throws `call.missing` when there is no such call,
    * `call.settled` when it does not wait for an approval any more, and `call.expired` when the time for it is over.
    */
@@ -145,14 +147,15 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
       const { approved, note = '', params, by } = checkDecision(decision)
       const ts = clock.now()
       const { waits } = await headOf(store, conversationId)
-      const wait = waits.find(({ call_id, kind }) => call_id === callId && (kind === 'approval' || kind === 'elicitation'))
+      const wait = waits.find((each) => replyKey(each) === callId && decidableKinds.has(each.kind))
       if (!wait) {
-        await callOf(conversationId, callId)
+        if (!callId.startsWith('budget-')) await callOf(conversationId, callId)
         if (await isRecorded(conversationId, decisionId(callId))) return 'known'
         throw new Failure('call.settled', `call ${callId} does not wait for an approval: it has a result, or was withdrawn`)
       }
       if (isExpired(wait, ts)) throw new Failure('call.expired', `the time to approve call ${callId} ended at ${wait.expires_at}`)
       const isQuestion = wait.kind === 'elicitation'
+      if (wait.kind === 'budget' && approved) checkExtra(params)
       if (isQuestion && approved) checkReply(wait.schema, params ?? {})
       const payload = { call_id: callId, approved, ...(params !== undefined && { params }), ...(by !== undefined && { by }) }
       const event_id = isQuestion ? answerId(wait) : decisionId(callId)
@@ -181,6 +184,9 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
   }
   return { ...turns, deliverSteer }
 }
+
+/** The kinds of waits that a decision ends. */
+const decidableKinds: ReadonlySet<Wait['kind']> = new Set(['approval', 'elicitation', 'budget'])
 
 /** Whether a call has a result that is not the interim result of a call whose result is still awaited. */
 function hasFinalResult(blocks: readonly Block[]): boolean {

@@ -14,6 +14,8 @@ export interface BudgetSettings {
   readonly maxMilliseconds?: number
   /** The greatest amount of money that the turn may cost. The currency is that of the amounts passed to `spend`. */
   readonly maxMoney?: number
+  /** The greatest number of tokens of all model calls of the turn. */
+  readonly maxTokens?: number
 }
 
 /** The limits of a turn, and what the turn has used so far. A budget is immutable, so `spend` and `grantExtraRounds` return a new one. */
@@ -28,8 +30,11 @@ export interface Budget {
   readonly startedAt: number
   readonly maxMilliseconds?: number
   readonly maxMoney?: number
+  readonly maxTokens?: number
   /** The money used so far. */
   readonly money: number
+  /** The tokens used so far, if they are limited. */
+  readonly tokens?: number
   /** True when the turn called a model whose price is not known. */
   readonly unpriced?: boolean
 }
@@ -37,10 +42,10 @@ export interface Budget {
 /**
  * What the turn may do next.
  * - `go`: the model may make another decision.
- * - `wrap_up:rounds`, `wrap_up:time`, `wrap_up:money`: this limit is reached, so the turn must wrap up.
+ * - `wrap_up:rounds`, `wrap_up:time`, `wrap_up:money`, `wrap_up:tokens`: this limit is reached, so the turn must wrap up.
  * - `stop:unpriced`: the turn has a limit of money, but it called a model whose price is not known. It must end without another call.
  */
-export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'stop:unpriced'
+export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'wrap_up:tokens' | 'stop:unpriced'
 
 const defaultRounds = 15
 const defaultExtraRounds = 1
@@ -48,7 +53,7 @@ const defaultExtraRounds = 1
 /** The budget at the start of a turn. `startedAt` is in epoch milliseconds. */
 export function createBudget(settings: BudgetSettings, startedAt: number): Budget {
   const baseRounds = positiveInteger(settings.maxRounds) ?? defaultRounds
-  const { maxMilliseconds, maxMoney } = settings
+  const { maxMilliseconds, maxMoney, maxTokens } = settings
   return {
     baseRounds,
     maxExtraRounds: settings.creditCap === undefined ? baseRounds : Math.max(0, Math.floor(settings.creditCap) || 0),
@@ -58,6 +63,7 @@ export function createBudget(settings: BudgetSettings, startedAt: number): Budge
     startedAt,
     ...(maxMilliseconds !== undefined && { maxMilliseconds }),
     ...(maxMoney !== undefined && { maxMoney }),
+    ...(maxTokens !== undefined && { maxTokens }),
     money: 0,
   }
 }
@@ -98,6 +104,7 @@ export function checkBudget(budget: Budget, now: number, estimate = 0): BudgetCh
   if (budget.maxMoney !== undefined && budget.unpriced) return 'stop:unpriced'
   if (remainingRounds(budget) === 0) return 'wrap_up:rounds'
   if (budget.maxMilliseconds !== undefined && now - budget.startedAt >= budget.maxMilliseconds) return 'wrap_up:time'
+  if (budget.maxTokens !== undefined && (budget.tokens ?? 0) >= budget.maxTokens) return 'wrap_up:tokens'
   if (budget.maxMoney === undefined) return 'go'
   const isSpent = budget.money >= budget.maxMoney || budget.money + estimate > budget.maxMoney
   return isSpent ? 'wrap_up:money' : 'go'

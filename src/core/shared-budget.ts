@@ -1,4 +1,4 @@
-import { callerKey, conversationKey, parseConversationKey, type Scope, type UserOrTenant } from './scope.ts'
+import { callerKey, parseConversationKey, type Scope, type UserOrTenant } from './scope.ts'
 
 /**
  * Tokens and money. Both are whole numbers, so that sums have no rounding errors. Money is in millionths of the currency of the setting
@@ -27,6 +27,7 @@ export interface BudgetSums {
 
 /** The kinds of budgets that conversations share. The budget of a turn is not among them: a turn runs in one process. */
 export const budgetKinds = ['day', 'tenantDay', 'tenant', 'user', 'conversation'] as const
+/** What a budget is for: all conversations of a day, those of a tenant on a day, a tenant, a user, or a conversation. */
 export type BudgetKind = (typeof budgetKinds)[number]
 
 export const nothing: Amount = { tokens: 0, micros: 0 }
@@ -110,12 +111,6 @@ function isEncoded(part: string): boolean {
   } catch {
     return false // it has half of a surrogate pair, or `%` without a code
   }
-}
-
-/** The texts with which the names of all budgets begin that belong to a user. The conversations of local users have no common beginning. */
-export function budgetPrefixesOf(scope: Scope): readonly string[] {
-  const [tenant, project, user] = [scope.tenant, scope.project, scope.user].map(encodeURIComponent)
-  return [`user/${tenant}/${project}/${user}`, `conversation/${conversationKey(scope, '')}`]
 }
 
 const isDaily = (name: string): boolean => name === 'day' || name.startsWith('day/')

@@ -4,6 +4,7 @@ import type { Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Claim } from '../../ports/store.ts'
 import type { Records } from '../../tools/tool.ts'
+import type { CallBudgets } from '../budgets/call-budgets.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import type { TurnResult } from '../turn/result.ts'
 import type { TurnInput } from '../turn/start.ts'
@@ -24,6 +25,8 @@ export interface ConversationContext {
   readonly live: LiveFeed
   readonly renderers: Renderers
   readonly spending: Spending
+  /** The budgets that the conversation shares with others. Undefined when the store has none. */
+  readonly budgets?: CallBudgets | undefined
   readonly records: Records
   /**
    * The blobs of the store. Its `put` remembers each new blob until the turn is closed, so that a deletion can remove it: see `PutBlobs`.

@@ -4,6 +4,7 @@ import { errorMessage } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import type { Claim, Owner } from '../../ports/store.ts'
 import type { AgentContext, ToolServices } from '../agent-context.ts'
+import { type CallBudgets, createCallBudgets } from '../budgets/call-budgets.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
 import { freezeTools, turnWithTools, withFrozen } from '../frozen/frozen-tools.ts'
 import { collectFeedback } from '../turn/feedback.ts'
@@ -44,7 +45,11 @@ export async function startConversation(
     const opened = await kept.open(agent, claim)
     const hasOffers = claim.found.offers > 0 && (await store.readOffers(conversationId)).length > 0
     if (hasOffers || !hasNothingToDo(reason, opened.saved.timeline))
-      return await startTurns(openConversation(agent, claim, kept, opened), reason, hasOffers)
+      return await startTurns(
+        openConversation(agent, claim, kept, { ...opened, budgets: await budgetsFor(agent, claim) }),
+        reason,
+        hasOffers,
+      )
     kept.keep(agent, claim, opened)
   } catch (error) {
     agent.hub.close(conversationId)
@@ -115,12 +120,22 @@ interface Conversation extends ConversationContext {
   currentResult: Promise<TurnResult> | undefined
 }
 
-function openConversation(agent: AgentContext, claim: Claim, kept: KeptTimelines, { saved, renderers }: OpenTimeline): Conversation {
+/** The budgets of a conversation. Undefined when no budget has limits, so that its model calls need not be reserved. */
+async function budgetsFor({ store: { budgets }, budgetWatch, settings }: AgentContext, claim: Claim): Promise<CallBudgets | undefined> {
+  return budgets && (await budgetWatch.hasBudgets()) ? createCallBudgets({ budgets, settings, claim }) : undefined
+}
+
+function openConversation(
+  agent: AgentContext,
+  claim: Claim,
+  kept: KeptTimelines,
+  { saved, renderers, budgets }: OpenTimeline & { readonly budgets: CallBudgets | undefined },
+): Conversation {
   const { store, clock, hub, settings, workspaces, onProblem } = agent
   const { conversationId } = claim
   const abort = new AbortController()
   const { signal } = abort
-  const ledger = openLedger(saved, claim, store, (event) => onEntry(conversation, event))
+  const ledger = openLedger(saved, claim, store, (event) => onEntry(conversation, event), budgets?.entryFor)
   const records = recordsOf(store, conversationId)
   const putBlobs = createPutBlobs(store.blobs)
   const firstTurnId = saved.timeline.openTurn?.turn_id ?? newTurnId(clock)
@@ -137,6 +152,7 @@ function openConversation(agent: AgentContext, claim: Claim, kept: KeptTimelines
     live: hub.open(conversationId, saved.lastSeq, claim.epoch),
     renderers,
     spending: createSpending(settings.priceOf),
+    budgets,
     records,
     putBlobs,
     blobs: putBlobs.blobs,

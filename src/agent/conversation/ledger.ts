@@ -3,6 +3,7 @@ import { Failure } from '../../core/failure.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { BudgetEntry } from '../../ports/store/budgets.ts'
 import type { Claim, ConversationStore, Entry, Saved, TakenOffer } from '../../ports/store.ts'
 
 /**
@@ -14,9 +15,9 @@ export interface Ledger {
   /**
    * Appends the changes to the journal, then applies them to the timeline, then sends them to listeners. A change that a client has seen is
    * therefore always stored. The offers that `takes` returns are marked as taken in the same append. It is called after the changes were
-   * made.
+   * made. `raises` raises budgets in the same append.
    */
-  commit(changes: Changes, takes?: () => readonly TakenOffer[]): Promise<void>
+  commit(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void>
 }
 
 /**
@@ -27,20 +28,21 @@ export type Changes = readonly Change[] | ((timeline: Timeline) => readonly Chan
 
 /**
  * Opens a ledger. Commits run one after the other. If the store fails, every later commit fails with the same error, because a turn can not
- * go on without its journal. Changes that the store rejects as invalid do not have this effect.
+ * go on without its journal. Changes that the store rejects as invalid do not have this effect. `budgetFor` says what the changes cost.
  */
 export function openLedger(
   start: Saved,
   claim: Claim,
   store: Pick<ConversationStore, 'append'>,
   emit: (event: EntryEvent) => void,
+  budgetFor: (changes: readonly Change[]) => BudgetEntry | undefined = () => undefined,
 ): Ledger {
   const self = { timeline: start.timeline, lastSeq: start.lastSeq, commit }
   let broken: { readonly error: unknown } | undefined
   let writing = false
   const waiting: (() => void)[] = []
 
-  async function write(changes: Changes, takes?: () => readonly TakenOffer[]): Promise<void> {
+  async function write(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void> {
     let entries: readonly Entry[]
     writing = true
     try {
@@ -49,7 +51,10 @@ export function openLedger(
       const taken = takes?.()
       if (made.length === 0 && !taken?.length) return
       try {
-        entries = await (taken ? store.append(claim, made, { takes: taken }) : store.append(claim, made))
+        const charged = budgetFor(made)
+        const budget = raises ? { ...charged, raises } : charged
+        const options = taken || budget ? { ...(taken && { takes: taken }), ...(budget && { budget }) } : undefined
+        entries = await (options ? store.append(claim, made, options) : store.append(claim, made))
       } catch (error) {
         if (!isInvalidChange(error)) broken = { error }
         throw error
@@ -69,9 +74,9 @@ export function openLedger(
     }
   }
 
-  function commit(changes: Changes, takes?: () => readonly TakenOffer[]): Promise<void> {
-    if (!writing) return write(changes, takes)
-    return new Promise((resolve) => waiting.push(() => resolve(write(changes, takes))))
+  function commit(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void> {
+    if (!writing) return write(changes, takes, raises)
+    return new Promise((resolve) => waiting.push(() => resolve(write(changes, takes, raises))))
   }
 
   return self

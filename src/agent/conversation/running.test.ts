@@ -8,6 +8,7 @@ import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 import type { AgentContext } from '../agent-context.ts'
+import { watchBudgets } from '../budgets/call-budgets.ts'
 import { createEventHub } from '../events/event-hub.ts'
 import { createHooks } from '../hooks.ts'
 import { agentSettings } from '../settings.ts'
@@ -37,6 +38,7 @@ function createContext(replies: readonly string[]) {
       speakChannels: () => false,
     },
     settings: agentSettings(),
+    budgetWatch: watchBudgets(store.budgets, agentSettings),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
     hooksDelayCompletion: false,
     createRenderers: () => createRenderers(roughTokens, () => false),

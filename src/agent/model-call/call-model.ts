@@ -1,13 +1,13 @@
 import { type BlobRef, type BlockOrigin, type Draft, thinkingBlock } from '../../core/block/index.ts'
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
-import { estimatedUsage } from '../../core/cost/call-usage.ts'
+import { estimatedUsage, fromUsageRecord } from '../../core/cost/call-usage.ts'
 import { callsInText } from '../../core/decision/call-in-text.ts'
 import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { idOf, isToolName } from '../../core/decision/read-native.ts'
-import { outputLimit } from '../../core/estimate/estimate.ts'
+import { calibrationOf, outputLimit } from '../../core/estimate/estimate.ts'
 import type { Dialect } from '../../core/model-event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import { withoutRewriting } from '../../core/stream/lane.ts'
@@ -20,6 +20,7 @@ import type { ModelRequest } from '../../ports/model.ts'
 import { callIdAt } from '../../tools/call-id.ts'
 import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
+import type { BudgetRefusal } from '../budgets/call-budgets.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
@@ -28,6 +29,7 @@ import { compactAfterOverflow } from '../turn/context-window.ts'
 import { buildDecisionPrompt, type DecisionPrompt, promptTails, type Tails } from '../turn/prompt.ts'
 import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
+import { withModel } from '../turn/turn-options.ts'
 import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
 import { isProviderTrouble, mayRetry, waitBeforeRetry, withFallback } from './retry.ts'
 import { isOverflowError, isToolsRefusal } from './service-errors.ts'
@@ -53,6 +55,11 @@ export interface NewCall extends CallOutcome {
   readonly wrapUp: ReachedLimit | undefined
 }
 
+/** A call that was not made, because it does not fit into a budget. */
+export interface RefusedCall {
+  readonly refused: BudgetRefusal
+}
+
 /**
  * A call whose response is already in the journal. The blocks that are made of the response are not in the journal yet. The response was
  * committed by this process, or by a process that died.
@@ -68,6 +75,7 @@ const maxOverflows = 3
  * Sends the prompt and reads the response. If the call fails, it is repeated, but only while the user has seen nothing of the response.
  * Before the retry, `callModel` waits, or compacts the timeline if the prompt was too long. If the provider can not answer, the fallback
  * model is asked. An error that can not be retried is in the returned response. If both models fail, it is the error of the usual model.
+ * Each attempt is reserved in the budgets of the conversation. If the first one does not fit, no call is made.
  */
 export async function callModel(
   turn: Turn,
@@ -75,7 +83,7 @@ export async function callModel(
   origin: BlockOrigin,
   model: ModelSettings,
   wrapUp?: ReachedLimit,
-): Promise<NewCall> {
+): Promise<NewCall | RefusedCall> {
   const { agent, conversation } = turn
   const activity = conversation.inbox.beginActivity()
   const started = performance.now()
@@ -83,6 +91,7 @@ export async function callModel(
   let retries = 0
   let overflows = 0
   let retried: readonly RetriedAttempt[] = []
+  let last: NewCall | undefined
   let other = agent.fallback && withFallback(turn)
   let asked = turn
   // the call of the usual model, while the fallback model is asked
@@ -90,11 +99,20 @@ export async function callModel(
   if (other && agent.fallback?.isBusy(agent.models.decision)) [asked, other] = [other, turn]
   try {
     for (let attempt = 0; ; attempt++) {
-      const prompt = buildDecisionPrompt(asked, progress, origin.ts, wrapUp)
-      const response = await callOnce(asked, origin, prompt, model, { attempt, activity, hearsText: progress.repairs.plainText === true })
+      const affordable = await findAffordable(asked, { retried, model, wrapUp }, (each) =>
+        buildDecisionPrompt(each, progress, origin.ts, wrapUp),
+      )
+      if ('refused' in affordable) return last ?? affordable
+      const { prompt } = affordable
+      const response = await callOnce(affordable.turn, origin, prompt, model, {
+        attempt,
+        activity,
+        hearsText: progress.repairs.plainText === true,
+      })
       const { error } = response
       const interrupted = response.interrupted || isCutShort(response, model.maxTokens)
       const call: NewCall = { journaled: false, response, prompt, attempt, retried, interrupted, wrapUp }
+      last = call
       if (interrupted || !error || response.liveOutput().showedAnything()) return call
       const cost = retriedAttempt(response, prompt)
       if (isOverflowError(error)) {
@@ -135,6 +153,32 @@ async function compactUntilSmaller(turn: Turn, tails: Tails, before: number, sig
     if (await compactAfterOverflow(turn, tails, attempt as Attempt)) return attempt
   }
   return maxOverflows + 1
+}
+
+/** Reserves a call in the budgets. If it does not fit, the cheaper model of the settings is tried. */
+async function findAffordable(
+  turn: Turn,
+  call: { readonly retried: readonly RetriedAttempt[]; readonly model: ModelSettings; readonly wrapUp: ReachedLimit | undefined },
+  build: (turn: Turn) => DecisionPrompt,
+): Promise<{ readonly turn: Turn; readonly prompt: DecisionPrompt } | RefusedCall> {
+  const { agent, conversation } = turn
+  const prompt = build(turn)
+  const refused =
+    conversation.budgets &&
+    (await conversation.budgets.reserve(
+      'decision',
+      () => ({
+        model: agent.models.decision.name,
+        inputTokens: prompt.countTokens() * calibrationOf(conversation.ledger.timeline),
+        maxTokens: Math.min(call.model.maxTokens, outputLimit(agent.models.decision.window)),
+        failed: call.retried.map(({ usage, model: name = '' }) => ({ usage: fromUsageRecord(usage), model: name })),
+      }),
+      call.wrapUp !== undefined,
+    ))
+  if (!refused) return { turn, prompt }
+  const { cheaper } = agent
+  if (!cheaper || cheaper === agent.models.decision) return { refused }
+  return findAffordable({ ...turn, agent: withModel(agent, cheaper) }, call, build)
 }
 
 function callOnce(

@@ -1,5 +1,5 @@
 import type { BlobRef } from '../../core/block/index.ts'
-import { outputLimit } from '../../core/estimate/estimate.ts'
+import { calibrationOf, outputLimit } from '../../core/estimate/estimate.ts'
 import { parseModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
@@ -13,7 +13,8 @@ export type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { 
 
 /**
  * Calls the model and returns the response as a change that can be committed. Never rejects, because the turn can go on without a title or
- * summary. `finish_reason` is `error` after a failure. It is `interrupted` if `activity` was aborted.
+ * summary. `finish_reason` is `error` after a failure, and if a budget has not enough left for the call. It is `interrupted` if `activity` was
+ * aborted.
  */
 export async function callQuietly(
   turn: Turn,
@@ -27,13 +28,23 @@ export async function callQuietly(
   let finish_reason = 'other'
   let usage: ResponseReceived['usage']
   let modelName = model.name
+  const maxTokens = Math.min(request.maxTokens, outputLimit(model.window))
+  const expectedCall = () => ({
+    model: model.name,
+    inputTokens: estimateTokens(conversation.renderers, request) * calibrationOf(conversation.ledger.timeline),
+    maxTokens,
+  })
+  const refused = conversation.budgets && (await conversation.budgets.reserve(request.role, expectedCall))
+  if (refused) {
+    activity.end()
+    return response({ raw: '', finish_reason: 'error', prompt: { model: model.name } })
+  }
   const read = ({ sha256 }: BlobRef) => agent.store.blobs.get(sha256)
   const stopTimer = createStopTimer()
   let finished = false
   let interrupted = false
 
   async function readEvents(): Promise<void> {
-    const maxTokens = Math.min(request.maxTokens, outputLimit(model.window))
     try {
       for await (const received of model.stream({ ...request, maxTokens, cacheKey: conversation.conversationId, read }, activity.signal)) {
         if (stopTimer.expired) break
@@ -71,17 +82,12 @@ export async function callQuietly(
   if (stopTimer.expired) checkInterrupted()
   if (failure && !(finished && activity.signal.aborted)) finish_reason = 'error'
   if (interrupted) finish_reason = 'interrupted'
-  return {
-    type: 'response.received',
-    role: request.role,
-    turn_id: turnId,
-    ts: agent.clock.now(),
-    iteration: 0,
-    call_id: callId,
-    raw,
-    finish_reason,
-    ...(usage && { usage }),
-    prompt: { model: modelName, ...(!usage && { estimated_tokens: estimateTokens(conversation.renderers, request) }) },
+  const prompt = { model: modelName, ...(!usage && { estimated_tokens: estimateTokens(conversation.renderers, request) }) }
+  return response({ raw, finish_reason, ...(usage && { usage }), prompt })
+
+  function response(content: Pick<ResponseReceived, 'raw' | 'finish_reason' | 'usage' | 'prompt'>): ResponseReceived {
+    const origin = { turn_id: turnId, ts: agent.clock.now(), iteration: 0, call_id: callId }
+    return { type: 'response.received', role: request.role, ...origin, ...content }
   }
 }
 

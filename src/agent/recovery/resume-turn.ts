@@ -22,6 +22,7 @@ import { endUnpriced, handleLastResponse, handleResponse, nextRound, type Progre
 import { repairsOfRound } from '../turn/several-calls.ts'
 import { isFirstTurn, resumeTitle, startTitle } from '../turn/title.ts'
 import type { Turn } from '../turn/turn.ts'
+import { endBudgetWait } from '../waits/budget-wait.ts'
 import { endProviderWait } from '../waits/provider-wait.ts'
 import { goOnOrWait } from '../waits/waits.ts'
 import { callsWithoutResult, settlePendingCalls } from './pending-calls.ts'
@@ -49,7 +50,7 @@ async function continueTurn(turn: Turn, progress: Progress, changes: readonly Ch
   const { timeline } = turn.conversation.ledger
   const pending = callsWithoutResult(timeline, turn.turnId)
   if (pending.length > 0) return goOnOrWait(turn, await settlePendingCalls(turn, progress, pending, changes))
-  const waiting = timeline.openTurn?.waits && (await endProviderWait(turn, progress))
+  const waiting = timeline.openTurn?.waits && ((await endProviderWait(turn, progress)) ?? (await endBudgetWait(turn, progress)))
   if (waiting) return waiting
   const response = responseWithoutBlocks(turn.turnId, changes)
   if (response) return handleJournaledResponse(turn, progress, response)

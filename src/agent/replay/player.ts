@@ -2,11 +2,13 @@ import type { Dialect } from '../../core/model-event.ts'
 import { type Change, changeTime, type FrozenTexts, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
+import type { BudgetRefusal } from '../budgets/call-budgets.ts'
 import { isTitleResponse, type PendingTitle, startsWith, titleDrafts } from '../turn/title.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
 import { compareChange } from './compare.ts'
 import { type Divergence, describeChange } from './divergence.ts'
 import {
+  budgetReachedIn,
   callsIn,
   endsOrDecides,
   foldAt,
@@ -62,6 +64,11 @@ export interface Player {
   nextFrozen(): FrozenTexts | undefined
   /** Whether the next entry of the turn itself is the response of a decision. */
   hasResponseNext(): boolean
+  /**
+   * The budget that the recorded turn reached before the call that begins now. Undefined when the call was made. `isWrapUp` is true for the last
+   * call of a turn that has reached a limit.
+   */
+  reachedBudget(isWrapUp: boolean): BudgetRefusal | undefined
   /** The recorded changes that the replay has reached so far. */
   played(): readonly Change[]
   now(): string
@@ -243,6 +250,7 @@ export function createPlayer(
       const following = next()?.change
       return following?.type === 'response.received' && following.role === undefined
     },
+    reachedBudget: (isWrapUp) => budgetReachedIn(entries.slice(nextIndex()), isWrapUp),
     played: () => entries.slice(0, cursor).map(({ change }) => change),
     now() {
       const upcoming = entries.slice(nextIndex()).find((entry) => !isArrival(entry) && changeTime(entry.change) !== undefined)

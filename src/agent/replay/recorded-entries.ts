@@ -4,6 +4,7 @@ import type { Block } from '../../core/block/index.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { Entry } from '../../ports/store.ts'
+import type { BudgetRefusal } from '../budgets/call-budgets.ts'
 import { isTitleResponse } from '../turn/title.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
 
@@ -93,3 +94,20 @@ export function outcomeIn(entry: Entry, call: string | undefined): { readonly ok
 export function neverStarted(entry: Entry | undefined): boolean {
   return entry !== undefined && (resultIn(entry, undefined)?.text?.includes('before the tool was started') ?? false)
 }
+
+/**
+ * The budget that the turn reached before a call that would begin with these entries. Undefined when the call was made. A turn that has reached a
+ * budget makes one more call with `wrap_up`, or ends without another response. A replay has no waits.
+ */
+export function budgetReachedIn(entries: readonly Entry[], isWrapUp: boolean): BudgetRefusal | undefined {
+  for (const { change } of entries) {
+    if (change.type === 'response.received' && change.role === undefined)
+      return change.wrap_up === 'money' && !isWrapUp ? recordedRefusal : undefined
+    if (change.type === 'turn.closed' && change.exit_reason === 'unpriced') return { ...recordedRefusal, because: 'unpriced' }
+    if (change.type === 'turn.closed') return change.exit_reason === 'budget' ? recordedRefusal : undefined
+  }
+  return undefined
+}
+
+/** The journal does not say which budget was reached. */
+const recordedRefusal: BudgetRefusal = { name: '', because: 'money' }

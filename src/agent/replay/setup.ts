@@ -159,6 +159,10 @@ export async function setUpReplay(
       live: { emit: () => {}, hasWatchers: () => false, onJoin: () => {} },
       renderers: prompts.renderers,
       spending,
+      budgets: {
+        reserve: async (slot, _call, isWrapUp = false) => (slot === 'decision' ? player.reachedBudget(isWrapUp) : undefined),
+        entryFor: () => undefined,
+      },
       records: recordsOf(recorded, conversationId),
       blobs,
       entriesOfTurn: async () => ({ changes: player.played(), events: acceptedEvents(recording) }),

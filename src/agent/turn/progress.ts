@@ -49,6 +49,7 @@ export function openProgress(startedAt: string, settings: AgentSettings, feedbac
     ...(settings.creditCap !== undefined && { creditCap: settings.creditCap }),
     ...(settings.maxSeconds !== undefined && { maxMilliseconds: settings.maxSeconds * 1000 }),
     ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
+    ...(settings.maxTurnTokens !== undefined && { maxTokens: settings.maxTurnTokens }),
   }
   const budget = createBudget(limits, Date.parse(startedAt))
   return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], feedbacks, stopped: false, hasHidden: false }

@@ -20,10 +20,12 @@ import type { ServiceError } from '../../core/model-event.ts'
 import type { ReachedLimit, Wait } from '../../core/timeline/change.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
+import type { BudgetRefusal } from '../budgets/call-budgets.ts'
 import { callModel, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
 import { endForServiceError, serviceErrorNotice } from '../model-call/service-errors.ts'
 import type { ModelSettings } from '../settings.ts'
 import { mayNeedApproval } from '../tools.ts'
+import { askForBudget } from '../waits/budget-wait.ts'
 import { waitForProvider } from '../waits/provider-wait.ts'
 import { goOnOrWait } from '../waits/waits.ts'
 import { needsFacts, refreshAnnouncedFacts } from '../workspace/workspace.ts'
@@ -72,6 +74,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress }
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, callSettings(turn, progress))
+  if ('refused' in call) return endOrAsk(turn, progress, call.refused)
   const after = nextRound(progress)
   if (call.interrupted) return handleInterruption(turn, after, origin, call)
   if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
@@ -86,10 +89,12 @@ function checkTurnBudget(
   if (inbox.timeUp) return 'wrap_up:time' // the timer may fire shortly before the clock reaches the time limit
   const { waited_ms: waited = 0 } = ledger.timeline.openTurn ?? {}
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now()) - waited
-  if (budget.maxMoney === undefined) return checkBudget(budget, now)
-  const { money, unpriced, last } = spending.of(turnId)
+  const { maxMoney, maxTokens } = budget
+  if (maxMoney === undefined && maxTokens === undefined) return checkBudget(budget, now)
+  const { money, unpriced, last, usage } = spending.of(turnId)
+  const tokens = usage.uncached + usage.cacheRead + usage.cacheWrite + usage.output
   const hasPrice = unpriced.length === 0 && (budget.rounds > 0 || spending.hasPrice(models.decision.name))
-  return checkBudget({ ...budget, money, unpriced: !hasPrice }, now, last)
+  return checkBudget({ ...budget, money, tokens, unpriced: !hasPrice }, now, last)
 }
 
 /** Gives the wrap-up the time that the turn has left, but at least `wrapUpSeconds`. If the turn has no time limit, the wrap-up has none. */
@@ -107,6 +112,7 @@ const reachedLimits: { readonly [Check in Exclude<BudgetCheck, 'go' | 'stop:unpr
   'wrap_up:rounds': 'rounds',
   'wrap_up:time': 'time',
   'wrap_up:money': 'money',
+  'wrap_up:tokens': 'money',
 }
 
 /** The limits of the model call in this round. */
@@ -141,6 +147,14 @@ export function handleResponse(turn: Turn, progress: Progress, origin: BlockOrig
 
 async function endOrWait(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, error: ServiceError): Promise<RoundResult> {
   return (await waitForProvider(turn, progress, error)) ?? ended(progress, endForServiceError(origin, call, error))
+}
+
+/** Ends a turn whose next call does not fit into a budget, or lets it wait until an operator raises the budget. */
+async function endOrAsk(turn: Turn, progress: Progress, refusal: BudgetRefusal): Promise<RoundResult> {
+  if (refusal.because === 'unpriced') return endUnpriced(progress)
+  const asks = turn.agent.settings.budgets.whenReached === 'ask'
+  const waiting = asks ? await askForBudget(turn, progress, refusal) : undefined
+  return waiting ?? wrapUpTurn(turn, progress, 'money')
 }
 
 /** Ends the turn with an answer that matches the output schema of the turn. Rejects any other answer. */
@@ -225,7 +239,7 @@ async function rejectResponse(
 }
 
 /**
- * Ends a turn that has reached a limit of rounds, time or money. The model is called once more and may only answer. If it gives no answer
+ * Ends a turn that has reached a limit of rounds, time, money or tokens, or a budget. The model is called once more and may only answer. If it gives no answer
  * in time, the answer is a fixed text.
  */
 async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): Promise<RoundResult> {
@@ -238,6 +252,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
   if (conversation.inbox.timeUp) return ended(progress, outOfTime)
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, limit)
+  if ('refused' in call) return ended(progress, outOfTime)
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (call.interrupted) {
     const next = await handleInterruption(turn, after, origin, call)

@@ -58,7 +58,7 @@ export const isExpired = ({ expires_at }: Wait, at: string): boolean => expires_
 /** Whether something has arrived or happened that lets the turn go on: then at least one of these waits ends. */
 export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: string, now: string): boolean {
   if (waits.some((wait) => isExpired(wait, now))) return true
-  const calls = new Set(waits.map(({ call_id }) => call_id))
+  const calls = new Set(waits.map(replyKey))
   return inbox.some((event) => {
     if (event.kind === 'followup') return waits.every(({ kind }) => kind === 'later')
     if (event.kind === 'decision' && waits.some((wait) => wakes(event, wait))) return true
@@ -66,6 +66,9 @@ export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: str
     return interruptsTurn(event, turnId)
   })
 }
+
+/** What the payload of a decision names: the call that waits, or the wait for a larger budget, which belongs to no call. */
+export const replyKey = ({ kind, wait_id, call_id }: Wait): string | undefined => (kind === 'budget' ? wait_id : call_id)
 
 /** The call that an event is about. */
 export const callOf = ({ payload }: InboxEvent): string | undefined =>

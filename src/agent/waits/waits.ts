@@ -4,7 +4,7 @@ import { callsWithoutResult, settlePendingCalls } from '../recovery/pending-call
 import type { Progress, RoundResult } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
 import { wakes } from './child-waits.ts'
-import { callOf, canGoOn, openWaits } from './wait-events.ts'
+import { callOf, canGoOn, openWaits, replyKey } from './wait-events.ts'
 
 /**
  * Decides how a turn goes on after its calls have run. If none of them waits, the next round follows. If something has arrived for a call
@@ -45,4 +45,4 @@ async function park({ turnId, agent, conversation }: Turn): Promise<boolean> {
 
 /** Decisions about calls that do not wait for one. They are removed from the inbox, because they can have no effect. */
 const unusableEvents = ({ inbox }: Timeline, waits: readonly Wait[]): readonly InboxEvent[] =>
-  inbox.filter((event) => event.kind === 'decision' && !waits.some((wait) => wait.call_id === callOf(event) || wakes(event, wait)))
+  inbox.filter((event) => event.kind === 'decision' && !waits.some((wait) => replyKey(wait) === callOf(event) || wakes(event, wait)))

@@ -43,7 +43,7 @@ describe('the fallback answer', () => {
   it.each<[FallbackReason, string]>([
     ['max_rounds', 'I reached the step limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
     ['time', 'I reached the time limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
-    ['money', 'I reached the spending limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
+    ['money', 'I reached the spending limit before I could finish.\n\nSay “continue” and I will go on from here.'],
     [
       'protocol_violation',
       'I could not put together a usable reply this time, so I stopped.\n\nSay “continue” and I will go on from here.',

@@ -97,7 +97,7 @@ function formatList(title: string, items: readonly string[], limit: number): rea
 const sentences: { readonly [E in FallbackReason]: string } = {
   max_rounds: 'I reached the step limit of this turn before I could finish.',
   time: 'I reached the time limit of this turn before I could finish.',
-  money: 'I reached the spending limit of this turn before I could finish.',
+  money: 'I reached the spending limit before I could finish.',
   unpriced: 'This turn has a spending limit, but the price of the model is not known, so I had to stop.',
   protocol_violation: 'I could not put together a usable reply this time, so I stopped.',
   stopped: 'I stopped as you asked. What was done so far is kept.',

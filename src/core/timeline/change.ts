@@ -135,13 +135,15 @@ export interface Wait {
   readonly child_id?: string
   /** The SHA-256 of the token with which the result of the call may be delivered once. The token itself is not stored. */
   readonly token_sha256?: string
+  /** The name of the budget that was reached. Set for the kind `budget`. */
+  readonly budget?: string
   /** The JSON Schema of the answer to the question of a tool. */
   readonly schema?: JsonObject
   /** Set while the tool of the call is still running. If the process dies, the call does not wait, and its outcome is unknown. */
   readonly running?: true
 }
 
-/** `elicitation`: a running tool asks a person. `approval`: a person decides. `later`: the result of a tool arrives later. `provider`: a model provider can not answer now. */
+/** `elicitation`: a running tool asks a person. `approval`: a person decides. `later`: the result of a tool arrives later. `provider`: a model provider can not answer now. `budget`: a budget was reached, and an operator may raise it. */
 export type WaitKind = (typeof waitKinds)[number]
 
 export const waitKinds = ['approval', 'later', 'provider', 'budget', 'child', 'elicitation'] as const

@@ -94,6 +94,7 @@ const wait = object({
   approver: optional(only('operator')),
   child_id: optional(text),
   token_sha256: optional(text),
+  budget: optional(text),
   schema: optional(object({})),
   running: optional(only(true)),
 })

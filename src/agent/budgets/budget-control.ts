@@ -1,0 +1,130 @@
+import { Failure } from '../../core/failure.ts'
+import { numberFrom, type OptionRules, optional, text, wholeNumberFrom } from '../../core/options.ts'
+import {
+  type Amount,
+  type AmountLimits,
+  type BudgetKind,
+  budgetKindOf,
+  budgetsOf,
+  leftOf,
+  limitsOf,
+  nothing,
+  toMicros,
+  toMoney,
+} from '../../core/shared-budget.ts'
+import type { BudgetQuery, Budgets, StoredBudget } from '../../ports/store/budgets.ts'
+import { check } from '../message.ts'
+import type { AgentSettings } from '../settings.ts'
+import { type BudgetWatch, usualLimits } from './call-budgets.ts'
+
+/** Tokens and money. Money is in the currency of the setting `priceOf`. */
+export interface BudgetAmount {
+  readonly tokens: number
+  readonly money: number
+}
+
+/** The limits of a budget. What is left out is not limited. */
+export interface BudgetLimits {
+  readonly tokens?: number
+  readonly money?: number
+}
+
+/** A budget that conversations share, in all processes that use the store. */
+export interface Budget {
+  /** `day`, `day/acme`, `tenant/acme`, `user/acme/web/ann` or `conversation/acme/web/ann/chat_1`. */
+  readonly name: string
+  readonly kind: BudgetKind
+  /** The limits that apply, with what was allowed in addition. */
+  readonly limits: BudgetLimits
+  readonly spent: BudgetAmount
+  /** What is reserved for model calls that run. */
+  readonly reserved: BudgetAmount
+  /** What new calls may take. */
+  readonly left: BudgetLimits
+}
+
+/** One page of `agent.budgets.list`. */
+export interface BudgetPage {
+  readonly budgets: readonly Budget[]
+  readonly next?: string
+}
+
+/** Reads and limits the budgets that conversations share. */
+export interface BudgetControl {
+  /** The budgets of the store, page by page, in the order of their names. */
+  list(query?: BudgetQuery): Promise<BudgetPage>
+  /** The budgets of a conversation that have limits, from the largest to the smallest. */
+  of(conversationId: string): Promise<readonly Budget[]>
+  /**
+   * Sets the limits of a budget, such as `tenant/acme`. They apply in all processes, within about a second. An empty object removes all
+   * limits, and null lets the limits of the settings apply. What was spent before the budget had limits is not counted.
+   */
+  set(name: string, limits: BudgetLimits | null): Promise<Budget>
+  /** Removes a budget with what was spent. Returns false when there is none with this name. */
+  remove(name: string): Promise<boolean>
+}
+
+const limitRules: OptionRules<BudgetLimits> = { tokens: optional(wholeNumberFrom(0)), money: optional(numberFrom(0, 1e9)) }
+const checkLimits = check<BudgetLimits>('budgets.set', limitRules, 'an object such as { tokens, money }')
+const checkQuery = check<BudgetQuery>('budgets.list', {
+  prefix: optional(text),
+  limit: optional(wholeNumberFrom(1)),
+  cursor: optional(text),
+})
+
+interface ControlParts {
+  readonly budgets: Budgets | undefined
+  readonly watch: BudgetWatch
+  settings(): Pick<AgentSettings, 'budgets'>
+}
+
+export function createBudgetControl({ budgets, watch, settings }: ControlParts): BudgetControl {
+  function stored(): Budgets {
+    if (budgets) return budgets
+    throw new Failure('budget.unsupported', 'the store of this agent has no budgets: use a store of Daybook, or add `budgets` to your own')
+  }
+  const describe = (budget: StoredBudget): Budget => describeBudget(budget, usualLimits(settings().budgets))
+
+  return {
+    async list(query = {}) {
+      const page = await stored().list(checkQuery(query))
+      return { budgets: page.budgets.map(describe), ...(page.next !== undefined && { next: page.next }) }
+    },
+    async of(conversationId) {
+      if (!(await watch.hasBudgets())) return []
+      const named = budgetsOf(conversationId)
+      const found = new Map((await stored().read(named.map(({ name }) => name))).map((budget) => [budget.name, budget]))
+      const usual = usualLimits(settings().budgets)
+      return named.flatMap(({ kind, name }) => {
+        const budget = found.get(name) ?? { ...unused, name }
+        return limitsOf(budget, usual.get(kind)) ? [describeBudget(budget, usual)] : []
+      })
+    },
+    async set(name, limits) {
+      const { tokens, money } = limits === null ? {} : checkLimits(limits)
+      const amounts = { ...(tokens !== undefined && { tokens }), ...(money !== undefined && { micros: toMicros(money) }) }
+      const budget = await stored().setLimits(name, limits === null ? null : amounts)
+      watch.forget()
+      return describe(budget)
+    },
+    remove: async (name) => stored().remove(name),
+  }
+}
+
+/** A budget from which nothing was spent, so that the store has no row for it. */
+const unused = { limits: null, extra: nothing, spent: nothing, reserved: nothing, day: null }
+
+function describeBudget(budget: StoredBudget, usual: ReadonlyMap<BudgetKind, AmountLimits>): Budget {
+  const kind = budgetKindOf(budget.name) ?? 'conversation' // a store has only valid names
+  const own = usual.get(kind)
+  return {
+    ...{ name: budget.name, kind, limits: toLimits(limitsOf(budget, own) ?? {}) },
+    ...{ spent: toAmount(budget.spent), reserved: toAmount(budget.reserved), left: toLimits(leftOf(budget, own)) },
+  }
+}
+
+const toAmount = ({ tokens, micros }: Amount): BudgetAmount => ({ tokens, money: toMoney(micros) })
+const toLimits = ({ tokens, micros }: AmountLimits): BudgetLimits => ({
+  ...(tokens !== undefined && { tokens }),
+  ...(micros !== undefined && { money: toMoney(micros) }),
+})
