@@ -173,6 +173,14 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
     cancelLook = timers.after(pause, () => void look())
   }
 
+  /** Looks for work now, or when the tenant of the conversation is served again. */
+  function wakeFor(conversationId: string | undefined): void {
+    const { tenants, endsInMs = SWEEP_MS } = share.leftOut()
+    const isForLater = conversationId !== undefined && tenants.includes(tenantOfKey(conversationId))
+    if (isForLater) lookIn(Math.min(endsInMs, looksAt - timers.nowMs()))
+    else void look()
+  }
+
   const keepUp = () =>
     void upkeep().catch((error: unknown) => {
       if (!stopped) onProblem({ where: 'recover', error })
@@ -190,10 +198,10 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
   return {
     wake(conversationId) {
       if (stopped) return
-      const { tenants, endsInMs = SWEEP_MS } = share.leftOut()
-      const isForLater = !isLooking && conversationId !== undefined && tenants.includes(tenantOfKey(conversationId))
-      if (isForLater) lookIn(Math.min(endsInMs, looksAt - timers.nowMs()))
-      else void look()
+      if (isLooking) again = true
+      else if (conversations.size >= max)
+        mayHaveMore = true // the end of a conversation wakes the worker
+      else wakeFor(conversationId)
     },
     isFull(conversationId) {
       const tenant = tenantOfKey(conversationId)

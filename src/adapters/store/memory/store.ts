@@ -82,6 +82,8 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     ...{ conversations, references, receipts, clock, newEpoch: () => ++claims, write },
     removeBudget: (id) => budgets.remove(`conversation/${id}`),
   })
+  const onFree = (id: string) => void setImmediate(offerListeners.tell, id)
+  const work = createWorkList({ conversations, clock, newEpoch: () => ++claims, write, onFree })
 
   async function appendWithBlobs(
     conversation: MemoryConversation,
@@ -98,6 +100,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   function finishAppend(conversationId: string, conversation: MemoryConversation, { takes, budget }: AppendOptions = {}): void {
     if (takes) takeOffers(conversation, takes, clock.now())
     if (budget) budgets.enter(conversationId, budget)
+    work.note(conversationId)
   }
 
   async function offer(
@@ -116,6 +119,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     await references.prepare([change])
     conversations.set(conversationId, conversation)
     addOffer(conversation, change, clock.now())
+    work.note(conversationId)
     references.add([change])
     setImmediate(offerListeners.tell, conversationId)
     return 'offered'
@@ -130,13 +134,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     receipts: receipts.port,
     budgets: budgets.port,
     schedules: createMemorySchedules({ conversations, write, offer, now: clock.now }),
-    work: createWorkList({
-      conversations,
-      clock,
-      newEpoch: () => ++claims,
-      write,
-      onFree: (id) => void setImmediate(offerListeners.tell, id),
-    }),
+    work,
 
     claim: (conversationId, owner, options) =>
       write(() => {
@@ -151,6 +149,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         conversation.lease = { epoch: ++claims, owner, expiresAt }
         if (options?.forgetFailures) conversation.attempts = noAttempts
         conversations.set(conversationId, conversation)
+        work.note(conversationId)
         return { conversationId, ownerId: owner.id, epoch: claims, expiresAt, found }
       }),
 
@@ -171,6 +170,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         if (conversation?.lease.epoch === claim.epoch && conversation.lease.owner?.id === claim.ownerId) {
           conversation.lease = { epoch: claim.epoch, owner: null, expiresAt: null }
           conversation.attempts = attemptsAtRelease(rowOf(conversation), clock.now(), result) ?? conversation.attempts
+          work.note(claim.conversationId)
         }
       }),
 
@@ -260,6 +260,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         asBundleFailure(() => appendChanges(conversation, prepared))
         references.add(prepared)
         conversations.set(conversationId, conversation)
+        work.note(conversationId)
         return { conversationId }
       })
     },

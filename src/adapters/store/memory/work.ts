@@ -1,11 +1,12 @@
 import { isChildKey, tenantOfKey } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo } from '../../../ports/store/list.ts'
-import { NO_REASON, type WorkList } from '../../../ports/store/work-list.ts'
-import type { FoundConversation } from '../../../ports/store.ts'
+import { NO_REASON, type WorkLimits, type WorkList } from '../../../ports/store/work-list.ts'
+import type { Claim, FoundConversation, Owner } from '../../../ports/store.ts'
 import { isFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { attemptsAtClaim, noAttempts, nothingBefore, summaryOf } from '../shared/work.ts'
 import type { MemoryConversation } from './conversation.ts'
+import { createWorkQueue } from './work-queue.ts'
 
 /** The info of a conversation, with the reason why it is parked. */
 export function infoOf(conversationId: string, { info, attempts: { parked_at, attempts, failure } }: MemoryConversation): ConversationInfo {
@@ -28,49 +29,94 @@ interface WorkListParts {
   onFree(conversationId: string): void
 }
 
-/** The work list of a store in memory. It looks at all conversations each time. */
-export function createWorkList({ conversations, clock, newEpoch, write, onFree }: WorkListParts): WorkList {
+/** The work list of a store in memory. `note` must be called after a change of a conversation that may give it work or free it. */
+export function createWorkList({ conversations, clock, newEpoch, write, onFree }: WorkListParts): WorkList & {
+  note(conversationId: string): void
+} {
   const lastServed = new Map<string, number>()
-
-  /** From when on there is work in the conversation, without a look at its lease. Undefined when there is none. */
-  function workAt(conversationId: string, { info, attempts, offeredAt }: MemoryConversation): string | undefined {
-    if (attempts.parked_at !== null || isChildKey(conversationId)) return undefined
-    const isUnfinished = info.openTurn !== null || info.waiting.length > 0
-    const at = info.offers > 0 ? (offeredAt ?? '') : info.waits.length > 0 ? info.dueAt : isUnfinished ? '' : null
-    return at === null ? undefined : latest(at, attempts.retry_at)
-  }
+  const queue = createWorkQueue((id) => freeAt(id, conversations.get(id)))
+  /** The conversations that have an owner. */
+  const owned = new Set<string>()
 
   const listed = () =>
     [...conversations].flatMap(([id, conversation]) => {
-      const at = workAt(id, conversation)
-      return at === undefined ? [] : [{ id, conversation, at, tenant: tenantOfKey(id), freeAt: latest(at, conversation.lease.expiresAt) }]
+      const at = freeAt(id, conversation)
+      return at === undefined ? [] : [{ id, conversation, tenant: tenantOfKey(id), freeAt: at }]
     })
-  type Listed = ReturnType<typeof listed>[number]
-  const isRunning = (now: string) => (each: Listed) => isHeld(each.conversation.lease, now)
+
+  function note(conversationId: string): void {
+    if (conversations.get(conversationId)?.lease.owner) owned.add(conversationId)
+    else owned.delete(conversationId)
+    queue.note(conversationId)
+  }
+
+  /** The conversations with work that are running, and when their leases end. */
+  function running(now: string) {
+    return [...owned].flatMap((id) => {
+      const conversation = conversations.get(id)
+      const at = freeAt(id, conversation)
+      return conversation && at !== undefined && isHeld(conversation.lease, now) ? [{ id, conversation, freeAt: at }] : []
+    })
+  }
+
+  function claimReady(owner: Owner, { leftOut, runningPerTenant, ...limits }: WorkLimits, now: string): Claim | undefined {
+    const counts = runningPerTenant === undefined ? undefined : Map.groupBy(running(now), ({ id }) => tenantOfKey(id))
+    const served = (tenant: string) => lastServed.get(tenant) ?? 0
+    const tenants = queue
+      .tenants()
+      .filter((tenant) => !leftOut?.includes(tenant) && (counts?.get(tenant)?.length ?? 0) < (runningPerTenant ?? 1))
+      .sort((a, b) => served(a) - served(b) || compare(a, b))
+    for (const tenant of tenants) {
+      for (;;) {
+        const next = queue.first(tenant)
+        const conversation = next && next.at <= now ? conversations.get(next.id) : undefined
+        if (!next || !conversation) break
+        conversation.attempts = attemptsAtClaim(rowOf(conversation), now, limits)
+        if (conversation.attempts.parked_at !== null) continue // it is no longer in the queue
+        const expiresAt = leaseExpiry(now)
+        const epoch = newEpoch()
+        const found = foundIn(conversation)
+        conversation.lease = { epoch, owner, expiresAt }
+        lastServed.set(tenant, epoch)
+        note(next.id)
+        return { conversationId: next.id, ownerId: owner.id, epoch, expiresAt, found }
+      }
+    }
+    return undefined
+  }
+
+  /** Ends the leases of processes on this machine that are dead. Returns whether there were such leases. */
+  function freeDeadOwners(asker: Owner, now: string): boolean {
+    let isFreed = false
+    for (const id of [...owned]) {
+      const conversation = conversations.get(id)
+      if (conversation?.lease.owner?.host !== asker.host || !isHeld(conversation.lease, now) || !isFree(conversation.lease, asker, now))
+        continue
+      conversation.lease = { ...conversation.lease, owner: null, expiresAt: null }
+      note(id)
+      isFreed = true
+    }
+    return isFreed
+  }
+
+  /** When the next conversation is free. Tenants that were left out although they have work are not considered: they have to wait. */
+  function nextTime(now: string): string | null {
+    let next: string | null = null
+    for (const tenant of queue.tenants()) {
+      const at = queue.first(tenant)?.at
+      if (at !== undefined && at > now && (next === null || at < next)) next = at
+    }
+    return next
+  }
 
   return {
+    note,
+
     claimNext: async (owner, limits) =>
       write(() => {
         const now = clock.now()
-        const all = listed()
-        const running = Map.groupBy(all.filter(isRunning(now)), ({ tenant }) => tenant)
-        const served = ({ tenant }: Listed) => lastServed.get(tenant) ?? 0
-        const ready = all
-          .filter(({ at, conversation: { lease } }) => at <= now && isFree(lease, owner, now))
-          .filter(({ tenant }) => !limits.leftOut?.includes(tenant))
-          .filter(({ tenant }) => (running.get(tenant)?.length ?? 0) < (limits.runningPerTenant ?? Number.POSITIVE_INFINITY))
-          .sort((a, b) => served(a) - served(b) || compare(a.tenant, b.tenant) || compare(a.freeAt, b.freeAt))
-        for (const { id, conversation, tenant } of ready) {
-          conversation.attempts = attemptsAtClaim(rowOf(conversation), now, limits)
-          if (conversation.attempts.parked_at !== null) continue
-          const expiresAt = leaseExpiry(now)
-          const epoch = newEpoch()
-          const found = foundIn(conversation)
-          conversation.lease = { epoch, owner, expiresAt }
-          lastServed.set(tenant, epoch)
-          return { claim: { conversationId: id, ownerId: owner.id, epoch, expiresAt, found } }
-        }
-        return nothingBefore(first(listed().flatMap(({ freeAt }) => (freeAt > now ? [freeAt] : []))), now)
+        const claim = claimReady(owner, limits, now) ?? (freeDeadOwners(owner, now) ? claimReady(owner, limits, now) : undefined)
+        return claim ? { claim } : nothingBefore(nextTime(now), now)
       }),
 
     retry: async (conversationId) =>
@@ -78,33 +124,43 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
         const conversation = conversations.get(conversationId)
         if (!conversation || (conversation.attempts.parked_at === null && conversation.attempts.failure === null)) return false
         conversation.attempts = noAttempts
+        note(conversationId)
         onFree(conversationId)
         return true
       }),
 
     async backlog(conversationId, atMost) {
       const now = clock.now()
-      const waiting = listed().filter(({ tenant, freeAt }) => tenant === tenantOfKey(conversationId) && freeAt <= now)
+      const waiting = listed().filter(({ tenant, freeAt: at }) => tenant === tenantOfKey(conversationId) && at <= now)
       return waiting.slice(0, atMost).reduce((sum, { conversation }) => sum + Math.max(1, conversation.info.offers), 0)
     },
 
     async summary() {
       const now = clock.now()
-      const all = listed()
-      const waiting = all.filter(({ freeAt }) => freeAt <= now)
-      const running = all.filter(isRunning(now))
+      const waiting = listed().filter(({ freeAt: at }) => at <= now)
+      const held = running(now)
       return summaryOf(
         {
           waiting: waiting.length,
-          firstWaiting: first(waiting.map(({ freeAt }) => freeAt).filter((at) => at !== '')),
-          running: running.length,
-          firstLease: first(running.flatMap(({ conversation: { lease } }) => lease.expiresAt ?? [])),
+          firstWaiting: first(waiting.map(({ freeAt: at }) => at).filter((at) => at !== '')),
+          running: held.length,
+          firstLease: first(held.flatMap(({ conversation: { lease } }) => lease.expiresAt ?? [])),
           parked: [...conversations.values()].filter(({ attempts }) => attempts.parked_at !== null).length,
         },
         now,
       )
     },
   }
+}
+
+/** From when on the conversation can be claimed. Undefined when it has no work. */
+function freeAt(conversationId: string, conversation: MemoryConversation | undefined): string | undefined {
+  if (!conversation) return undefined
+  const { info, attempts, offeredAt, lease } = conversation
+  if (attempts.parked_at !== null || isChildKey(conversationId)) return undefined
+  const isUnfinished = info.openTurn !== null || info.waiting.length > 0
+  const at = info.offers > 0 ? (offeredAt ?? '') : info.waits.length > 0 ? info.dueAt : isUnfinished ? '' : null
+  return at === null ? undefined : latest(latest(at, attempts.retry_at), lease.expiresAt)
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
