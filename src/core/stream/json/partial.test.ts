@@ -30,6 +30,14 @@ describe('partial JSON', () => {
       ...['{"a":"xy","b":[1,{"c":null}]}', '{"a":"xy","b":[1,{"c":null}],"__proto__":2}'],
     ])
   })
+
+  it('is undefined for a string, also if the string has braces', () => {
+    for (const text of ['"{"', ' "[{}]"', '"a {\\"b\\": 1} c"']) {
+      const json = createPartialJson()
+      for (const character of text) json.push(character)
+      expect(json.value, text).toBeUndefined()
+    }
+  })
 })
 
 it('the output of a repeated call or of the next round begins anew, and other events change nothing', () => {

@@ -7,7 +7,7 @@ import { createJsonReader } from './reader.ts'
 export interface PartialJson {
   push(text: string): void
   /**
-   * The value as far as it was read. Undefined before its first character. Later text changes the same object, so that reading a text takes
+   * The value as far as it was read. Undefined before its first character, and for a value that is a string. Later text changes the same object, so that reading a text takes
    * linear time. Copy the value to keep it.
    */
   readonly value: unknown
@@ -21,6 +21,8 @@ export function createPartialJson(): PartialJson {
   const open: Container[] = []
   let value: unknown
   let text = ''
+  /** Whether the whole value is a string. A brace within it does not begin an object, so there is nothing to show before the end. */
+  let isString: boolean | undefined
 
   function put(path: JsonPath, item: unknown): void {
     const parent = open.at(-1)
@@ -31,6 +33,9 @@ export function createPartialJson(): PartialJson {
 
   return {
     push(chunk) {
+      const first = chunk.trimStart()[0]
+      if (first !== undefined) isString ??= first === '"'
+      if (isString) return
       for (const event of reader.push(chunk)) {
         if (event.type === 'string.start' || event.type === 'string.delta') {
           text = event.type === 'string.start' ? '' : text + event.text
