@@ -65,6 +65,9 @@ const timelineOf = async (store: ConversationStore) => (await store.loadVisible(
 const dialogue = async (store: ConversationStore) =>
   blocksOf(await timelineOf(store)).flatMap(({ type, text }) => (type.startsWith('user.') || type === 'assistant.completion' ? [text] : []))
 
+/** Waits for the title, which is asked beside the first answer. Its entries come at any time until then. */
+const untilTitled = (store: ConversationStore) => expect.poll(async () => (await store.head('c1'))?.title).toBeTruthy()
+
 /** Waits until this many events were accepted and no offer is left. */
 const untilAccepted = async (store: ConversationStore, count = 1) => {
   const accepted = async () => (await journalOf(store, 'c1')).filter(({ change }) => change.type === 'event.accepted').length
@@ -97,6 +100,7 @@ describe('a conversation that another agent runs', () => {
     const { store, owner, other } = twoAgents([one.reply, reply.answer('Both.')])
     const first = owner.run('c1', 'First.')
     await one.called
+    await untilTitled(store)
     const before = (await store.head('c1'))?.lastSeq ?? 0
     const second = other.run('c1', 'Second.')
     const events = eventsOf(second)
@@ -114,6 +118,7 @@ describe('a conversation that another agent runs', () => {
     const { store, owner, other } = twoAgents([one.reply, reply.answer('Both.')])
     owner.run('c1', 'First.')
     await one.called
+    await untilTitled(store)
     const before = (await store.head('c1'))?.lastSeq ?? 0
     const second = other.run('c1', 'Second.')
     await untilAccepted(store)
