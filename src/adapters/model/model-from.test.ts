@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { ask, requestOf, text } from '../../../test/support/models/provider-models.ts'
-import { createAgent } from '../../index.ts'
+import { createAgent, defineTool } from '../../index.ts'
 import { startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
 import { reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { modelFrom, parseModelName } from './model-from.ts'
@@ -123,12 +124,17 @@ describe('createAgent', () => {
   })
 
   it('takes a model for each role, and applies a cost limit with the built-in prices', async () => {
-    const provider = await startFakeProvider('anthropic', [reply.answer('A title.'), reply.answer('Hello.')])
+    const titles = await startFakeProvider('anthropic', [reply.answer('A title.')])
+    const provider = await startFakeProvider('anthropic', [reply.call('clock.now', {}), reply.answer('Hello.')])
+    const gate = modelFrom('anthropic/claude-sonnet-5-5', { environment: titles.environment })
     const decision = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
-    const agent = createAgent({ model: { decision, gate: decision }, settings: { maxMoney: 0.000_001 } })
+    const now = defineTool({ id: 'clock.now', description: 'Tells the time.', params: z.object({}), run: () => 'noon' })
+    const agent = createAgent({ model: { decision, gate }, tools: [now], settings: { maxMoney: 0.000_001 } })
     const { exitReason } = await agent.run('c', 'Hi').result
-    expect(exitReason).toBe('budget') // the call for the title already costs more than the limit
+    expect(exitReason).toBe('budget') // the first round already costs more than the limit
+    expect(titles.requests).toHaveLength(1)
     await agent.close()
+    await titles.close()
     await provider.close()
   })
 })
