@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 
@@ -40,6 +40,9 @@ declare global {
   const documents: import('daybook').DocumentReader
   const openOrders: (conversationId: string) => number
   const apiKey: string
+  const conversationId: string
+  const text: string
+  const eventId: string
   const myRow: (typeof import('daybook/models').prices)[number]
 }
 `
@@ -54,6 +57,7 @@ it('every TypeScript block of the documents has right types', () => {
   writeFileSync(join(folder, 'weather.ts'), "import type { Tool } from 'daybook'\nexport declare const weather: Tool\n")
   writeFileSync(join(folder, 'tracing.ts'), 'export {}\n')
   writeFileSync(join(folder, 'own-store.ts'), readFileSync('examples/own-store.ts'))
+  cpSync('examples/workflows', join(folder, 'workflows'), { recursive: true })
   writeFileSync(
     join(folder, 'packages.d.ts'),
     "declare module '@opentelemetry/exporter-trace-otlp-http' { export class OTLPTraceExporter { export(): void; shutdown(): Promise<void> } }\n",

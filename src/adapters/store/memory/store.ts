@@ -6,7 +6,14 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { AppendOptions, Claim, ConversationStore, Entry, OfferedEvent } from '../../../ports/store.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
-import { checkConversationName, conversationExists, conversationMissing, isUnfinished } from '../shared/conversation-info.ts'
+import {
+  checkConversationName,
+  conversationExists,
+  conversationMissing,
+  hasOtherWork,
+  type InfoFields,
+  isUnfinished,
+} from '../shared/conversation-info.ts'
 import { validateChangesFast } from '../shared/fast-validate.ts'
 import { checkClaim, checkLeaseFree, isFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
@@ -97,10 +104,10 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return entries
   }
 
-  function finishAppend(conversationId: string, conversation: MemoryConversation, { takes, budget }: AppendOptions = {}): void {
+  function finishAppend(id: string, conversation: MemoryConversation, before: InfoFields, { takes, budget }: AppendOptions = {}): void {
     if (takes) takeOffers(conversation, takes, clock.now())
-    if (budget) budgets.enter(conversationId, budget)
-    work.note(conversationId)
+    if (budget) budgets.enter(id, budget)
+    if (takes || hasOtherWork(before, conversation.info)) work.note(id)
   }
 
   async function offer(
@@ -178,7 +185,8 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       write(() => {
         const conversation = claimedConversation(claim)
         const changes = validateChangesFast(given)
-        const finish = () => finishAppend(claim.conversationId, conversation, options)
+        const before = conversation.info
+        const finish = () => finishAppend(claim.conversationId, conversation, before, options)
         if (involvesBlobs(changes)) return appendWithBlobs(conversation, changes, finish)
         const entries = appendChanges(conversation, changes)
         finish()

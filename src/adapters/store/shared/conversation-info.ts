@@ -38,6 +38,10 @@ export function infoAfter(info: InfoFields, changes: readonly Change[]): InfoFie
   return next
 }
 
+/** Whether a conversation may have got work, or may be free at another time. */
+export const hasOtherWork = (before: InfoFields, after: InfoFields): boolean =>
+  before.openTurn !== after.openTurn || before.waiting !== after.waiting || before.waits !== after.waits || before.dueAt !== after.dueAt
+
 type MutableInfo = { -readonly [Field in keyof InfoFields]: InfoFields[Field] }
 
 function applyToInfo(info: MutableInfo, change: Change): void {
