@@ -1,4 +1,5 @@
 import type { DeletionView } from '../core/api/administration.ts'
+import type { BudgetChange, BudgetList, BudgetView } from '../core/api/budget.ts'
 import type {
   ConversationChange,
   ConversationList,
@@ -217,6 +218,17 @@ export function createClient(options: ClientOptions) {
     schedule: (conversationId: string, schedule: ScheduleBody) =>
       read<ScheduledView>(pathOf(conversationId, '/schedules'), { method: 'POST', json: schedule }),
     /** The messages that will be sent, the next one first. With a conversation, only its own. */
+    /** The budgets of a conversation, or those of the tenant whose names begin with `prefix`, which needs the role `operator`. */
+    budgets: (
+      query: { readonly conversationId?: string; readonly prefix?: string; readonly limit?: number; readonly cursor?: string } = {},
+    ) => {
+      const { conversationId, prefix, limit, cursor } = query
+      if (conversationId !== undefined) return read<BudgetList>(pathOf(conversationId, '/budgets'))
+      return read<BudgetList>('/v1/budgets', { query: { prefix, limit: limit?.toString(), cursor } })
+    },
+    /** Sets the limits of a budget such as `tenant/acme`. Needs the role `operator`. */
+    setBudget: (name: string, limits: BudgetChange['limits']) =>
+      read<BudgetView>('/v1/budgets', { method: 'PATCH', json: { name, limits } }),
     schedules: (query: { readonly conversationId?: string; readonly limit?: number; readonly cursor?: string } = {}) => {
       const { conversationId, limit, cursor } = query
       const path = conversationId === undefined ? '/v1/schedules' : pathOf(conversationId, '/schedules')

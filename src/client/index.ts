@@ -1,4 +1,5 @@
 export type { DeletionView } from '../core/api/administration.ts'
+export type { BudgetChange, BudgetList, BudgetView } from '../core/api/budget.ts'
 export type {
   ConversationChange,
   ConversationQuery,

@@ -13,6 +13,7 @@ import { createOverloadGuard } from './limits/overload.ts'
 import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
 import { administrationRoutes } from './routes/administration.ts'
+import { budgetRoutes } from './routes/budgets.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { eventRoutes } from './routes/events.ts'
 import { infoRoutes } from './routes/info.ts'
@@ -137,6 +138,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     administrationRoutes(parts),
     messageRoutes(parts),
     scheduleRoutes(parts),
+    budgetRoutes(parts),
     sessionRoutes(sessions),
     recordRoutes(parts),
     reportRoutes(parts, replays),

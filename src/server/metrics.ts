@@ -50,7 +50,7 @@ export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
       for (const [name, series] of counters) {
         lines.push(head(name, 'counter'), ...[...series].map(([labels, value]) => `${name}${braces(labels)} ${value}\n`))
       }
-      for (const [name, { value, labels }] of gauges) lines.push(head(name, 'gauge'), `${name}${braces(labels)} ${value()}\n`)
+      for (const [name, { value, labels }] of gauges) lines.push(head(name, 'gauge'), `${name}${braces(labels)} ${numberText(value())}\n`)
       for (const [name, series] of histograms) {
         lines.push(head(name, 'histogram'))
         for (const [labels, { counts, sum, total }] of series) {
@@ -73,6 +73,9 @@ function getOrCreate<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value
 }
 
+/** A number in the format of Prometheus. */
+const numberText = (value: number) => (value === Number.POSITIVE_INFINITY ? '+Inf' : String(value))
+
 const braces = (labels: string) => (labels === '' ? '' : `{${labels}}`)
 
 const labelText = (labels: Labels) =>
@@ -91,6 +94,8 @@ export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_rounds_total: 'Rounds: decisions of a model',
   daybook_tokens_total: 'Billed tokens, by bucket',
   daybook_replica_info: 'The process that answers, and its role. The value is always 1',
+  daybook_budget_day_tokens_left: 'Tokens that the budget of the day has left, or +Inf without a limit',
+  daybook_budget_day_money_left: 'Money that the budget of the day has left, or +Inf without a limit',
   daybook_work_waiting: 'Conversations with work that no process runs, in the whole store',
   daybook_work_longest_wait_seconds: 'How long the first of them has waited',
   daybook_work_running: 'Conversations with work that a process runs, in the whole store',

@@ -78,6 +78,8 @@ it('a client uses every route of the document, and no other', async () => {
   await client.schedule('c1', { schedule_id: 's1', text: 'Later.', at: '2099-01-01T00:00:00.000Z' })
   await Promise.all([client.schedules(), client.schedules({ conversationId: 'c1' })])
   await client.unschedule('c1', 's1')
+  await client.setBudget('tenant/local', { tokens: 1_000_000 })
+  await Promise.all([client.budgets(), client.budgets({ conversationId: 'c1' })])
   await client.deleteOwner({ tenant: 'local', project: 'default', user: 'none' })
   await expect(client.deleteOwner({ tenant: 'another' })).rejects.toThrow()
   await expect(client.signIn('none')).rejects.toThrow()

@@ -9,8 +9,9 @@ import { json, problems } from './openapi.ts'
 /**
  * Routes for health, readiness and metrics. Health and readiness need no token. Metrics are about all users, so only operators get them.
  */
-export function statusRoutes({ agent: { archive }, metrics, settings, shutdown }: ServerParts): App {
+export function statusRoutes({ agent: { archive, budgets }, metrics, settings, shutdown }: ServerParts): App {
   const readWork = addWorkGauges(metrics, archive.work)
+  const readBudget = addBudgetGauges(metrics, budgets)
   metrics.gauge('daybook_replica_info', () => 1, { replica: `${hostname()}-${process.pid}`, role: settings.role })
   const check = shareFor(checkMs, () => archive.check())
   return createRoutes()
@@ -49,9 +50,20 @@ export function statusRoutes({ agent: { archive }, metrics, settings, shutdown }
       async (c) => {
         requireOperator(c)
         await readWork()
+        await readBudget()
         return c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
       },
     ) as App
+}
+
+/** Adds gauges about the budget of the day. The returned function reads their values. They are infinite when nothing is limited. */
+function addBudgetGauges(metrics: ServerParts['metrics'], budgets: ServerParts['agent']['budgets']): () => Promise<void> {
+  let left: { readonly tokens?: number; readonly money?: number } = {}
+  metrics.gauge('daybook_budget_day_tokens_left', () => left.tokens ?? Number.POSITIVE_INFINITY)
+  metrics.gauge('daybook_budget_day_money_left', () => left.money ?? Number.POSITIVE_INFINITY)
+  return async () => {
+    left = (await budgets.of('day')).find(({ kind }) => kind === 'day')?.left ?? {}
+  }
 }
 
 /** Adds gauges about the work in the store. The returned function reads their values. */

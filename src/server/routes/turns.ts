@@ -8,6 +8,7 @@ import { InvalidOption } from '../../core/options.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import { budgetHeaders } from '../limits/budget-headers.ts'
 import type { MessageQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { json, noContent, problems } from './openapi.ts'
@@ -48,6 +49,7 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: MessageQuota): 
         ...(output && { output: outputOf(output) }),
       }
       const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId, ...options })
+      for (const [name, value] of Object.entries(await budgetHeaders(agent.budgets, key))) c.header(name, value)
       return c.json(acceptance(key, acceptedStatuses[accepted.how], accepted.turnId ?? null, eventId), 202)
     } catch (error) {
       if (error instanceof InvalidOption) throw invalidRequest([{ path: ['options', error.option], message: error.message }])
