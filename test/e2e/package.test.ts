@@ -16,6 +16,13 @@ const frameworks = ['express@5.3.0', 'fastify@5.12.8']
 /** The environment of a new installation. The Node that runs this test comes first in PATH. */
 const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, HOME: process.env.HOME }
 
+/** What npm needs to reach the registry on machines with a proxy or certificates of their own. */
+const network = Object.fromEntries(
+  ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]]],
+  ),
+)
+
 /** Tries a second time if an installation fails, because a download from the registry may stall. */
 async function retried<T>(attempt: () => Promise<T>): Promise<T> {
   for (let left = 2; left > 0; left--) {
@@ -42,7 +49,11 @@ describe('the package, installed from its tarball into an empty folder', () => {
     writeFileSync(join(home, 'package.json'), '{ "type": "module" }')
     const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=dev']
     await retried(() =>
-      run('npm', ['install', ...quiet, join(root, tarball), ...frameworks], { cwd: home, env: environment, timeout: 150_000 }),
+      run('npm', ['install', ...quiet, join(root, tarball), ...frameworks], {
+        cwd: home,
+        env: { ...environment, ...network },
+        timeout: 150_000,
+      }),
     )
     writeFileSync(join(home, 'report.pdf'), pdf(['Costs were 7 in March.', 'And 8 in April.']))
     writeFileSync(join(home, 'daybook.config.js'), 'export default { budget: { rounds: 10 } }')
