@@ -1,4 +1,5 @@
-import { type CostScript, costsOf, scriptedCalls } from '../test/support/prompts/cost-script.ts'
+import { type CostScript, costsOf, type ScriptedCall, scriptedCalls } from '../test/support/prompts/cost-script.ts'
+import { dialectCalls } from '../test/support/prompts/dialect-costs.ts'
 
 const usual: CostScript = {
   turns: 20,
@@ -24,17 +25,22 @@ const budget = 1.02
 
 /**
  * Compares the cost of the prompts of 20 turns with the lowest possible cost. It counts tokens, so that the numbers are the same on every
- * machine.
+ * machine. The first lines that it prints are about scripted timelines. The last two lines are about the prompts of a whole agent, one line
+ * for each dialect.
  */
 export async function bench(): Promise<void> {
-  for (const [name, script] of Object.entries(scripts)) {
-    const { ideal, ours, automatic, tailOnly, lastPart, uncached } = costsOf(scriptedCalls(script))
-    const ratio = (cost: number) => (cost / ideal.cost).toFixed(2).padStart(6)
-    const verdict = ours.cost <= budget * ideal.cost ? 'ok' : 'OVER'
-    console.log(`  ${name.padEnd(30)} ${(ours.cost / ideal.cost).toFixed(4)} × ideal  (budget ${budget})  ${verdict}`)
-    console.log(
-      `  ${''.padEnd(30)} beside it: only the tail mark ${ratio(tailOnly.cost)}, one mark on the last part ${ratio(lastPart.cost)}, ` +
-        `no cache ${ratio(uncached.cost)}; automatic prefix cache ${ratio(automatic.cost)} (writes free)`,
-    )
-  }
+  for (const [name, script] of Object.entries(scripts)) reportCosts(name, scriptedCalls(script))
+  for (const dialect of ['channels', 'native'] as const)
+    reportCosts(`whole agent, ${dialect}`, await dialectCalls(dialect, { turns: 20, rounds: 6 }))
+}
+
+function reportCosts(name: string, calls: readonly ScriptedCall[]): void {
+  const { ideal, ours, automatic, tailOnly, lastPart, uncached } = costsOf(calls)
+  const ratio = (cost: number) => (cost / ideal.cost).toFixed(2).padStart(6)
+  const verdict = ours.cost <= budget * ideal.cost ? 'ok' : 'OVER'
+  console.log(`  ${name.padEnd(30)} ${(ours.cost / ideal.cost).toFixed(4)} × ideal  (budget ${budget})  ${verdict}`)
+  console.log(
+    `  ${''.padEnd(30)} beside it: only the tail mark ${ratio(tailOnly.cost)}, one mark on the last part ${ratio(lastPart.cost)}, ` +
+      `no cache ${ratio(uncached.cost)}; automatic prefix cache ${ratio(automatic.cost)} (writes free)`,
+  )
 }

@@ -11,7 +11,10 @@ import { minute, rounds } from '../src/testing/blocks.ts'
 import { decided } from '../test/support/decisions/responses.ts'
 import { someTools } from '../test/support/decisions/signatures.ts'
 
-/** Measures how long it takes to read a decision. Compares this with parsing its JSON alone, and a short conversation with a long one. */
+/**
+ * Measures how long it takes to read a decision, relative to parsing its JSON alone. Also compares reading it in a short conversation with
+ * reading it in a long one.
+ */
 export async function bench(): Promise<void> {
   const search = {
     action: 'call_tool',
@@ -45,7 +48,7 @@ function planned(blocks: number): Timeline {
   return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 }
 
-/** The microseconds per run, in the fastest of seven series. */
+/** The microseconds per run. Seven series of runs are measured, and the fastest series counts. */
 function time(run: () => unknown, runs = 10_000): number {
   let kept: unknown
   const takes = Array.from({ length: 7 }, () => {

@@ -29,7 +29,7 @@ const request = (kind: RenderRequest['kind'], format: RenderRequest['format'], c
 
 const OFFICE_BUDGET_MS = 500
 
-/** Word documents, presentations and PDF files: how long they take, and whether the memory stays the same. */
+/** Measures how long it takes to make Word documents, presentations and PDF files, and whether the memory stays the same. */
 export async function bench(): Promise<void> {
   const renderer = createDocumentRenderer()
   const times = async (count: number, made: RenderRequest) => {
@@ -61,8 +61,8 @@ export async function bench(): Promise<void> {
 }
 
 /**
- * How much memory this process and its browser have more after the second hundred of documents than after the first hundred. The first
- * hundred load code and fill caches.
+ * Makes 200 documents, and reports how much more memory this process and its browser need after the second hundred than after the first
+ * hundred. The first hundred load code and fill caches.
  */
 async function reportMemory(what: string, make: () => Promise<unknown>): Promise<void> {
   const sizes: number[] = []
@@ -94,8 +94,8 @@ async function memoryOfProcesses(root: number): Promise<number> {
 }
 
 /**
- * How long Chromium itself takes to open a page, load the same HTML with its fonts and print it with the same options, without our limits,
- * checks and rewriting.
+ * How long Chromium alone takes to open a page, load the HTML of the document with its fonts, and print it with the same options. The
+ * limits, checks and rewriting of Daybook are left out.
  */
 async function ownPrintTime(executablePath: string, made: RenderRequest): Promise<number> {
   const { chromium } = await import('playwright-core')

@@ -14,7 +14,7 @@ const look = defineTool({
   run: ({ shelf }) => `books on ${shelf}: ${'a title, '.repeat(30)}`,
 })
 
-/** Conversations that are larger than most: one with 5,000 blocks, and one with a prompt of 200,000 tokens. */
+/** Two large conversations are measured. One has `turns` turns and about 5,000 blocks, the other has a prompt of about 200,000 tokens. */
 const turns = 260
 const shelves = ['A', 'B', 'C', 'D']
 const longTurns = 16
@@ -64,7 +64,7 @@ async function runTurns(agent: Agent, id: string, count: number, text: string): 
   for (let turn = 0; turn < count; turn++) await agent.run(id, text).result
 }
 
-/** Scrolls from the beginning to the end and back, and returns the longest task of the page meanwhile. */
+/** Scrolls the page to its end and back. Returns the milliseconds of the longest task that the page had meanwhile. */
 async function longestTask(tab: Page, name: string): Promise<number> {
   await tab.locator(`[data-testid="${name}"]`).hover()
   const tasks = await taskTimes(tab, async () => {
@@ -79,7 +79,7 @@ async function longestTask(tab: Page, name: string): Promise<number> {
 
 const scrubSteps = 300
 
-/** Moves the slider through the journal, and returns the longest task but the slowest twentieth. A step is one task and one frame. */
+/** Moves the slider through the journal, and returns the 95th percentile of the task times. A step is one task and one frame. */
 async function scrub(tab: Page): Promise<number> {
   const tasks = await taskTimes(tab, () =>
     tab.evaluate(`(async () => {
@@ -104,8 +104,8 @@ interface TraceEvent {
 }
 
 /**
- * How long the tasks of the page's thread took while `action` ran, the longest first. It is the time of the processor, in milliseconds, so
- * other programs on the machine do not matter.
+ * The milliseconds that each task of the page's main thread took while `action` ran, longest first. It is processor time, so other programs
+ * on the machine hardly change it.
  */
 async function taskTimes(tab: Page, action: () => Promise<unknown>): Promise<readonly number[]> {
   const browser = tab.context().browser()

@@ -1,7 +1,7 @@
 import { createJsonReader } from '../src/core/stream/json/reader.ts'
 import { createLanes } from '../src/core/stream/lanes.ts'
 
-/** A typical action of one megabyte, as JSON. It has a long document in `content`, and a list of small objects. */
+/** A typical action as JSON, one megabyte long. It has a long document in `content`, and a list of small objects. */
 function action(): string {
   const paragraph =
     'The quick brown fox, "as they say", jumps over the lazy dog.\nIt costs 3.50 € and was seen [[S:1]] near \\ the river 😀. '

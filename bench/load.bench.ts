@@ -10,7 +10,7 @@ import type { LoadServerMessage, Measurement } from '../test/support/load/load-s
 
 const levels = (process.env.LOAD_CONVERSATIONS ?? '50,500,2000').split(',').map(Number)
 const seconds = Number(process.env.LOAD_SECONDS ?? 10)
-/** The conversations begin one after the other in this time, because users do not all send their messages in the same moment. */
+/** The conversations start one after the other within this time, because users do not all send their messages in the same moment. */
 const RAMP_MS = 2_000
 const script = join(import.meta.dirname, '../test/support/load/load-server.ts')
 
@@ -86,7 +86,7 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
   const conversations = ids.map(async (id, index) => {
     await sleep((RAMP_MS * index) / ids.length)
     for (let count = 0; !isOver(); count++) {
-      const stream = streams[index] as TurnStream // each conversation has its stream
+      const stream = streams[index] as TurnStream // there is one stream for each conversation
       const closed = stream.nextClosed()
       const started = performance.now()
       const { ms, refusals } = await client.send(id, `${id}-${count}`, messageText(`${id}-${count}`), isOver)
@@ -114,7 +114,8 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
     }
   })()
   await Promise.race([Promise.all([...conversations, newConnections]), sleep((seconds + 60) * 1000, undefined, { ref: false })])
-  for (const started of opening) firstEvents.push(performance.now() - started) // these connections got no event at all
+  // connections without any event count with the time that they have waited so far
+  for (const started of opening) firstEvents.push(performance.now() - started)
   return { turns, took: (performance.now() - began) / 1000, accepted, waited, firstEvents, refused }
 }
 
@@ -141,7 +142,7 @@ async function nextMessage<Message extends LoadServerMessage>(child: ChildProces
   return message
 }
 
-/** Ends the running measurement of the server and returns it. The next one begins. */
+/** Ends the current measurement of the server and returns its result. The server starts the next measurement at once. */
 function nextMeasurement(child: ChildProcess): Promise<Measurement> {
   child.send('measure')
   return nextMessage(child)

@@ -1,10 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { z } from 'zod'
 import { createFileBlobs } from '../src/adapters/blobs/file.ts'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
@@ -22,14 +18,14 @@ import { reply } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tools/define.ts'
 import type { Call } from '../src/tools/tool.ts'
 
-/** Measures the overhead of a round: in memory, after a thousand rounds, on disk, and with two hundred conversations at the same time. */
+/**
+ * Measures the overhead of a round in memory and on disk. It imports the source code of Daybook, and measures after a warm-up. The bench
+ * `watched` measures the package as users have it, and the bench `growth` measures long turns.
+ */
 export async function bench(): Promise<void> {
   await roundInMemory()
   await nativeRound()
-  await longTurn()
   await durableRound()
-  await manyTurns()
-  await manyConversations()
 }
 
 const clock = createSystemClock()
@@ -42,7 +38,7 @@ const add = defineTool({
 })
 
 /** A model that calls the tool in every round and then answers. Its own time is the same for the agent and for `byHand`. */
-function steadyModel(rounds: number, options: { readonly latencyMs?: number; readonly onDecision?: () => void } = {}): Model {
+function steadyModel(rounds: number): Model {
   const call = eventsOf(reply.call('sum.add', { a: 1, b: 2 }, { thinking: 'The next number is added to what is there already.' }))
   const answer = eventsOf(reply.answer('Added up.'))
   const title = eventsOf('<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Sums"}</channel:output>')
@@ -52,10 +48,8 @@ function steadyModel(rounds: number, options: { readonly latencyMs?: number; rea
     window: 1e9,
     async *stream({ role, cacheKey }) {
       if (role === 'gate') return yield* title
-      options.onDecision?.()
       const count = ((callCounts.get(cacheKey) ?? 0) + 1) % rounds
       callCounts.set(cacheKey, count)
-      if (options.latencyMs !== undefined) await sleep(options.latencyMs)
       for (const event of count === 0 ? answer : call) yield event
     },
   }
@@ -171,28 +165,9 @@ async function nativeRound(): Promise<void> {
   report('native round, watched', watchedNative / watchedChannels, 1.1, `${micros(watchedNative)} and ${micros(watchedChannels)}`)
 }
 
-async function longTurn(): Promise<void> {
-  const starts: number[] = []
-  const turn = async () => {
-    starts.length = 0
-    const model = steadyModel(1_100, { onDecision: () => void starts.push(performance.now()) })
-    await agentOn(memoryStore(), model).run('c', 'Add up.').result
-    return [median(starts, 10, 110), median(starts, 1_000, 1_099)] as const
-  }
-  const takes: (readonly [number, number])[] = []
-  for (let take = 0; take < 7; take++) takes.push(await turn())
-  const [early, late] = [Math.min(...takes.map(([first]) => first)), Math.min(...takes.map(([, last]) => last))]
-  report('round 1,000', late / early, 1.3, `against round 10; ${(late * 1000).toFixed(1)} and ${(early * 1000).toFixed(1)} µs`)
-}
-
-function median(starts: readonly number[], from: number, to: number): number {
-  const costs = Array.from({ length: to - from }, (_, index) => (starts[from + index + 1] as number) - (starts[from + index] as number))
-  return costs.sort((a, b) => a - b)[costs.length >> 1] as number
-}
-
 /**
- * Compares rounds on disk with the same commits alone, one directly after another. A commit inside of a round takes longer, so both
- * times are printed.
+ * Compares rounds on disk with their commits alone, made one directly after another. A commit within a round takes longer than that, so the
+ * times of both kinds of commits are printed.
  */
 async function durableRound(): Promise<void> {
   await withSqlite(async (store) => {
@@ -231,69 +206,6 @@ async function durableRound(): Promise<void> {
     report('commits per round', commits.length / rounds, 2.5, `${commits.length} for ${rounds} rounds`)
     report('durable round', round / commit, 2.5, `against one commit among commits, ${times}`)
   })
-}
-
-async function manyTurns(): Promise<void> {
-  const rounds = 10
-  await withSqlite(async (store) => {
-    const agent = agentOn(store, steadyModel(rounds))
-    const written: number[] = []
-    for (let turn = 0; turn < 100; turn++) {
-      const before = bytesWritten()
-      await agent.run('c', 'Add up.').result
-      written.push(bytesWritten() - before)
-    }
-    const mean = (list: readonly number[]) => list.reduce((sum, bytes) => sum + bytes, 0) / list.length / rounds
-    const [first, last] = [mean(written.slice(1, 11)), mean(written.slice(90))]
-    const kilobytes = (bytes: number) => `${(bytes / 1024).toFixed(1)} KB`
-    report('bytes written per round, turn 100', last / first, 1.3, `against turn 1; ${kilobytes(last)} and ${kilobytes(first)}`)
-  })
-}
-
-/** The number of bytes that this process has written so far, including the log of the database. 0 on systems without `/proc`. */
-function bytesWritten(): number {
-  try {
-    return Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
-  } catch {
-    return 0
-  }
-}
-
-async function manyConversations(): Promise<void> {
-  const [conversations, rounds, latencyMs] = [200, 10, 5]
-  const names = Array.from({ length: conversations }, (_, index) => `c${index}`)
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  const [hand, total] = await bests(12, [
-    async () => void (await Promise.all(names.map(() => byHand(steadyModel(rounds, { latencyMs }))))),
-    async () => {
-      const agent = agentOn(memoryStore(), steadyModel(rounds, { latencyMs }))
-      delay.reset()
-      delay.enable()
-      await Promise.all(names.map((conversationId) => agent.run(conversationId, 'Add up.').result))
-      delay.disable()
-    },
-  ])
-  const ideal = rounds * latencyMs
-  const p99 = (delay.percentile(99) / 1e6).toFixed(1)
-  const remark = `against ${ideal} ms; ${total.toFixed(0)} ms, hand-written ${hand.toFixed(0)} ms; event loop p99 ${p99} ms`
-  report('200 conversations × 10 rounds × 5 ms', total / ideal, 2.5, remark)
-
-  await withSqlite(async (disk) => {
-    const idle = agentOn(disk, steadyModel(rounds))
-    await idle.run('warm', 'Add up.').result
-    const before = heapUsed()
-    for (const conversationId of names) await idle.run(conversationId, 'Add up.').result
-    const each = (heapUsed() - before) / conversations / 1024
-    report('memory per idle conversation', each / 50, 1, `of 50 KB; ${each.toFixed(1)} KB`)
-    await idle.close()
-  })
-}
-
-function heapUsed(): number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
-  return process.memoryUsage().heapUsed
 }
 
 async function withSqlite(work: (store: ConversationStore) => Promise<void>): Promise<void> {

@@ -26,7 +26,7 @@ const look = defineTool({
   run: ({ shelf }) => `books on ${shelf}`,
 })
 
-/** A turn with four calls. It has about twenty blocks. */
+/** The number of turns. Each turn has four calls and about twenty blocks. */
 const turns = 280
 const turnReplies = (index: number) => [
   ...['A', 'B', 'C', 'D'].map((shelf) => reply.call('shop.look', { shelf }, { thinking: 'I look.', notes: `I look at ${shelf}.` })),
@@ -62,8 +62,8 @@ function firstLoad(): number {
 }
 
 /**
- * The frames count until the page shows the end of what was sent. Memory is measured after a collection of garbage, at each quarter of the
- * text. The model waits meanwhile, and these frames do not count.
+ * Counts the frames until the page shows the end of the sent text. Memory is measured at each quarter of the text, after a garbage
+ * collection. The model waits during this measurement, and the frames in this time do not count.
  */
 async function measureStreaming(browser: TestBrowser, client: Client, url: string, pauses: readonly Pause[]): Promise<void> {
   await client.conversations.create({ id: 'stream' })
@@ -80,7 +80,7 @@ async function measureStreaming(browser: TestBrowser, client: Client, url: strin
     await reached.promise
     await tab.getByText(shown).waitFor({ timeout: 120_000 }) // the page may still draw
     frames.push(...(await takeFrames(tab)))
-    await tab.waitForTimeout(300) // parts far from the screen lose their elements
+    await tab.waitForTimeout(300) // the page removes the elements of parts that are far from the screen
     samples.push(await memory(session))
   }
   print('frames while 1 MB arrives, p95', p95(frames), 50, 'ms')
@@ -90,11 +90,11 @@ async function measureStreaming(browser: TestBrowser, client: Client, url: strin
   console.log(`  nodes at each quarter  ${samples.map(({ nodes }) => nodes).join(' → ')}`)
 }
 
-/** A place in the answer at which the model waits. */
+/** A position in the answer at which the model waits. */
 interface Pause {
   readonly reached: PromiseWithResolvers<void>
   readonly resume: PromiseWithResolvers<void>
-  /** A word that only the end of the text so far has. */
+  /** A word that occurs only at the end of the text before this pause. */
   readonly shown: string
 }
 
@@ -110,7 +110,7 @@ function pausedAnswer() {
   const deltas = Array.from({ length: Math.ceil(text.length / 20) }, (_, index) => text.slice(index * 20, index * 20 + 20))
   const quarter = deltas.length / 4
   async function onChunk(index: number): Promise<void> {
-    const at = (index - 1) / quarter // the first delta is the beginning of the response
+    const at = (index - 1) / quarter // the first chunk is the text before the answer, so the deltas begin at 1
     if (!Number.isInteger(at)) return
     pauses[at - 1]?.reached.resolve()
     await pauses[at]?.resume.promise
@@ -176,8 +176,8 @@ const blocksIn = ({ turns }: ConversationView) =>
   )
 
 /**
- * Collects the time from each key until the page has drawn the letter into its layout. The microtask runs after the one in which React
- * renders, because React asks for it first. Reading a height makes the browser do the layout.
+ * Collects the time from each key until the typed letter is in the layout of the page. It is measured in a microtask that runs after the
+ * one in which React renders, because React has queued its microtask first. Reading a height makes the browser compute the layout.
  */
 const watchKeys = (tab: Page) =>
   tab.evaluate(`{

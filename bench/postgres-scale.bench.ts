@@ -8,7 +8,9 @@ import { appended } from '../src/testing/conformance/store/fixture.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { median, report, timed } from './measure.ts'
 
-/** How many conversations the large database has, each with 100 entries. The small one has only those that are measured. */
+/**
+ * How many conversations the large database has, each with 100 entries. The small database has only the conversations that are measured.
+ */
 const LARGE = Number(process.env.SCALE_CONVERSATIONS ?? 100_000)
 const SMALL = 200
 const ENTRIES = 100
@@ -16,14 +18,15 @@ const RUNS = 60
 const me = { id: 'bench', host: 'here', pid: process.pid }
 
 /**
- * Compares the work of a store with 100,000 conversations and 10 million entries with the same work of an almost empty one. It takes minutes
- * and about 8 GB of disk, so it runs only if it is named: `npm run bench -- postgres-scale`. With `--keep=FOLDER` the large database stays
- * in that folder, and the next run with the same folder measures at once.
+ * Compares a store that has 100,000 conversations and 10 million entries with an almost empty store. It takes minutes and about 8 GB of
+ * disk, so it runs only if it is named: `npm run bench -- postgres-scale`. With `--keep=FOLDER`, the large database stays in that folder,
+ * and the next run with this folder uses it again.
  */
 export async function bench(options: readonly string[]): Promise<void> {
   if (!process.argv.includes('postgres-scale')) return console.log('takes minutes: it runs only if it is named')
   const keptIn = options.find((option) => option.startsWith('--keep='))?.slice('--keep='.length)
-  const server = await startPostgres(keptIn === undefined ? {} : { keptIn }) // not durable, because syncing the disk would hide the rest
+  // not durable: otherwise the time for syncing the disk would be the largest part of each number
+  const server = await startPostgres(keptIn === undefined ? {} : { keptIn })
   try {
     const stores = { small: await open(server.url, 'small', SMALL), large: await open(server.url, `large_${LARGE}`, LARGE) }
     await readOnce(stores)
@@ -34,7 +37,7 @@ export async function bench(options: readonly string[]): Promise<void> {
   }
 }
 
-/** Opens the store of a database. The small one is made anew, the large one only if an earlier run has not left it. */
+/** Opens the store of a database. The small database is always made anew. The large one is made only if no earlier run has left it. */
 async function open(server: string, name: string, conversations: number): Promise<ConversationStore> {
   const url = server.replace(/[^/]+$/, name)
   const client = new pg.Client({ connectionString: server })
@@ -46,7 +49,8 @@ async function open(server: string, name: string, conversations: number): Promis
       await migratePostgres({ url })
       return await createPostgresStore({ url, clock: createSystemClock() })
     }
-    const unfinished = `${name}_unfinished` // a run that ends early leaves this name, and the next run begins again
+    // the database has this name until it is complete: if a run ends early, the next run makes it again
+    const unfinished = `${name}_unfinished`
     await client.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`)
     await client.query(`CREATE DATABASE ${unfinished}`)
     await fill(server.replace(/[^/]+$/, unfinished), conversations)
@@ -62,7 +66,7 @@ async function fill(url: string, conversations: number): Promise<void> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=daybook -c maintenance_work_mem=512MB' })
   await client.connect()
   const took = await timed(async () => {
-    await client.query('SET session_replication_role = replica') // does not check the keys of other tables, row by row
+    await client.query('SET session_replication_role = replica') // turns off the row by row check of foreign keys
     await client.query(
       `INSERT INTO conversations (id, title, started_at, last_activity_at, epoch, last_seq, indexed_seq, next_block)
        SELECT format('t%s/p/u/c%s', n % ${conversations / 100}, n), to_json('Report ' || n || ' about ' || md5(n::text))::text,
@@ -90,7 +94,7 @@ async function fill(url: string, conversations: number): Promise<void> {
 
 type Work = (store: ConversationStore, id: string, n: number) => Promise<unknown>
 
-/** What is measured. Each work gets a conversation of its own. */
+/** The operations that are measured. Each operation gets a conversation of its own. */
 const works: Readonly<Record<string, Work>> = {
   list: (store) => store.list({ limit: 50 }),
   'list of a user': (store, id) => store.list({ limit: 50, prefix: id.slice(0, id.lastIndexOf('/') + 1) }),
@@ -112,14 +116,16 @@ const works: Readonly<Record<string, Work>> = {
   },
   delete: (store, id) => store.delete(id),
 }
-/** A kept database has no conversations any more that an earlier run has deleted: each run begins with another one. */
+/** Chooses other conversations in each run, because an earlier run has deleted some of those in a kept database. */
 const first = Math.floor(Date.now() / 1000)
 const claims = new Map<ConversationStore, Awaited<ReturnType<ConversationStore['claim']>>>()
 
 const numberOf = (n: number, count: number) => 1 + n * Math.floor(count / RUNS) + (first % Math.floor(count / RUNS))
 const idOf = (number: number, count: number) => `t${number % (count / 100)}/p/u/c${number}`
 
-/** Reads the conversations that are measured, so that the work of the stores is compared, and not whether the disk was read before. */
+/**
+ * Reads the conversations that are measured once. Otherwise the first of the stores would also be measured with a cold cache of the disk.
+ */
 async function readOnce(stores: Readonly<Record<'small' | 'large', ConversationStore>>): Promise<void> {
   for (let n = 0; n < RUNS; n++)
     for (const [store, count] of [[stores.small, SMALL] as const, [stores.large, LARGE] as const]) {

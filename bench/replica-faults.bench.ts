@@ -2,7 +2,7 @@ import { type ReplicaFaults, type ReplicaReport, runReplicaFaults } from '../tes
 
 const number = (name: string, usual: number): number => Number(process.env[name] ?? usual)
 
-const run: ReplicaFaults = {
+const fullRun: ReplicaFaults = {
   conversations: number('FAULT_CONVERSATIONS', 200),
   roles: ['web', 'worker', 'both'],
   kills: number('FAULT_KILLS', 50),
@@ -12,13 +12,17 @@ const run: ReplicaFaults = {
   everyMs: number('FAULT_EVERY_MS', 1_500),
   pauseMs: number('FAULT_PAUSE_MS', 15_000),
 }
-const redisRestarts = number('FAULT_REDIS_RESTARTS', 5)
+/** A run of some minutes. */
+const shortRun: ReplicaFaults = { ...fullRun, conversations: 40, kills: 12, databaseRestarts: 2, pauseMs: 4_000 }
 
 /**
- * Three replicas with one database under load, while processes are killed and frozen: once with PostgreSQL alone, and once with Redis. It
- * prints what was done, and then what must be 0.
+ * Runs three replicas with one database under load, while processes are killed and frozen: once with PostgreSQL alone, and once with Redis.
+ * Prints how much was done, and then the counts of errors, which must be 0. `--short` runs for some minutes. The environment variables
+ * FAULT_* change the long run.
  */
-export async function bench(): Promise<void> {
+export async function bench(options: readonly string[] = []): Promise<void> {
+  const run = options.includes('--short') ? shortRun : fullRun
+  const redisRestarts = options.includes('--short') ? 1 : number('FAULT_REDIS_RESTARTS', 5)
   const reports: ReplicaReport[] = []
   for (const more of [{}, { redisRestarts }]) {
     const report = await runReplicaFaults({ ...run, ...more })

@@ -11,7 +11,7 @@ const FOLLOWERS = 1_000
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
 
-/** A model that writes an answer in pieces. It waits `firstMs` before the first one, and `everyMs` before each other. */
+/** A model that writes an answer in pieces. It waits `firstMs` before the first piece, and `everyMs` before each further piece. */
 const writingModel = (firstMs: number, pieces: number, everyMs: number): Model => ({
   name: 'writing',
   window: 1_000_000,
@@ -36,8 +36,9 @@ const writingModel = (firstMs: number, pieces: number, everyMs: number): Model =
 })
 
 /**
- * Measures how long after a message was accepted a follower sees the first piece of the answer: in the process that answers, and in another
- * one. Then many followers in one process follow an answer of another one, and the memory is compared at its beginning and its end.
+ * Measures how long after the acceptance of a message a follower sees the first piece of the answer: in the process that runs the turn, and
+ * in another process. Then many followers in one process follow an answer of another process, and the memory at the end of the answer is
+ * compared with the memory at its beginning.
  */
 export async function bench(): Promise<void> {
   const postgres = await startPostgres()

@@ -13,9 +13,12 @@ import { folderSchema } from '../test/support/stores.ts'
 import { median } from './measure.ts'
 
 const clock = createSystemClock()
-/** Each response of the model takes this long. A turn has two. */
+/** How many milliseconds each response of the model takes. A turn has two responses. */
 const MODEL_MS = 50
-/** How many conversations a worker runs at the same time where workers are compared, so that the model and not the processor is the limit. */
+/**
+ * How many conversations a worker runs at the same time when numbers of workers are compared. It is small, so that the model and not the
+ * processor is the limit.
+ */
 const SLOTS = 4
 const FLOOD = 10_000
 
@@ -99,7 +102,7 @@ async function turnsPerSecond(url: string, workers: number): Promise<number> {
   const turns = workers * 150
   let rate = 0
   await withWorkers(url, { workers, conversations: SLOTS }, async (store) => {
-    await startMs(store, 'first') // the workers have loaded everything
+    await startMs(store, 'first') // after this turn, the workers have loaded all code
     await Promise.all(Array.from({ length: turns }, (_, n) => say(store, `c${n}`)))
     const before = performance.now()
     const left = async () => (await store.work.summary()).waiting

@@ -71,7 +71,7 @@ async function runTurns(store: ConversationStore, name: string, count: number): 
 }
 
 async function measureDatabase(client: pg.Client, schema: string) {
-  await sleep(1_500) // the server publishes its counts after a second
+  await sleep(1_500) // PostgreSQL updates its statistics about once a second
   const { rows } = await client.query<{ transactions: string; wal: string; tables: string; pid: number }>(
     `SELECT xact_commit AS transactions, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal, pg_backend_pid() AS pid,
      (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = $1::regnamespace) AS tables
@@ -79,7 +79,7 @@ async function measureDatabase(client: pg.Client, schema: string) {
     [schema],
   )
   const [row] = rows
-  if (!row) throw new Error('the server counts nothing for this database')
+  if (!row) throw new Error('PostgreSQL has no statistics of this database')
   return { transactions: Number(row.transactions), walBytes: Number(row.wal), tableBytes: Number(row.tables), cpuMs: cpuOfServer(row.pid) }
 }
 
@@ -87,7 +87,7 @@ const TICK_MS = 10
 
 /** The processor time of the server to which a connection belongs, with its other processes, in milliseconds. */
 function cpuOfServer(connectionPid: number): number {
-  // the name of a program may have blanks, so the fields are counted from its end
+  // the name of a program may have blanks, so the fields are counted from the end of the name
   const fields = (pid: string) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
   const server = fields(String(connectionPid))[1] ?? ''
   const [, , , , , , , , , , , own, system, ofEnded, systemOfEnded] = fields(server)
@@ -102,7 +102,7 @@ function cpuOfServer(connectionPid: number): number {
     try {
       return fields(pid)
     } catch {
-      return undefined // the process has ended meanwhile
+      return undefined // the process has ended since it was listed
     }
   }
 }

@@ -5,12 +5,12 @@ import { type RunResult, scenario, simulateScenario } from './simulation/run.ts'
 
 const SEED = 1
 
-/** How far a prediction may be from what was measured. */
+/** By which share a prediction may differ from the measured value. */
 const TOLERANCE = 0.2
 
 /**
- * Compares the simulation with three real workers, then simulates 100 workers and 100,000 conversations, with workers that are killed and
- * frozen. The worker, the work list, the leases, the pauses and the parking are those of Daybook. The turns are simulated.
+ * Compares the simulation with three real workers. Then simulates 100 workers and 100,000 conversations, while workers are killed and
+ * frozen. The worker, the work list, the leases, the pauses and the parking are the code of Daybook. Only the turns are simulated.
  */
 export async function bench(): Promise<void> {
   const { durations, result, arrivals } = await measureScenario()

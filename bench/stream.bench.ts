@@ -42,7 +42,10 @@ export async function bench(): Promise<void> {
   )
 }
 
-/** The arguments of a native call: the last tenth of a megabyte relative to the first, with the content shown while it arrives. */
+/**
+ * Feeds the arguments of a native call in chunks and shows the content while it arrives. Returns the time for the last tenth of a megabyte
+ * relative to the time for the first tenth.
+ */
 function lastToFirstOfArguments(chunks: readonly string[]): number {
   const tenth = Math.floor(chunks.length / 10)
   const ratios = Array.from({ length: 15 }, () => {

@@ -20,7 +20,7 @@ function withBlocks(count: number): Timeline {
 const ROUNDS = 20
 
 /**
- * Appends 20 rounds and measures the microseconds. Go on with the returned timeline: an append to the older one would have to copy its
+ * Appends 20 rounds and measures the microseconds. Use the returned timeline afterwards: an append to the given one would have to copy its
  * blocks.
  */
 function sample(timeline: Timeline): { readonly took: number; readonly timeline: Timeline } {

@@ -22,8 +22,9 @@ const FEW = 1_000
 const DUE = 20
 
 /**
- * Measures turns that wait: 10,000 of them hold nothing in memory, and `recover` costs what is due, not what waits. A quarter each waits for
- * an approval, a late result, a provider and a sub-agent that waits for an approval.
+ * Measures turns that wait. 10,000 of them must hold nothing in memory, and the time of `recover` must depend on the turns that are due,
+ * not on all turns that wait. A quarter of them waits for an approval, a quarter for a late result, a quarter for a provider, and a quarter
+ * for a sub-agent that waits for an approval.
  */
 export async function bench(): Promise<void> {
   const few = await openWaiting(FEW)
@@ -81,7 +82,7 @@ async function openWaiting(turns: number) {
       while (next < end) {
         const number = next++
         const { exitReason } = await agent.run(`${kinds[number % kinds.length]}-${number}`, 'Go.').result
-        if (exitReason !== 'waiting') throw new Error(`turn ${number} ended: ${exitReason}`)
+        if (exitReason !== 'waiting') throw new Error(`turn ${number} should wait, but its exit reason is ${exitReason}`)
       }
     }
     await Promise.all(Array.from({ length: 16 }, runNext))
@@ -95,7 +96,7 @@ async function openWaiting(turns: number) {
     async recover(): Promise<number> {
       return processorTime(() => agent.recover())
     },
-    /** Decisions arrive for some turns, stored by a process that has ended. */
+    /** Stores decisions for some turns, as a process does that has ended since. Then measures `recover`. */
     async recoverDue(): Promise<number> {
       for (let due = 0; due < DUE; due++, decided++) {
         const id = `approval-${(decided % (FEW / kinds.length)) * kinds.length}`
@@ -106,7 +107,7 @@ async function openWaiting(turns: number) {
       }
       return processorTime(async () => {
         const { results } = await agent.recover()
-        if (results.length !== DUE) throw new Error(`${results.length} turns were resumed`)
+        if (results.length !== DUE) throw new Error(`${results.length} turns were resumed, not ${DUE}`)
       })
     },
     async close() {

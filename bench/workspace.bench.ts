@@ -97,8 +97,8 @@ async function benchPull(folder: string): Promise<void> {
 }
 
 /**
- * Compares the rounds of a turn with 10,000 files with those of a turn with 10 files. Their tool runs no program. The two alternate, so
- * that other load affects both.
+ * Compares the rounds of a turn that has 10,000 files with the rounds of a turn that has 10 files. The tool runs no program. The two turns
+ * alternate, so that other load affects both.
  */
 async function benchRounds(folder: string): Promise<void> {
   for (const kind of ['custom', 'git'] as const) {

@@ -11,7 +11,7 @@ const names =
     ' ',
   )
 
-/** What is said in the first place, in the second place, and the question. `{N}` is the name that both places share. */
+/** The first message, the second message, and the question. `{N}` is the name that both messages mention. */
 const bridges: readonly (readonly [string, string, string])[] = [
   [
     'Our new landlord is called {N}, he seems nice.',

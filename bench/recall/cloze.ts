@@ -9,7 +9,7 @@ import { createRandom } from './random.ts'
  */
 
 const [MIN_PARAGRAPH, MIN_SENTENCE] = [160, 40]
-/** About this share of the paragraphs is asked for. */
+/** About this share of the paragraphs gets a question. */
 const ASKED = 0.3
 
 /** One sample of the pages of a folder. */

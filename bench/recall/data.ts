@@ -20,7 +20,7 @@ export interface RecallQuestion {
   readonly sessions: readonly string[]
   /** Empty when the data set names only sessions. */
   readonly turns: readonly string[]
-  /** When the question is asked. If the data set does not say it, after the last session. */
+  /** When the question is asked. Undefined if the data set does not say it: the question is then asked after the last session. */
   readonly date?: string
 }
 

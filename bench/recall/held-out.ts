@@ -1,6 +1,6 @@
 import type { World } from './two-people.ts'
 
-/** Other people with other topics and phrases. No rule of the search was chosen by looking at them. */
+/** A second set of people, topics and phrases. No rule of the search was chosen by looking at it. */
 export const heldOutWorld: World = {
   people: ['Priya', 'Tomasz', 'Ingrid', 'Kwame', 'Soledad', 'Bjarne', 'Yusuf', 'Noor', 'Lachlan', 'Mei'],
   chatter: [

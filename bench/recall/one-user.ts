@@ -17,7 +17,7 @@ const categories = {
   m: 'multi-session',
 } as const
 
-/** What is said about a subject. A line of the file is one text; the first character says what it is. */
+/** The texts about one subject. Each line of the file is one text, and the first character of a line says of which kind it is. */
 interface Subject {
   readonly name: string
   /** Messages that begin a conversation. */
@@ -27,7 +27,10 @@ interface Subject {
   readonly items: readonly Item[]
 }
 
-/** A question, and the messages that contain its answer. For `a`, the second text is what the assistant answers to the first. */
+/**
+ * A question, and the messages that contain its answer. In an item of the kind `a`, the second text is the assistant's answer to the first
+ * text.
+ */
 interface Item {
   readonly kind: keyof typeof categories
   readonly question: string
@@ -72,12 +75,13 @@ const replies = [
   'Could you summarise this in a short list that I can print?',
 ]
 
-/** Which file has the questions, and what the other sessions are about. */
+/** Which file has the questions, and what the sessions without the answer are about. */
 interface OneUserOptions {
   readonly file: 'chats.txt' | 'chats-held-out.txt' | 'chats-by-the-way.txt' | 'chats-advice.txt' | 'chats-advice-held-out.txt'
   /**
-   * `same`: also about the subject of the question, so several sessions are nearly as good as the evidence. `elsewhere`: never about this
-   * subject, and mostly about subjects that no question has. LongMemEval-S takes its other sessions from the chats of other people.
+   * What the sessions without the answer are about. `same`: the subject of the question, so several sessions are nearly as good as the
+   * evidence. `elsewhere`: other subjects, mostly subjects without any question. In LongMemEval-S, these sessions come from the chats of
+   * other people.
    */
   readonly others: 'same' | 'elsewhere'
 }
@@ -94,7 +98,7 @@ export function oneUserSamples({ file, others }: OneUserOptions, seed = 1): read
 
 interface Subjects {
   readonly subjects: readonly Subject[]
-  /** Subjects without questions. If there are any, two thirds of the other sessions are about them. */
+  /** Subjects without questions. If there are any, two thirds of the sessions without the answer are about them. */
   readonly elsewhere: readonly Subject[]
 }
 
@@ -111,7 +115,7 @@ function fillersOf(random: Random, { subjects, elsewhere }: Subjects, about: Sub
     .filter((each) => !isElsewhere || each !== about)
     .flatMap((each) => each.items.filter((other) => other !== item).map((other) => ({ subject: each, item: other })))
   const told = random.some(others, count - foreign.length).map((other) => {
-    // half of the other sessions tell facts too, and the rest only ask for advice
+    // about half of these sessions tell a fact, and the others only ask for advice
     const text = random.next() < 0.5 && other.item.kind !== 'a' ? random.pick(other.item.texts) : random.pick(other.subject.openings)
     return { subject: other.subject, texts: [text], isEvidence: false }
   })
@@ -122,7 +126,7 @@ function sampleOf(random: Random, known: Subjects, subject: Subject, item: Item,
   const messages = item.kind === 'a' ? [item.texts] : item.texts.map((text) => [text])
   const fillers = fillersOf(random, known, subject, item, SESSIONS - messages.length)
   const all = random.some([...fillers, ...messages.map((texts) => ({ subject, texts, isEvidence: true }))], SESSIONS)
-  // the sessions of one item keep their order
+  // the sessions with the answer get the order that their texts have in the item
   const evidence = all.flatMap(({ isEvidence }, at) => (isEvidence ? [at] : []))
   const sessions = all.map(({ subject: about, texts, isEvidence }, at): RecallSession => {
     const said = isEvidence ? (messages[evidence.indexOf(at)] as readonly string[]) : texts

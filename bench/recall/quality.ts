@@ -22,7 +22,7 @@ export interface Answered {
 }
 
 const me = { id: 'bench', host: 'here', pid: process.pid }
-/** How many snippets a search returns here. The first 10 sessions are among them. */
+/** How many snippets a search returns here. It is large enough that the best 10 sessions are among them. */
 const LIMIT = 400
 
 /** Stores each session as a conversation of one user, and each of its turns as a turn. */
@@ -40,7 +40,7 @@ async function storeSample(store: ConversationStore, { sessions }: RecallSample,
   }
 }
 
-/** Asks all questions of the samples. Both stores search with the same code, so the store in memory is used. */
+/** Asks all questions of the samples. It uses the store in memory, because the SQLite store searches with the same code. */
 export async function askAll(samples: readonly RecallSample[]): Promise<readonly Answered[]> {
   const answered: Answered[] = []
   for (const [index, sample] of samples.entries()) {
@@ -71,7 +71,7 @@ export async function askAll(samples: readonly RecallSample[]): Promise<readonly
 
 const cuts = [1, 3, 5, 10] as const
 
-/** The percentage of questions of which all, and of which any, wanted ids are among the first k. */
+/** Two percentages of questions: those for which all wanted ids are among the first k, and those for which any wanted id is. */
 export function percentages(
   answered: readonly Answered[],
   who: 'ours' | 'plain',

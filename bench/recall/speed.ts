@@ -21,7 +21,7 @@ function memoryOf({ memory }: ConversationStore): MemoryIndex {
   return memory
 }
 
-/** A word of letters for each number. */
+/** A word made of letters, different for each number. */
 const wordOf = (number: number): string =>
   [...number.toString(13)].map((digit) => 'ba ce di fo gu ha je ki lo mu na pe ri'.split(' ')[Number.parseInt(digit, 13)]).join('')
 
@@ -116,8 +116,9 @@ const percentile = (values: readonly number[], share: number): number =>
 const dateOf = (n: number): string => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISOString()
 
 /**
- * Compares the commits of turns with and without texts that are indexed. The two alternate, so that other load affects both. Texts are indexed
- * after the commits, so the ratio shows only that no commit has become longer. The line after it shows what the indexing itself takes.
+ * Compares the commits of turns whose texts are indexed with commits of turns whose texts are not. The two kinds alternate, so that other
+ * load affects both. Texts are indexed after the commits, so the ratio shows only that no commit has become longer. The next printed line
+ * shows how long the indexing itself takes.
  */
 export async function benchAppends(folder: string): Promise<void> {
   const store = await open(folder, 'appends')
@@ -129,7 +130,7 @@ export async function benchAppends(folder: string): Promise<void> {
     for (const kind of ['indexed', 'plain'] as const) {
       const turnId = `t${n}`
       const [asked, answered] = [userPromptBlock(turnId, dateOf(n), text(30)), completionBlock(turnId, dateOf(n), { text: text(120) })]
-      // blocks of another type with the same texts are stored in the same way, and not indexed
+      // the same texts in blocks of another type are stored in the same way, but not indexed
       const stored = (draft: Draft): Draft => (kind === 'indexed' ? draft : { ...draft, type: 'react.notes' })
       const round = (number: number) => appended([{ ...answered, type: 'react.notes', text: text(200) }], 10 * n + number)
       const commits = [

@@ -1,15 +1,15 @@
 /**
- * What the people of the synthetic conversations talk about. A fact is `what is said | a question about it`. A part before `>` is what the
- * other person says before. `{A}` is the person who tells the fact, and `{B}` is the other one. Questions use other words than the facts
- * where people would.
+ * A topic of the synthetic conversations. A fact is `what is said | a question about it`. A part before `>` is what the other person says
+ * first. `{A}` is the person who tells the fact, and `{B}` is the other person. Where people would do so, the question uses other words
+ * than the fact.
  */
 export interface Topic {
   /** A word for the topic. */
   readonly name: string
-  /** Questions whose answer needs every fact of the topic that a person has told. */
+  /** Questions whose answer needs all facts that a person has told about the topic. */
   readonly all: readonly string[]
   readonly facts: readonly string[]
-  /** What the other person answers. */
+  /** Answers of the other person. */
   readonly replies: readonly string[]
 }
 

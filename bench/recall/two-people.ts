@@ -4,7 +4,7 @@ import { chatter, type Topic, topics } from './topics.ts'
 
 const SESSIONS = 25
 
-/** What two people talk about. */
+/** The people, topics and small talk from which conversations are made. */
 export interface World {
   readonly people: readonly string[]
   readonly topics: readonly Topic[]
@@ -24,9 +24,9 @@ interface Session {
 }
 
 /**
- * Makes conversations in the shape of LoCoMo: two people talk about their lives in many sessions. Every fact is told once, between small talk
- * that has the same words. Most questions ask for one fact, in the words of a person who remembers it roughly. A multi-hop question asks for
- * everything that a person has told about a topic, in several sessions.
+ * Makes conversations in the shape of LoCoMo: two people talk about their lives in many sessions. Every fact is told once, between small
+ * talk with the same words. Most questions ask for one fact, in the words of a person who remembers it roughly. A multi-hop question asks
+ * for everything that a person has told about a topic, in several sessions.
  */
 export function twoPeopleSamples(count: number, world: World = firstWorld, seed = 1): readonly RecallSample[] {
   const random = createRandom(seed)

@@ -5,17 +5,20 @@ import { tenantOfKey } from '../../src/core/scope.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner } from '../../src/ports/store.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** After how many failed attempts a conversation is parked. Fewer than by default, so that the simulation ends earlier. */
+/**
+ * After how many failed attempts a conversation is parked. The default of Daybook is higher. A lower number makes the simulation shorter.
+ */
 const ATTEMPTS = 5
 
-/** How long the steps take that are not scheduling, in milliseconds. */
+/** How long the simulated steps take, in milliseconds. */
 export interface Durations {
   /** A claim in the database. */
   readonly claimMs: number
   /** From the commit of a message until the workers know of it. */
   readonly hintMs: number
-  /** From a claim until the turn is opened, and from then until the conversation is released. */
+  /** From a claim until the turn is opened. */
   readonly startMs: number
+  /** From the opening of a turn until its conversation is released. */
   turnMs(): number
 }
 
@@ -33,15 +36,16 @@ export interface StartedTurn {
   readonly at: number
 }
 
-/** A time from which a worker did nothing, until another one went on with one of its conversations. */
+/** A conversation of a stopped worker that another worker has claimed. `ms` is the time between the stop and this claim. */
 export interface Resumption {
   readonly conversationId: string
   readonly ms: number
 }
 
 /**
- * Workers that share a store, in virtual time. The workers are the real ones, and so are the store in memory with its work list, leases,
- * pauses and parking. Only the turns are replaced: one takes some time, writes two entries and renews its lease as an agent does.
+ * Workers that share a store, in virtual time. The workers are the code of Daybook, and so is the store in memory with its work list,
+ * leases, pauses and parking. Only the turns are replaced: a simulated turn takes some time, writes two entries and renews its lease as an
+ * agent does.
  */
 export function createCluster(time: VirtualTime, options: ClusterOptions) {
   const { claimMs, hintMs, startMs, turnMs, slots } = options
@@ -67,7 +71,7 @@ export function createCluster(time: VirtualTime, options: ClusterOptions) {
     const number = numbers++
     const owner: Owner = { id: `w${number}`, host: `host${number}`, pid: 1 }
     const active = new Map<string, string>()
-    /** Continues when the process runs: at once, when it is woken, or never if it was killed. */
+    /** Resolves when the process runs: at once, when it is woken, or never if it was killed. */
     const running = (): Promise<void> =>
       own.stoppedAt === undefined ? Promise.resolve() : new Promise((resolve) => void own.held.push(resolve))
     const pause = async (ms: number) => {
@@ -97,7 +101,7 @@ export function createCluster(time: VirtualTime, options: ClusterOptions) {
           await store.renew(claim)
         }
       }
-      beat().catch(() => {}) // the conversation was lost, which the next append reports
+      beat().catch(() => {}) // another worker has claimed the conversation; the next append reports this
       try {
         await pause(startMs)
         const takes = (await store.readOffers(id)).map(({ event_id: eventId }) => ({ eventId, outcome: 'refused' as const }))
@@ -189,7 +193,7 @@ export function createCluster(time: VirtualTime, options: ClusterOptions) {
       await store.offer(id, { event_id: 'e1', kind: 'followup', ts: time.clock.now(), text: 'x' }, { create: true })
       hint(id)
     },
-    /** Ends a worker at once. Another one starts after some time. */
+    /** Ends a worker at once. A new worker starts after `restartMs`. */
     kill(process: Process, restartMs: number): void {
       stop(process)
       process.isKilled = true

@@ -4,20 +4,23 @@ import { createCluster, type Durations } from './cluster.ts'
 import { keyOf, rateOf } from './run.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
-/** The large simulation. Half of the conversations come from one tenant at once, the others over time from many tenants. */
+/**
+ * The large simulation. Half of the conversations belong to one tenant and get their messages at once. The others belong to many tenants
+ * and get their messages over time.
+ */
 export const large = {
   conversations: 100_000,
   workers: 100,
   slots: 4,
   tenants: 99,
-  /** Over how many seconds the messages of the other tenants come. */
+  /** The messages of the other tenants arrive within this many seconds. */
   seconds: 200,
   turnMs: 1_000,
   kills: 20,
   restartMs: 5_000,
   freezes: 5,
   freezeMs: 45_000,
-  /** One of this many conversations has turns that always fail. */
+  /** One in this many conversations has turns that always fail. */
   oneFails: 500,
 }
 
@@ -60,7 +63,7 @@ export async function simulateLarge(durations: Omit<Durations, 'turnMs'>, seed: 
   await time.runUntil(() => cluster.problems.length > 0 || cluster.counts.closed >= closed)
   if (cluster.problems.length > 0) throw new Error('the simulation failed', { cause: cluster.problems[0] })
   const busySeconds = time.nowMs() / 1_000
-  const end = time.nowMs() + 180_000 // by then, the conversations that fail are parked, and frozen workers are awake
+  const end = time.nowMs() + 180_000 // at this time, the conversations that fail are parked, and all frozen workers are awake again
   await time.runUntil(() => time.nowMs() > end)
   const waitsOf = Map.groupBy(cluster.started, ({ conversationId }) => conversationId.split('/')[0] ?? '')
   const waits = (tenant: string) => (waitsOf.get(tenant) ?? []).map(({ waitedMs }) => waitedMs)

@@ -15,14 +15,20 @@ import { median } from '../measure.ts'
 import type { Durations } from './cluster.ts'
 import { burstKeys, firstKeys, keyOf, mean, type RunResult, rateOf, scenario } from './run.ts'
 
-/** Each response of the model takes this long, and a turn has two. So the model and not the processor is the limit. */
+/**
+ * How many milliseconds each response of the model takes. A turn has two responses. It is long, so that the model and not the processor is
+ * the limit.
+ */
 const MODEL_MS = 500
-/** A message is known to the workers after its notice, which is sent after some milliseconds. */
+/** How many milliseconds after the commit of a message the workers get the notice about it. */
 const HINT_MS = 6
 
 const clock = createSystemClock()
 
-/** Measures one worker, from which the durations of the simulation come, and the scenario with real workers on a PostgreSQL database. */
+/**
+ * Measures two things on a PostgreSQL database: the durations of one worker, with which the simulation computes, and the scenario with real
+ * workers.
+ */
 export async function measureScenario(): Promise<{
   readonly durations: Durations
   readonly result: RunResult
@@ -58,7 +64,7 @@ async function withWorkers<T>(
   }
 }
 
-/** Stores a message for each conversation at once. Returns when each was stored. */
+/** Stores one message for each conversation, all at once. Returns the times at which they were stored. */
 const sayAll = (store: ConversationStore, keys: readonly string[]): Promise<readonly number[]> =>
   Promise.all(
     keys.map(async (key) => {
@@ -96,14 +102,15 @@ async function measureDurations(store: ConversationStore): Promise<Durations> {
   const opened: number[] = []
   for (const key of keys) opened.push(await openedAt(store, key))
   const cycleMs = (Math.max(...opened) - Math.min(...opened)) / (rounds - 1)
-  const startMs = Math.max(1, (median(starts) - HINT_MS) / 2) // about half of it is the claim
+  // the claim takes about half of the time, and the start of the turn the other half
+  const startMs = Math.max(1, (median(starts) - HINT_MS) / 2)
   return { hintMs: HINT_MS, claimMs: startMs, startMs, turnMs: () => cycleMs - 2 * startMs }
 }
 
 async function runScenario(store: ConversationStore, [stopped]: readonly ServerProcess[]) {
   const { workers, slots, many, freezeAfterMs } = scenario
   const before = Math.max(...(await sayAll(store, firstKeys)))
-  await sleep(freezeAfterMs) // the workers have claimed them
+  await sleep(freezeAfterMs) // by now, the workers have claimed these conversations
   const stored = await sayAll(store, burstKeys)
   const opened: number[] = []
   for (const key of burstKeys) opened.push(await openedAt(store, key))
@@ -123,7 +130,7 @@ async function runScenario(store: ConversationStore, [stopped]: readonly ServerP
 
 /** The milliseconds until other workers have gone on with the conversations of a worker that has stopped. */
 async function resumeTimes(store: ConversationStore, keys: readonly string[], stoppedAt: number): Promise<readonly number[]> {
-  await sleep(6 * MODEL_MS) // by now, the other workers have closed their turns
+  await sleep(6 * MODEL_MS) // by now, the workers that go on have closed the turns of their own conversations
   const asker = createOwner(clock)
   const times: number[] = []
   const untilResumed = async (key: string) => {

@@ -5,19 +5,19 @@ import { createVirtualTime } from './virtual-time.ts'
 
 export const keyOf = (tenant: string, n: number): string => conversationKey({ tenant, project: 'p', user: 'u' }, `c${n}`)
 
-/** What a run gives, measured or simulated. Times are in milliseconds. */
+/** The result of a measured or simulated run. Times are in milliseconds. */
 export interface RunResult {
   readonly turnsPerSecond: number
-  /** The mean wait of the tenant with many messages, and of the one with few. */
+  /** The mean wait of the tenant with many messages (`manyWaitMs`), and of the tenant with few messages (`fewWaitMs`). */
   readonly manyWaitMs: number
   readonly fewWaitMs: number
-  /** From the moment at which a worker stopped until another one went on with its conversation: the median. */
+  /** The median time from the stop of a worker until another worker went on with one of its conversations. */
   readonly resumeMs: number
 }
 
 /**
- * The scenario that is measured and simulated: while all slots are busy, messages of two tenants come at once. When they are answered, a worker
- * stops while all slots are busy again.
+ * The scenario that is measured and simulated. While all slots are busy, messages of two tenants arrive at once. After they are answered,
+ * all slots get busy again, and one worker stops.
  */
 export const scenario = { workers: 3, slots: 4, many: 72, few: 18, freezeAfterMs: 400 }
 
@@ -31,8 +31,8 @@ export const burstKeys: readonly string[] = [
 ]
 
 /**
- * Runs the scenario in virtual time. `arrivals` are the times at which the messages of `burstKeys` are stored, in milliseconds after those that
- * occupy the slots.
+ * Runs the scenario in virtual time. `arrivals` are the times at which the messages of `burstKeys` are stored, in milliseconds after the
+ * messages of `firstKeys`.
  */
 export async function simulateScenario(durations: Durations, arrivals: readonly number[]): Promise<RunResult> {
   const { workers, slots, many, freezeAfterMs } = scenario

@@ -9,7 +9,10 @@ interface Event {
   isCancelled: boolean
 }
 
-/** A time that goes on when nothing is left to do at the current moment. All events of one moment run in the order in which they were added. */
+/**
+ * A clock for simulations. Its time moves on when nothing is left to do at the current moment. The events of one moment run in the order in
+ * which they were added.
+ */
 export interface VirtualTime extends WorkerTimers {
   readonly clock: Clock
   sleep(ms: number): Promise<void>
@@ -49,7 +52,7 @@ export function createVirtualTime(): VirtualTime {
         if (event.isCancelled) continue
         now = event.at
         event.run()
-        // the promises that have been resolved go on before the time does
+        // first runs the code that waits for promises which are resolved already
         await new Promise((resolve) => void setImmediate(resolve))
       }
     },

@@ -1,0 +1,36 @@
+import { DatabaseSync } from 'node:sqlite'
+
+/**
+ * The part of the package better-sqlite3 that SqliteSaver uses, on the SQLite of Node. The package has to be compiled for each version of
+ * Node, which is not possible on every machine. Daybook and Flue use the SQLite of Node, too.
+ */
+export function openDatabase(file) {
+  const database = new DatabaseSync(file)
+  return {
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      const bound = (args) => args.map((value) => value ?? null)
+      return {
+        run: (...args) => statement.run(...bound(args)),
+        get: (...args) => statement.get(...bound(args)),
+        all: (...args) => statement.all(...bound(args)),
+      }
+    },
+    exec: (sql) => database.exec(sql),
+    pragma: (text) => database.exec(`PRAGMA ${text}`),
+    transaction:
+      (work) =>
+      (...args) => {
+        database.exec('BEGIN')
+        try {
+          const result = work(...args)
+          database.exec('COMMIT')
+          return result
+        } catch (error) {
+          database.exec('ROLLBACK')
+          throw error
+        }
+      },
+    close: () => database.close(),
+  }
+}
