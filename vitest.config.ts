@@ -9,6 +9,7 @@ const postgresSuites = [
   'test/waits/{budgets,fallback-model,killed-twice,provider,random-orders,sub-agents,waiting}.test.ts',
   'test/faults/{loop-crash,loop-resume,loop-ownership,waits-crash,response-crash,followup-crash,parallel-crash,options-crash,poison-call}.test.ts',
   'test/faults/{budgets-crash,server-crash,load-crash,shared-turns,dead-owners,claim-race}.test.ts',
+  'test/faults/torture/torture.test.ts',
   'test/e2e/{followers,resumed-streams,hostile-requests,hostile-imports,foreign-blobs,roles}.test.ts',
   'test/files/tenants.test.ts',
   'test/turns/{kept-timelines,shared-conversations,withdrawn-messages}.test.ts',
@@ -16,7 +17,7 @@ const postgresSuites = [
 
 const daybook = {
   extends: true as const,
-  test: { name: 'daybook', include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}', 'examples/*.test.ts'] },
+  test: { name: 'daybook', include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}', 'examples/own-store.test.ts'] },
 }
 const postgres = {
   extends: true as const,

@@ -22,7 +22,7 @@ const turn = agent.run('rome', 'How is the weather in Rome?')
 for await (const event of turn) {
   if (event.type !== 'entry' || event.change.type !== 'blocks.appended') continue
   for (const block of event.change.blocks) {
-    if (readDigest(block)) continue // a block that only describes a result
+    if (readDigest(block)) continue // leaves out the block with the metadata of the result
     const call = readToolCall(block)
     console.log(block.type.padEnd(26), call ? JSON.stringify(call.params) : block.text)
   }

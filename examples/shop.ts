@@ -2,32 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
-import { createAgent, defineAgent, defineTool, openStore, succeeded } from 'daybook'
+import { createAgent, defineAgent, openStore } from 'daybook'
 import { createClient } from 'daybook/client'
 import { createHandler } from 'daybook/server'
 import { reply, scriptedModel } from 'daybook/testing'
 import { Hono } from 'hono'
-import { z } from 'zod'
-
-// Two tools. The first one finds pages that answers and reports can cite. The second one needs the approval of a person.
-const search = defineTool({
-  id: 'shop.search',
-  description: 'Searches the catalogue of the shop.',
-  params: z.object({ query: z.string() }),
-  readOnly: true,
-  run: () =>
-    succeeded({
-      output: 'The kettle K2 costs 49.50 EUR [[S:1]].',
-      sources: [{ sid: 1, title: 'Kettle K2', url: 'https://shop.example/k2', text: 'The kettle K2 costs 49.50 EUR.' }],
-    }),
-})
-const order = defineTool({
-  id: 'shop.order',
-  description: 'Orders an item.',
-  params: z.object({ item: z.string(), pieces: z.number().int().min(1) }),
-  approval: true,
-  run: ({ item, pieces }) => ({ item, pieces, status: 'ordered' }),
-})
+import { order, search } from './shop-tools.ts'
 
 // The agent. With a name such as 'anthropic/claude-sonnet-5-5' in place of the prepared replies, a real model answers.
 const model = scriptedModel([
@@ -39,7 +19,7 @@ const model = scriptedModel([
 const shop = defineAgent({ model, tools: [search, order], instructions: 'You help people in a shop.' })
 const folder = await mkdtemp(join(tmpdir(), 'daybook-shop-')) // a real application has a folder that stays
 const store = await openStore({ data: folder })
-const priceOf = () => 0.002 // dollars for each call. Without it, the list prices of the models count
+const priceOf = () => 0.002 // dollars for each call. Without `priceOf`, the list prices of the models count
 const agent = createAgent({ ...shop, store, settings: { priceOf } })
 
 // The application: a page of its own, and the agent with all routes and its web page below /agent.

@@ -14,7 +14,7 @@ const agent = createAgent({ model })
 const text = 'Invoice 2026-17. Please pay 180 euros by Friday.'
 const { output, refusal } = await agent.run('invoices', text, { output: Invoice }).result
 
-// `output` has the type of the schema. If there is none, `refusal` says why.
+// `output` has the type of the schema. If there is no output, `refusal` says why.
 if (output) console.log(output.number, output.total, output.paid ? 'paid' : 'open')
 else console.log(refusal?.code, refusal?.message)
 

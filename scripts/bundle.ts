@@ -18,6 +18,7 @@ const startedByPath = [
   'src/adapters/documents/content/content-thread.ts',
   'src/adapters/documents/typst/typst-renderer.ts',
   'src/adapters/documents/typst/typst-thread.ts',
+  'src/testing/torture/child.ts',
 ]
 
 const entries = Object.values<{ 'daybook-source'?: string }>(exports)
@@ -31,7 +32,7 @@ const isOurs = (id: string) => /^[./]/.test(id) || id === 'zod' || id.startsWith
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((path) => [nameOf(path), path])),
   platform: 'node',
-  preserveEntrySignatures: 'allow-extension', // needed by the group below. No entry is in the group, so no entry gets further exports
+  preserveEntrySignatures: 'allow-extension', // the group below needs this. The group contains no entry, so no entry gets further exports
   external: (id) => !isOurs(id),
   logLevel: 'warn',
 })
@@ -41,9 +42,10 @@ const files: OutputOptions = {
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name]-[hash].js',
   sourcemap: true,
-  // A shorter file is imported faster. The types have the comments, and the source maps have the names.
+  // A shorter file is imported faster. The types have the comments, and the source maps have the names. Line breaks stay, because Node
+  // prints the line of an error that nothing has caught: one line with all the code of a file would hide the message.
   comments: false,
-  minify: true,
+  minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
 }
 const mainOnly = modulesOfMainEntry((await bundle.generate(files)).output)
 // Every file that an import opens takes time. So the modules of the main entry that no small entry needs become one file.
@@ -51,7 +53,10 @@ const codeSplitting = { groups: [{ name: 'main', test: (id: string) => mainOnly.
 const { output } = await bundle.write({ ...files, codeSplitting })
 console.log(`daybook ${version}: ${entries.length} entries, ${output.length} files`)
 
-/** The modules that the main entry loads, without those that an entry with less than half as many modules also loads. */
+/**
+ * The modules that the main entry loads, without the modules that a small entry also loads. An entry is small if it has less than half as
+ * many modules.
+ */
 function modulesOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]): ReadonlySet<string> {
   const chunks = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file]] : [])))
   const main = loadedModules('index.js', chunks)

@@ -44,7 +44,7 @@ async function run(): Promise<void> {
     process.exitCode = 1
     return
   }
-  // a signal that comes while the replicas start ends them when they have started, so that none is left behind
+  // a signal that arrives while the replicas start takes effect when they have started, so that none of them keeps running
   const ended = Promise.withResolvers<void>()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   console.log('starting PostgreSQL and the replicas …')
@@ -75,7 +75,7 @@ Open the page, ask for something long, and kill a replica meanwhile: the answer 
   process.exit(0)
 }
 
-/** Reads a list of roles. Undefined if no replica would accept messages, or none would run turns. */
+/** Reads a list of roles. Returns undefined if no replica would accept messages, or if none would run turns. */
 function rolesOf(text: string): readonly ReplicaRole[] | undefined {
   const roles = text.split(',')
   if (!roles.every((role) => role === 'web' || role === 'worker' || role === 'both')) return undefined
@@ -104,7 +104,7 @@ async function obey(cluster: Cluster, command: string, argument: string): Promis
   return `replica ${argument} was killed, pid ${pid}`
 }
 
-/** Opens a port for the commands of other terminals. Only the user who started the cluster can read how to reach it. */
+/** Opens a port for commands from other terminals. Its address is in a file that only the user who started the cluster can read. */
 async function listenForCommands(cluster: Cluster): Promise<() => Promise<void>> {
   const token = randomBytes(16).toString('hex')
   const server = createServer((request, response) => {

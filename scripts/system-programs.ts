@@ -6,13 +6,16 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 interface SystemProgram {
-  /** A command that is on PATH, or a file with an absolute path, if the program is installed. */
+  /** Shows that the program is installed: a command on PATH, or an absolute path of a file. */
   readonly shownBy: string
   readonly debianPackage: string
   readonly neededBy: string
 }
 
-/** Programs of models see the Python of the system. A Python of a version manager, such as pyenv, has its own packages. */
+/**
+ * Programs of the model see the Python of the system, so packages are looked for there. A Python of a version manager, such as pyenv, has
+ * its own packages.
+ */
 const pythonPackage = (name: string): SystemProgram => ({
   shownBy: `/usr/lib/python3/dist-packages/${name}`,
   debianPackage: `python3-${name}`,

@@ -27,7 +27,7 @@ it('bundles the client for browsers without any other package', async () => {
   expect(modules.filter((id) => id.includes('node_modules'))).toEqual([])
   expect(imports).toEqual([])
   expect(modules.length).toBeGreaterThan(10)
-  expect(kilobytes).toBeLessThanOrEqual(20)
+  expect(kilobytes).toBeLessThanOrEqual(21)
 })
 
 it('leaves out what a page of a chat does not use', async () => {
@@ -39,5 +39,5 @@ it('leaves out what a page of a chat does not use', async () => {
 it('computes timelines in a browser with little code', async () => {
   const { modules, kilobytes } = await bundle(`export { applyChange, blocksOf, emptyTimeline } from ${JSON.stringify(client)}`)
   expect(modules.filter((id) => id.includes('node_modules'))).toEqual([])
-  expect(kilobytes).toBeLessThanOrEqual(8)
+  expect(kilobytes).toBeLessThanOrEqual(9)
 })

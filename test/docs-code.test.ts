@@ -1,34 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { codeBlocks, writtenPages } from './support/docs/pages.ts'
 
 // The folder is in the checkout, so that the blocks can import `daybook` by its name. Git ignores it.
 const folder = '.docs-code'
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const pages = ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)].filter(
-  (name) => name.endsWith('.md') && !name.startsWith('docs/reference/'),
-)
+const blocks = writtenPages.flatMap(codeBlocks)
 
-interface CodeBlock {
-  /** The page and the line at which the block begins, such as `docs/sdk.md:17`. */
-  readonly where: string
-  readonly code: string
-}
-
-/** The TypeScript blocks of a page. Those that show code of other libraries have the language `js`, and are not checked. */
-function codeBlocks(page: string): readonly CodeBlock[] {
-  const text = readFileSync(page, 'utf8')
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(({ index, 1: code = '' }) => ({
-    where: `${page}:${text.slice(0, index).split('\n').length}`,
-    code,
-  }))
-}
-
-const blocks = pages.flatMap(codeBlocks)
-
-/** Names that blocks use and that their page explains in words, such as `weather`, a tool. */
+/** Names that blocks use and that their page explains in words, such as `weather`, a tool. test/support/docs/prelude.ts has their values. */
 const prelude = `
 import type { Agent, Model, Tool } from 'daybook'
 declare global {
@@ -56,7 +38,7 @@ it('every TypeScript block of the documents has right types', () => {
   // files that blocks import, and a package that is not installed here
   writeFileSync(join(folder, 'weather.ts'), "import type { Tool } from 'daybook'\nexport declare const weather: Tool\n")
   writeFileSync(join(folder, 'tracing.ts'), 'export {}\n')
-  writeFileSync(join(folder, 'own-store.ts'), readFileSync('examples/own-store.ts'))
+  for (const name of ['own-store.ts', 'shop-tools.ts']) writeFileSync(join(folder, name), readFileSync(`examples/${name}`))
   cpSync('examples/workflows', join(folder, 'workflows'), { recursive: true })
   writeFileSync(
     join(folder, 'packages.d.ts'),

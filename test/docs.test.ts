@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, it } from 'vitest'
 import { agentPartRules, embeddingRules, folderRules } from '../src/agent/agent-options.ts'
 import { createHooks } from '../src/agent/hooks.ts'
@@ -182,7 +183,7 @@ it('docs/cli.md lists every command with its options, and no others', async () =
       textOf('docs/cli.md')
         .split('\n')
         .find((each) => each.split('|')[1] === cell) ?? ''
-    return [/`daybook ([a-z]+)/.exec(cell)?.[1] ?? '', namesIn([row], /`(--[a-z-]+)/g)] as const
+    return [/`daybook ([a-z]+)/.exec(cell)?.[1] ?? '', [...new Set(namesIn([row], /`(--[a-z-]+)/g))]] as const
   })
   const listed: Record<string, readonly string[]> = {}
   for (const [name, options] of rows) listed[name] = [...(listed[name] ?? []), ...options].sort()
@@ -197,6 +198,33 @@ it('no example names a turn by an id that no turn has', async () => {
     Object.keys(await commandsInHelp()).map(async (name) => (await line.run(...(name ? [name] : []), '--help')).text),
   )
   for (const text of [textOf('README.md'), textOf('docs/cli.md'), ...help]) expect(text).not.toMatch(/turn_\d{1,4}\b/)
+})
+
+it('every environment variable of Daybook that a page names exists', () => {
+  const known = new Set<string>(Object.values(variables))
+  const elsewhere = ['DAYBOOK_BROWSER', 'DAYBOOK_TOKEN'] // no settings: they are read where they are used
+  const named = [...pages, ...otherPages].flatMap((page) => textOf(page).match(/\bDAYBOOK_[A-Z_]+\b/g) ?? [])
+  expect(named.length).toBeGreaterThan(50)
+  expect([...new Set(named)].filter((name) => !known.has(name) && !elsewhere.includes(name))).toEqual([])
+})
+
+it('every npm script that a page names exists', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly scripts: object }
+  const mine = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...pages].flatMap((page) =>
+    [...textOf(page).matchAll(/(?:^|`)npm run ([\w:]+)/gm)].map(([, name]) => name as string),
+  )
+  expect(mine.length).toBeGreaterThan(10)
+  expect([...new Set(mine)].filter((name) => !(name in scripts))).toEqual([])
+})
+
+it('the queries of docs/format.md run on the database of a data folder', async () => {
+  expect((await line.run('run', 'Hello', '--conversation', 'my-conversation')).exitCode).toBe(0)
+  const [, sql = ''] = textOf('docs/format.md').split('```sql\n')
+  const queries = (sql.split('```')[0] ?? '').split(';\n').filter((query) => query.includes('SELECT'))
+  expect(queries.length).toBe(4)
+  const database = new DatabaseSync(join(line.folder, 'data', 'daybook.db'), { readOnly: true })
+  for (const query of queries) expect(database.prepare(query).all().length, query).toBeGreaterThan(0)
+  database.close()
 })
 
 it('docs/format.md shows the files that the data folder has', async () => {

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { createCommandLine } from './support/command-line.ts'
+import { writtenPages } from './support/docs/pages.ts'
 
 const run = promisify(execFile)
 const readme = readFileSync('README.md', 'utf8')
@@ -24,19 +25,23 @@ it('the README shows examples/minimal.ts as it is', () => {
   expect(readme).toContain(`\`\`\`ts\n${readFileSync('examples/minimal.ts', 'utf8')}\`\`\``)
 })
 
-const pages = ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)].filter(
-  (name) => name.endsWith('.md') && !name.startsWith('docs/reference/'),
-)
-
 /** The commands in the code blocks of a page, without comments. Lines that only explain an output are no commands. */
 const commandsIn = (page: string): readonly string[] =>
   [...readFileSync(page, 'utf8').matchAll(/^(?:[A-Z_]+=\S+ )*(?:npx )?daybook ([a-z-].*)$/gm)].map(([, words]) => words as string)
 
 it('the pages name only existing commands and options', async () => {
-  const found = pages.flatMap((page) => commandsIn(page).map((words) => ({ page, words })))
+  const found = writtenPages.flatMap((page) => commandsIn(page).map((words) => ({ page, words })))
   expect(found.length).toBeGreaterThan(60)
   const line = createCommandLine()
   const help = new Map<string, { readonly exitCode: number; readonly text: string }>()
+  /** The help of a command. If the next word is a command in it, such as `set` in `admin budgets set`, the help of that command. */
+  const helpOf = async ([command = '', ...rest]: readonly string[]): Promise<{ readonly exitCode: number; readonly text: string }> => {
+    const known = help.get(command) ?? (await line.run(...command.split(' '), '--help'))
+    help.set(command, known)
+    const [next = '', ...others] = rest
+    const isCommand = new RegExp(`^ {2}${next} `, 'm').test(known.text.split('\nCommands:')[1] ?? '')
+    return /^[a-z-]+$/.test(next) && isCommand ? helpOf([`${command} ${next}`, ...others]) : known
+  }
   try {
     for (const { page, words } of found) {
       const given =
@@ -45,9 +50,7 @@ it('the pages name only existing commands and options', async () => {
           ?.trim()
           .split(' ') ?? []
       const start = given.findIndex((word, n) => !word.startsWith('--') && !given[n - 1]?.startsWith('--')) // after options of all commands
-      const command = given[start] ?? ''
-      if (!help.has(command)) help.set(command, await line.run(command, '--help'))
-      const { exitCode, text } = help.get(command) ?? { exitCode: 1, text: '' }
+      const { exitCode, text } = await helpOf(given.slice(start))
       expect(exitCode, `${page}: daybook ${words}`).toBe(0)
       for (const option of given.filter((word) => /^--[a-z]/.test(word))) expect(text, `${page}: daybook ${words}`).toContain(option)
     }
@@ -56,7 +59,7 @@ it('the pages name only existing commands and options', async () => {
   }
 })
 
-it('the test of the starter passes', async () => {
-  const { stdout } = await run(process.execPath, ['--conditions=daybook-source', '--test', 'examples/starter/agent.test.ts'])
+it.each(['starter/agent', 'shop'])('the test examples/%s.test.ts passes', async (name) => {
+  const { stdout } = await run(process.execPath, ['--conditions=daybook-source', '--test', `examples/${name}.test.ts`])
   expect(stdout).toMatch(/pass 1\n.*fail 0/s)
 })

@@ -18,4 +18,5 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
 process.once('SIGTERM', async () => {
   await handler.drain()
   server.close()
+  await agent.close()
 })

@@ -23,4 +23,5 @@ console.log(await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT 
 process.once('SIGTERM', async () => {
   await handler.drain()
   await app.close()
+  await agent.close()
 })

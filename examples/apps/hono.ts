@@ -17,4 +17,5 @@ const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(pro
 process.once('SIGTERM', async () => {
   await handler.drain()
   server.close()
+  await agent.close()
 })

@@ -19,7 +19,7 @@ const splitBill = defineTool({
 const round = (amount: number) => Math.round(amount * 100) / 100
 
 export const agent = defineAgent({
-  model: 'offline', // needs no key. Another one: 'anthropic/claude-sonnet-5-5', with the variable ANTHROPIC_API_KEY
+  model: 'offline', // this model needs no key. Another model: 'anthropic/claude-sonnet-5-5', with the variable ANTHROPIC_API_KEY
   tools: [splitBill],
   instructions: 'You help people in restaurants. Compute amounts with the tool bill.split, never in your head.',
 })

@@ -8,13 +8,13 @@ interface Options {
   readonly triggers: { readonly event: string }
 }
 
-/** What a function gets: the event, and the steps of the run. */
+/** The argument of a function: the event, and the steps of the run. */
 export interface Given<Data> {
   readonly event: { readonly name: string; readonly data: Data }
   readonly step: Steps
 }
 
-/** As `inngest.createFunction`. A step is tried once, and then as often as `retries` says. */
+/** Like `inngest.createFunction`. A step that fails is repeated at most `retries` times. */
 export const createFunction = <Data, Result>(options: Options, handler: (given: Given<Data>) => Promise<Result>) => ({ options, handler })
 
 /** Runs a function for an event, as the server of Inngest does. */

@@ -2,7 +2,7 @@
 
 import { createSteps } from './durable.ts'
 
-/** As `restate.Context` of `@restatedev/restate-sdk`. */
+/** Like `restate.Context` of `@restatedev/restate-sdk`. */
 export interface Context {
   run<T>(name: string, action: () => Promise<T>): Promise<T>
 }

@@ -11,7 +11,7 @@ interface ActivityOptions {
 
 let running: { readonly activities: Activities; readonly steps: (attempts: number) => Steps } | undefined
 
-/** As `proxyActivities` of `@temporalio/workflow`: the calls of a workflow are run as activities, and their results are kept. */
+/** Like `proxyActivities` of `@temporalio/workflow`: the calls of a workflow are run as activities, and their results are kept. */
 export function proxyActivities<T extends Activities>({ retry }: ActivityOptions): T {
   let calls = 0
   const call = (name: string) =>

@@ -11,7 +11,7 @@ import { type Replica, type ReplicaRole, startReplica } from './replica.ts'
 export interface ClusterOptions {
   /** One replica for each role. At least one of them accepts messages, and at least one runs turns. */
   readonly roles: readonly ReplicaRole[]
-  /** The port of the front. 0 chooses a free one. */
+  /** The port of the server in front of the replicas. 0 chooses a free one. */
   readonly port: number
   /** Whether files are stored in a server that is compatible with S3, instead of PostgreSQL. */
   readonly s3: boolean
@@ -29,7 +29,10 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-/** Starts PostgreSQL and replicas with the offline model, all in a temporary folder. If one of them fails, those that run are ended. */
+/**
+ * Starts PostgreSQL and replicas with the offline model, all in a temporary folder. If one of these processes fails to start, the others
+ * are ended.
+ */
 export async function startCluster({ roles, port, s3, redis, onLine }: ClusterOptions): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-cluster-'))
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]

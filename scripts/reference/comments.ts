@@ -6,7 +6,9 @@ interface CommentBlock {
   readonly lines: string[]
 }
 
-/** A doc comment as Markdown. Lines that are indented, such as those of a drawing, become a code block. Paragraphs and items are one line each. */
+/**
+ * A doc comment as Markdown. Indented lines, such as the lines of a drawing, become a code block. Paragraphs and items are one line each.
+ */
 export function commentText(comment: string): string {
   let text = ''
   let last: CommentBlock['kind'] | undefined

@@ -3,7 +3,7 @@ import { attachmentTexts, failureTexts, requestTexts, serviceTexts } from './fai
 import { code, page, table, withTexts } from './markdown.ts'
 import { timelineTexts } from './timeline-texts.ts'
 
-/** The codes of all errors. The types of the tables make sure that those of a union are complete. */
+/** The page with the codes of all errors. The types of the tables make sure that no code of a union is missing. */
 export function errorsPage(): string {
   const timeline = withTexts('error code', timelineCodes(), timelineTexts)
   const isNotice = ([name = '']: readonly string[]) => /^`(?:protocol_|tool_call_error\.|tool_call_warning\.)/.test(name)

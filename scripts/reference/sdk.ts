@@ -5,7 +5,7 @@ import { commentText } from './comments.ts'
 import { code, codeBlock, page, table } from './markdown.ts'
 
 interface Entry {
-  /** The name with which a program imports it, such as `daybook/core`. */
+  /** The name with which programs import the entry, such as `daybook/core`. */
   readonly name: string
   readonly declarations: readonly Declaration[]
 }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 
 /** A page shows an example in a code block after the line `<!-- example: name -->`. If the example prints something, a block with the output follows. */
-const place = /(<!-- example: ([\w.-]+) -->\n)\n```ts\n[\s\S]*?\n```\n(?:\n?```\n[\s\S]*?\n```\n)?/g
+const place = /(<!-- example: ([\w.-]+) -->\n)\n```ts\n[\s\S]*?(?<=\n)```\n(?:\n?```\n[\s\S]*?\n```\n)?/g
 
 export const pagesWithExamples = (): readonly string[] =>
   ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)].filter(
@@ -13,7 +13,7 @@ export const pagesWithExamples = (): readonly string[] =>
 /** The names of the examples that a page shows. */
 export const examplesIn = (text: string): readonly string[] => [...text.matchAll(place)].map(([, , name]) => name as string)
 
-/** The text of a page with its examples as they are now, and with what they print now. */
+/** The text of a page with the current code of its examples, and with what they print now. */
 export async function withExamples(text: string): Promise<string> {
   const shown = new Map<string, string>()
   for (const name of examplesIn(text)) shown.set(name, await blocksOf(name))
@@ -25,5 +25,5 @@ async function blocksOf(name: string): Promise<string> {
   const code = `\`\`\`ts\n${readFileSync(file, 'utf8')}\`\`\`\n`
   if (name.endsWith('.test')) return code
   const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=daybook-source', file])
-  return `${code}\n\`\`\`\n${stdout}\`\`\`\n`
+  return stdout === '' ? code : `${code}\n\`\`\`\n${stdout}\`\`\`\n`
 }

@@ -3,10 +3,16 @@ import { defineConfig } from 'vitepress'
 
 const root = new URL('../../', import.meta.url)
 
-/** The links of a section of docs/README.md. So the side bar has the same order as the index. */
-function linksOf(heading: string): { text: string; link: string }[] {
+/** The text of a section of docs/README.md. So the side bar has the same order as the index. */
+function sectionOf(heading: string): string {
   const [, section = ''] = readFileSync(new URL('docs/README.md', root), 'utf8').split(`\n## ${heading}\n`)
-  return linksIn(section.split('\n## ')[0] ?? '', '/docs/')
+  return section.split('\n## ')[0] ?? ''
+}
+
+/** The guides in the groups of the index, such as "Build an agent". */
+function guides(): { text: string; items: { text: string; link: string }[] }[] {
+  const [, ...groups] = sectionOf('Guides').split(/^([A-Z].*):$/m)
+  return groups.flatMap((text, n) => (n % 2 === 0 ? [{ text, collapsed: false, items: linksIn(groups[n + 1] ?? '', '/docs/') }] : []))
 }
 
 /** The links to pages below `base`, with a capital letter at the beginning. */
@@ -27,7 +33,22 @@ function specification(): { text: string; collapsed: boolean; items: { text: str
   }))
 }
 
+/**
+ * How much a page counts in a search. People search for tasks, so guides come before the generated pages and before the list of changes.
+ * The text of this function is copied into the pages, so it uses nothing outside of it.
+ */
+const weightInSearch = (page: string): number => {
+  if (page.includes('/CHANGELOG')) return 0.1
+  if (page.includes('/reference/sdk/')) return 0.3
+  if (page.includes('/reference/') || page.includes('/spec/')) return 0.7
+  return page.includes('/guides/') ? 1.5 : 1
+}
+
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="2" y="1" width="12" height="14" rx="2" fill="#3451b2"/><path d="M5 5h6M5 8h6M5 11h4" stroke="#fff"/></svg>'
+
 export default defineConfig({
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   title: 'Daybook',
   description: 'A timeline-native agent runtime for TypeScript',
   srcDir: 'pages', // copied by copy-pages.mjs
@@ -47,7 +68,7 @@ export default defineConfig({
   },
   vite: { build: { chunkSizeWarningLimit: 4_000 } },
   themeConfig: {
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: weightInSearch } } } },
     outline: [2, 3],
     nav: [
       { text: 'Getting started', link: '/docs/getting-started' },
@@ -61,13 +82,14 @@ export default defineConfig({
         items: [
           { text: 'What it is', link: '/' },
           { text: 'Getting started', link: '/docs/getting-started' },
+          { text: 'From nothing to a shop', link: '/docs/guides/first-hour' },
           { text: 'Concepts', link: '/docs/concepts' },
           { text: 'Words', link: '/WORDS' },
         ],
       },
-      { text: 'Guides', items: linksOf('Guides') },
-      { text: 'Coming from', items: linksOf('Coming from'), collapsed: true },
-      { text: 'Reference', items: linksOf('Reference') },
+      ...guides(),
+      { text: 'Coming from', items: linksIn(sectionOf('Coming from'), '/docs/'), collapsed: true },
+      { text: 'Reference', items: linksIn(sectionOf('Reference'), '/docs/') },
       { text: 'Specification', link: '/docs/spec/', collapsed: true, items: specification() },
       {
         text: 'The project',

@@ -35,12 +35,12 @@ export interface AgentContext {
   readonly hub: EventHub
   readonly models: Models
   readonly fallback?: FallbackModel | undefined
-  /** Asked for a decision that exceeds a budget with the usual model, if `budgets.whenReached` is `cheaper-model`. */
+  /** The model for a decision that would exceed a budget with the usual model. Set if `budgets.whenReached` is `cheaper-model`. */
   readonly cheaper?: Model | undefined
   readonly budgetWatch: BudgetWatch
   /** The models that a run can choose by name. */
   readonly namedModels: ReadonlyMap<string, Model>
-  /** The model with telemetry. A model that a run chooses does not have it yet. */
+  /** Wraps a model that a run has chosen, so that the telemetry sees its calls. The models in `models` are wrapped already. */
   observed?(model: Model): Model
   readonly toolsFor?: ToolsFor | undefined
   readonly toolbox: Toolbox
@@ -74,7 +74,10 @@ export interface AgentContext {
   readonly changing?: ChangingParts | undefined
 }
 
-/** The texts that a turn freezes, and the objects that are made of them. */
+/**
+ * The parts of the system text that may change, and a function that makes the objects that depend on them. A turn freezes these texts: it
+ * keeps them unchanged until it ends or is compacted.
+ */
 export interface ChangingParts {
   readonly texts: ReadonlyMap<string, ChangingText>
   servicesWith(texts: Texts): ToolServices
@@ -82,7 +85,7 @@ export interface ChangingParts {
 
 /** The objects that depend on the list of tools. */
 export type ToolServices = Pick<AgentContext, 'toolbox' | 'speech' | 'speechOf'> & {
-  /** What the model should know about tools that have changed since the turn began. */
+  /** Sentences for the model about tools that have changed since the turn began. */
   remarks?(): readonly string[]
 }
 
@@ -135,7 +138,7 @@ export interface Problem {
 const HOOK_TIMEOUT_MS = 10_000
 const ANNOUNCE_TIMEOUT_MS = 1_000 // only one second, because the round waits for the function `announce` of the application
 
-/** `hub` is the hub of the agent whose parts are replaced. A new agent gets a new hub. */
+/** `hub` is passed when the parts of an agent are replaced: it is the hub of this agent. A new agent gets a new hub. */
 export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentContext {
   const { store, clock, hosting, workspaces, documents } = parts
   const { onEntry, onProblem } = safeCallbacks(parts)

@@ -63,15 +63,15 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
   readonly archive: Archive
   /**
    * Finishes deletions that failed, resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns
-   * have ended. Skips a conversation while another agent holds its claim. That agent may still be working. Or its process is dead but this
+   * have ended. Skips a conversation while another agent holds its claim: that agent may still be working, or its process is dead but this
    * can not be proven, for example because its container was replaced. The result lists the skipped conversations with the time at which to
    * try again.
    */
   recover(options?: RecoverOptions): Promise<Recovery>
   /**
-   * From now on, takes conversations with work from the store and runs them: those for which any process has stored a message, and those that
-   * a dead process left unfinished. Any number of agents can share the work of a store. A server does so. Returns a function that ends this.
-   * Running conversations then go on. Scheduled messages are sent, too.
+   * Takes conversations with work from the store and runs them, until the returned function is called. Work is a message that any process
+   * has stored, or a turn that a dead process left unfinished. Also sends scheduled messages. Any number of agents can share the work of a
+   * store. Servers call this function. After the returned function is called, running conversations go on.
    */
   work(options?: WorkOptions): () => void
   /**

@@ -162,7 +162,10 @@ const foldersOr = (expected: string, ...methods: readonly string[]): OptionRule 
   return optional((value) => (Array.isArray(value) ? listOf('folders', folder)(value) : made(value)))
 }
 
-/** Options of `createAgent` and `defineAgent` that name folders. `createAgentFrom` gets what was opened in them, as parts of `builtIn`. */
+/**
+ * Options of `createAgent` and `defineAgent` that name folders. `createAgentFrom` gets the objects that were opened in these folders, as
+ * parts of `builtIn`.
+ */
 export const folderRules = {
   skills: foldersOr('a list of folders, or an object with `read`', 'read'),
   knowledge: foldersOr('a list of folders, or an object with `read` and `search`', 'read', 'search'),

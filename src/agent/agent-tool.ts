@@ -26,16 +26,19 @@ export interface AgentToolOptions<Schema extends StandardSchemaV1>
 /** How deep sub-agents can be nested. */
 const maxDepth = 3
 
-/** The event id of the message to the sub-agent. A repeated call sends the message again with this id, and then it has no effect. */
+/**
+ * The event id of the message to the sub-agent. A repeated call sends the message again with this id, and the second message has no effect.
+ */
 const messageId = 'ask'
 
-/** How often a call asks again while another process may hold the sub-agent's conversation. */
+/** After how many milliseconds a call sends its message again, because another process may hold the sub-agent's conversation. */
 const RETRY_MS = 5_000
 
 /**
- * Makes a tool that gives a task to another agent. Each call opens a conversation of its own for this sub-agent. Its id is derived from the
- * call (`childConversationId`), so that a call that is repeated after a crash continues the same conversation. The answer of the sub-agent
- * is the result of the call, and the cost of its model calls is part of the cost of the calling conversation.
+ * Makes a tool that gives a task to another agent. Each call opens a conversation of its own for this sub-agent. The id of this
+ * conversation is derived from the call (`childConversationId`). So a call that is repeated after a crash continues the same conversation.
+ * The answer of the sub-agent is the result of the call. The cost of the sub-agent's model calls is part of the cost of the calling
+ * conversation.
  */
 export function agentTool<Schema extends StandardSchemaV1>(agent: Agent, options: AgentToolOptions<Schema>): Tool {
   if (typeof agent?.send !== 'function' || typeof agent.follow !== 'function')
@@ -60,7 +63,7 @@ export function agentTool<Schema extends StandardSchemaV1>(agent: Agent, options
   return { ...tool, withdraw: (idempotencyKey, signal) => stopChild(agent, childConversationId(idempotencyKey), signal) }
 }
 
-/** The id of the conversation that a call opens for its sub-agent. `idempotencyKey` is that of the call: `<conversation>/<turn>/<call>`. */
+/** The id of the conversation that a call opens for its sub-agent. The `idempotencyKey` of a call is `<conversation>/<turn>/<call>`. */
 export function childConversationId(idempotencyKey: string): string {
   const parent = idempotencyKey.split('/').slice(0, -2).join('/')
   return childKey(parent, createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 12))
@@ -76,9 +79,9 @@ function promptOf(params: unknown): string {
 }
 
 /**
- * Sends the message to the sub-agent, unless it has it already, and waits for the end of its turn. If the sub-agent waits, the call waits too,
- * and is run again later. When the call is stopped, the turn of the sub-agent is stopped, too. When the calling agent is closed, the turn
- * stays open, and the repeated call continues it.
+ * Sends the message to the sub-agent, unless the sub-agent has it already, and waits for the end of the sub-agent's turn. If this turn
+ * waits, the call waits too and is run again later. If the call is stopped, the turn is stopped, too. If the calling agent is closed, the
+ * turn stays open, and the repeated call continues it.
  */
 async function runChild(agent: Agent, child: string, text: string, { signal, clock, onProblem }: Call): Promise<Outcome> {
   const ask = () => agent.send(child, text, { eventId: messageId })
@@ -112,11 +115,11 @@ async function runChild(agent: Agent, child: string, text: string, { signal, clo
   }
 }
 
-/** Whether the turn of the sub-agent may only wait after this change. An event that arrives while it waits may leave it waiting. */
+/** Whether the turn of the sub-agent may be waiting after this change. If it was waiting before, an event may leave it waiting. */
 const mayPark = (change: Change): boolean =>
   change.type === 'event.accepted' || change.type === 'event.folded' || (change.type === 'turn.waiting' && pausesTurn(change))
 
-/** What the sub-agent waits for, as the wait of its caller. */
+/** The wait of the caller while its sub-agent waits. It says what the sub-agent waits for. */
 function waitFor({ waits, dueAt }: ConversationInfo): LateResult {
   const question = waits.find((wait) => wait.question !== undefined)?.question
   const note = question?.startsWith(WAITS) ? question : question === undefined ? undefined : `${WAITS}${question}`
@@ -130,8 +133,8 @@ async function stopChild(agent: Agent, child: string, signal: AbortSignal): Prom
   const head = await headIfAny(agent, child)
   if (!head || head.lastSeq === 0) return undefined
   if (head.openTurn !== null) {
-    // If the turn waits, the stop is stored, and the turn reads it when it is continued. If its process has died, the turn can be stopped only
-    // after it was continued. It may begin to wait right then, so it is continued again.
+    // If the turn waits, the stop is stored, and the turn reads it when it is continued. If the process of the turn has died, only a turn
+    // that was continued can be stopped. It may begin to wait before the stop arrives, so there is a second attempt.
     for (const _attempt of [1, 2]) {
       await agent.stop(child)
       await agent.send(child, 'Stop.', { eventId: messageId }) // this event id is known, so it only continues the turn
@@ -146,7 +149,7 @@ async function untilClosed(agent: Agent, child: string, signal: AbortSignal): Pr
   for await (const event of agent.follow(child, { signal })) if (event.type === 'entry' && event.change.type === 'turn.closed') return
 }
 
-/** Whether the calling agent was closed. Otherwise the user has steered, or a time limit was reached. */
+/** Whether a call was aborted because the calling agent is closed. Other reasons are a steer and a time limit. */
 const isClosing = (reason: unknown): boolean => reason instanceof Error && reason.message === 'The agent is closing.'
 
 /** The first turn of the sub-agent, if it has ended. */

@@ -58,7 +58,7 @@ export function createDeletion({ store, owner, exclude, announceDeleted, ...file
   }
 }
 
-/** The conversations that calls of this one have opened for sub-agents. */
+/** The conversations of sub-agents that calls of this conversation have opened. */
 async function childrenOf(store: Pick<ConversationStore, 'list'>, key: string): Promise<readonly string[]> {
   const children: string[] = []
   let cursor: string | undefined
@@ -100,7 +100,7 @@ async function countFilesOf(key: string, { hosting, workspaces }: FileOwners): P
   return { [HOSTED_FILES]: hosted ?? 0, [WORKING_FILES]: working ?? 0 }
 }
 
-/** The counts of files in a receipt. */
+/** The names of the counts of files in a receipt. */
 export const HOSTED_FILES = 'files.hosted'
 export const WORKING_FILES = 'files.working'
 

@@ -12,8 +12,8 @@ import type { AgentSettings } from './settings.ts'
 export const maxNativeTools = 128
 
 /**
- * The dialect in which the model is asked. A model that can not call tools in the provider's form always speaks `channels`. With `auto`, so
- * does an agent with more tools than providers accept.
+ * The dialect in which the model is asked. A model that can not call tools in the provider's form always speaks `channels`. With `auto`, an
+ * agent with more tools than providers accept also uses `channels`.
  */
 export function dialectOf(setting: AgentSettings['dialect'], model: Pick<Model, 'dialect'>, tools = 0): Dialect {
   if (model.dialect === undefined || setting === 'channels') return 'channels'

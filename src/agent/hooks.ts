@@ -98,7 +98,8 @@ type ObserverHook = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfter
 function checkDrafts(drafts: readonly Draft[] = []): readonly Draft[] {
   for (const draft of drafts) {
     parseBlock({ id: 'b_0', ...draft })
-    if (isoTime(draft.ts) !== draft.ts) throw new RangeError(`"${draft.ts}" is not a time such as 2026-01-01T00:00:00Z`)
+    if (isoTime(draft.ts) !== draft.ts)
+      throw new RangeError(`the \`ts\` of a block must be a time such as 2026-01-01T00:00:00Z, not "${draft.ts}"`)
   }
   return JSON.parse(JSON.stringify(drafts)) as readonly Draft[]
 }

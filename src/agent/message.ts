@@ -101,7 +101,8 @@ const upload: OptionRules<Upload> = {
   mime: optional(textRule),
   content: expects('a text or a Uint8Array', (value) => typeof value === 'string' || value instanceof Uint8Array),
 }
-const attachments = optional(listOf('files', group('a file such as { name, content }', upload, 'other names allowed'))) // records of a file often have more fields
+// a record of a file may have more fields than a file needs
+const attachments = optional(listOf('files', group('a file such as { name, content }', upload, 'other names allowed')))
 const signal = optional(objectWith('an AbortSignal', 'addEventListener', 'throwIfAborted'))
 const eventId = optional(textRule)
 

@@ -10,7 +10,7 @@ import { check, checkText } from './message.ts'
 export interface ScheduleOptions {
   /** When the message is sent first: a `Date`, or a text such as `2030-01-31T09:00:00Z`. Default: `every` seconds from now. */
   readonly at?: string | Date
-  /** The seconds after which the message is sent again, and so on. Without it, the message is sent once. */
+  /** The interval in seconds at which the message is sent again. Without it, the message is sent once. */
   readonly every?: number
   /**
    * An id chosen by the caller, so that a message can be scheduled twice without harm: the second call with this id has no effect. Allowed are
@@ -18,13 +18,13 @@ export interface ScheduleOptions {
    */
   readonly scheduleId?: string
   /**
-   * Sends the text as an event of the application, as `Agent.notify` does, and not as a message of the user. An event starts no turn: if none
-   * is running, it waits for the next one.
+   * Sends the text as an event of the application, as `Agent.notify` does, and not as a message of the user. An event starts no turn. If no
+   * turn is running, the event waits for the next turn.
    */
   readonly notification?: { readonly source?: string; readonly reactive?: boolean }
 }
 
-/** What became of `Agent.schedule`. `known`: a schedule with this id was added before. It stays as it is. */
+/** What became of `Agent.schedule`. `known`: a schedule with this id was added before. The existing schedule does not change. */
 export interface Scheduled {
   readonly status: 'added' | 'known'
   readonly scheduleId: string
@@ -35,9 +35,9 @@ export interface Scheduled {
 /** The functions about messages that are sent at a later time. Agents that `work`, such as servers, send them. */
 export interface Scheduling {
   /**
-   * Sends a message at a later time, once or again and again. It is sent once at each of its times, whatever the number of processes. If no
-   * process runs at that time, it is sent when the next one starts, and missed repetitions are skipped. A conversation that does not exist is
-   * created. Throws `schedule.invalid`, and `schedule.limit` if the conversation has too many schedules.
+   * Sends a message at a later time, once or again and again. At each of its times it is sent once, even if several processes run. If no
+   * process runs at that time, it is sent when the next process starts, and missed repetitions are skipped. A conversation that does not
+   * exist is created. Throws `schedule.invalid`, and `schedule.limit` if the conversation has too many schedules.
    */
   schedule(conversationId: string, text: string, options: ScheduleOptions): Promise<Scheduled>
   /** Removes a schedule. Returns false when the conversation has none with this id. */
@@ -76,7 +76,7 @@ export function createScheduling({ store, clock, owner }: SchedulingParts): Sche
     try {
       await store.release(await store.claim(conversationId, owner))
     } catch (error) {
-      if (!isBusy(error) || !(await store.head(conversationId))) throw error // another process may have created it
+      if (!isBusy(error) || !(await store.head(conversationId))) throw error // another process may have created the conversation
     }
   }
 
@@ -105,7 +105,7 @@ export function createScheduling({ store, clock, owner }: SchedulingParts): Sche
 function secondsFrom(now: string, every: number | undefined): string {
   if (every === undefined) throw new Failure('schedule.invalid', 'a schedule needs a time (`at`) or an interval (`every`)')
   const time = Date.parse(now) + every * 1_000
-  return Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : '' // the store rejects the interval
+  return Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : '' // the store rejects such an interval
 }
 
 function timeOf(at: string | Date): string {
@@ -130,7 +130,7 @@ export function runSchedules(schedules: Schedules, clock: Pick<Clock, 'now'>, on
       if (nextAt !== undefined) wait = Math.min(Math.max(Date.parse(nextAt) - Date.parse(clock.now()), 0), LOOK_MS)
       failed = false
     } catch (error) {
-      if (!failed && !stopped) onError(error) // a failure that lasts is reported once
+      if (!failed && !stopped) onError(error) // a failure that lasts is reported only once
       failed = true
     }
     if (!stopped) timer = setTimeout(() => void fire(), wait).unref()

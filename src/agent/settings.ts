@@ -59,8 +59,8 @@ export interface AgentSettings {
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
   /**
-   * How a new conversation gets its title. `model`: the model is asked while the first turn runs. `first-words`: the beginning of the first
-   * message. A function makes the title of the text of the first message. With false, there is no title.
+   * How a new conversation gets its title. `model`: the model is asked while the first turn runs. `first-words`: the title is the beginning
+   * of the first message. A function gets the text of the first message and returns the title. With false, there is no title.
    */
   readonly title: 'model' | 'first-words' | false | ((text: string) => string)
   /** How many milliseconds a turn with a finished answer waits for the title that the model is writing. */
@@ -80,6 +80,11 @@ export interface AgentSettings {
    * its beginning. If the output is a stream, at most 64 MiB of it are read.
    */
   readonly maxResultBytes: number
+  /**
+   * How much memory the timelines of conversations may take after their turns, in bytes. The next turn of such a conversation need not load
+   * its journal. The timeline that was used last is always kept.
+   */
+  readonly keptTimelineBytes: number
   /**
    * How often a repeatable tool is started for one call. If the process died each time, the call fails with `gave_up` and the turn goes on.
    */
@@ -185,6 +190,7 @@ export const defaultAgentSettings: AgentSettings = {
   exitGraceMs: 0,
   stopGraceMs: 2_000,
   maxResultBytes: 1_048_576,
+  keptTimelineBytes: 4 * 1_048_576, // about 80 short conversations
   maxCallAttempts: 5,
   lookUpTimeoutMs: 10_000,
   retryDelaysMs: [1_000, 4_000],
@@ -254,6 +260,7 @@ const rules: OptionRules<AgentSettings> = {
   exitGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
   stopGraceMs: optional(numberFrom(0, MAX_TIMER_MS)),
   maxResultBytes: optional(wholeNumberFrom(1_000)),
+  keptTimelineBytes: optional(wholeNumberFrom(0)),
   maxCallAttempts: optional(wholeNumberFrom(1)),
   lookUpTimeoutMs: optional(numberFrom(1, MAX_TIMER_MS)),
   // half of the longest time, because jitter may make a pause longer

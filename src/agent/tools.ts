@@ -25,11 +25,11 @@ export interface Toolbox {
   find(id: string): Tool | undefined
   /** Whether there is a tool with exactly this id. Texts for the model mention a tool only if it exists. */
   readonly has: (id: string) => boolean
-  /** Whether this tool can be called in the turn. Undefined: all tools can. */
+  /** Whether this tool can be called in the turn. If undefined, all tools can be called. */
   readonly offers?: (id: string) => boolean
   /** Whether a program of the model may call a tool. Missing if it may call all tools that programs can call. */
   readonly offersToPrograms?: (id: string) => boolean
-  /** Whether a tool with this id may appear while the agent runs, because an MCP server may have it. Undefined: no tool does. */
+  /** Whether a tool with this id may appear while the agent runs, because an MCP server may have it. If undefined, no tool can appear. */
   readonly mayHave?: (id: string) => boolean
   /**
    * Whether there is a tool with this id, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server that had
@@ -44,8 +44,8 @@ export interface Toolbox {
 const aliases: ReadonlyMap<string, string> = new Map([['react.memory_hide', 'react.hide']])
 
 /**
- * Functions that exist only inside the programs of exec tools. They have a signature, so that a model that calls one as a tool gets an
- * error which explains this.
+ * Functions that exist only inside the programs of exec tools. They have a signature. So, if a model calls one of them as a tool, the error
+ * explains that only programs can call it.
  */
 const onlyInCode = ['ctx_tools.fetch_ctx', 'context_tools.fetch_ctx', 'io_tools.tool_call']
 
@@ -68,7 +68,9 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
   return { id, parameters, order, strategy, ...(exec && { exec: true as const }) }
 }
 
-/** Whether a person must approve the calls of a tool before they run. Most agents have no such rule, and their calls run at once. */
+/**
+ * Whether calls of a tool may need the approval of a person, because the agent has a rule or the tool asks for it. Other calls run at once.
+ */
 export const mayNeedApproval = ({ approve }: { readonly approve?: ApprovalFunction | undefined }, tool: Tool | undefined): boolean =>
   approve !== undefined || tool?.approval !== undefined
 

@@ -17,7 +17,7 @@ import { checkExtra } from './waits/budget-wait.ts'
 import { checkReply } from './waits/check-reply.ts'
 import { wakeCallers } from './waits/child-waits.ts'
 import { hashToken } from './waits/completion-token.ts'
-import { answerId, completionId, decisionId, isExpired, replyKey } from './waits/wait-events.ts'
+import { answerId, completionId, decisionId, isBudgetWait, isExpired, replyKey } from './waits/wait-events.ts'
 
 export type { Waiting, WaitingPage, WaitingQuery } from './archive/waiting-list.ts'
 
@@ -132,7 +132,10 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
     return false
   }
 
-  /** Delivers a steer or a stop to a turn that runs or waits. It withdraws all waits. Returns false when no turn runs or waits. */
+  /**
+   * Delivers a steer or a stop to a turn that runs or waits. The steer or stop ends all waits of the turn. Returns false when no turn runs
+   * or waits.
+   */
   async function deliverSteer(conversationId: string, event: OfferedEvent): Promise<'accepted' | 'known' | false> {
     const delivered = await conversations.deliver(conversationId, event)
     if (delivered !== false) return delivered
@@ -149,7 +152,7 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
       const { waits } = await headOf(store, conversationId)
       const wait = waits.find((each) => replyKey(each) === callId && decidableKinds.has(each.kind))
       if (!wait) {
-        if (!callId.startsWith('budget-')) await callOf(conversationId, callId)
+        if (!isBudgetWait(callId)) await callOf(conversationId, callId)
         if (await isRecorded(conversationId, decisionId(callId))) return 'known'
         throw new Failure('call.settled', `call ${callId} does not wait for an approval: it has a result, or was withdrawn`)
       }
@@ -188,7 +191,7 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
 /** The kinds of waits that a decision ends. */
 const decidableKinds: ReadonlySet<Wait['kind']> = new Set(['approval', 'elicitation', 'budget'])
 
-/** Whether a call has a result that is not the interim result of a call whose result is still awaited. */
+/** Whether a call has its final result. An interim result does not count, because the final result is still awaited. */
 function hasFinalResult(blocks: readonly Block[]): boolean {
   const results = blocks.filter(({ type }) => type === 'react.tool.result')
   return results.length > 0 && !results.some(({ text: json }) => isPending(parseJson(json)))

@@ -19,7 +19,7 @@ export interface CommandContext {
   readonly style: Style
   /**
    * Merges the settings of flags, environment variables, the configuration file and the defaults. If two of them have the same setting, the
-   * one that is named first wins. `more` has the values of flags that only one command has.
+   * first one in this list wins. `more` has the values of flags that only one command has.
    */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>

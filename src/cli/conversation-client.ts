@@ -42,18 +42,18 @@ export interface ConversationClient {
   /** The files that users attached, and the files that the agent made for users. */
   files(id: string): Promise<readonly FileSummary[]>
   readFile(file: FileSummary): Promise<Uint8Array>
-  /** What the turns of all conversations wait for, or the turn of one conversation. */
+  /** The waits of the turns of all conversations, or of one conversation. */
   waiting(conversationId?: string): Promise<readonly WaitView[]>
   /** Sends a message at a later time. */
   schedule(conversationId: string, schedule: ScheduleBody): Promise<ScheduledView>
-  /** The messages that will be sent to all conversations, or to one. */
+  /** The scheduled messages of all conversations, or of one conversation. */
   schedules(conversationId?: string): Promise<readonly ScheduleView[]>
   unschedule(conversationId: string, scheduleId: string): Promise<void>
   /** Conversations whose turns failed too often, of all users. */
   parked(): Promise<readonly ParkedView[]>
-  /** Runs a conversation again whose turns failed. False when they have not failed. */
+  /** Runs a conversation again whose turns failed. Returns false if they have not failed. */
   retry(id: string): Promise<boolean>
-  /** Deletes everything of a user or tenant. A server does so only for the tenant of the token. */
+  /** Deletes everything of a user or tenant. On a server, only within the tenant of the token. */
   deleteOwner(owner: UserOrTenant): Promise<DeletionView>
   close(): Promise<void>
 }

@@ -1,17 +1,13 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import type { SettingsLayer } from '../config/config.ts'
-import { adminCommand } from './commands/admin.ts'
+import { adminCommand } from './commands/admin/admin.ts'
 import { backupCommand, restoreCommand } from './commands/backup.ts'
 import { exportCommand, importCommand } from './commands/bundles.ts'
 import { cachelintCommand } from './commands/cachelint.ts'
 import { chatCommand } from './commands/chat.ts'
-import { completionCommand } from './commands/completion.ts'
-import { configCommand } from './commands/config.ts'
 import { deleteCommand, forkCommand, listCommand, renameCommand, retryCommand } from './commands/conversations.ts'
-import { doctorCommand } from './commands/doctor.ts'
 import { filesCommand } from './commands/files.ts'
-import { initCommand } from './commands/init.ts'
 import { migrateCommand, moveCommand } from './commands/installation.ts'
 import { knowledgeCommand } from './commands/knowledge.ts'
 import { mcpCommand } from './commands/mcp.ts'
@@ -21,6 +17,10 @@ import { runCommand } from './commands/run.ts'
 import { scheduleCommand } from './commands/schedule.ts'
 import { sendCommand, steerCommand, stopCommand } from './commands/send.ts'
 import { serveCommand } from './commands/serve.ts'
+import { completionCommand } from './commands/setup/completion.ts'
+import { configCommand } from './commands/setup/config.ts'
+import { doctorCommand } from './commands/setup/doctor.ts'
+import { initCommand } from './commands/setup/init.ts'
 import { showCommand } from './commands/show.ts'
 import { approveCommand, completeCommand, refuseCommand, waitingCommand } from './commands/waiting.ts'
 import { type CommandContext, createContext } from './context.ts'
@@ -29,6 +29,7 @@ import { describeError } from './errors.ts'
 import { folderName } from './options.ts'
 import { rehearseCommand } from './rehearse/rehearse.ts'
 import { printLine, processTerminal, type Terminal } from './terminal.ts'
+import { tortureCommand } from './torture/torture.ts'
 
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
@@ -98,6 +99,7 @@ export async function main(
     effectsCommand(context),
     replayCommand(context, exit),
     rehearseCommand(context, exit),
+    tortureCommand(context, exit),
     cachelintCommand(context, exit),
     knowledgeCommand(context),
     configCommand(context),
@@ -108,8 +110,8 @@ export async function main(
   ]
   // Additional arguments are an error, because they usually mean that quotes are missing, as in `daybook run what is this`.
   for (const command of commands) {
-    program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false))
-    for (const part of command.commands) part.copyInheritedSettings(program).allowExcessArguments(false)
+    program.addCommand(command)
+    inheritSettings(command, program)
   }
 
   program.hook('preAction', () => {
@@ -130,8 +132,14 @@ export async function main(
   }
 }
 
-/** Options that say what the agent of this process is. */
+/** Options of a local agent. They are refused together with `--server`, because the server has an agent of its own. */
 const localOptions = ['agent', 'model', 'dialect', 'skills'] as const
+
+/** Lets a command and its subcommands use the output and the error handling of the program. */
+function inheritSettings(command: Command, program: Command): void {
+  command.copyInheritedSettings(program).allowExcessArguments(false)
+  for (const part of command.commands) inheritSettings(part, program)
+}
 
 /** Prints the version, the data folder and commands to start with. It runs when the user gives no command. */
 async function printWelcome(context: CommandContext, version: string): Promise<void> {

@@ -10,7 +10,7 @@ export interface Markdown {
 
 type MarkdownStyle = Pick<Style, 'bold' | 'dim' | 'link' | 'italic'>
 
-/** How many characters a bold text, a code or a link may have. Longer ones are printed as they are. */
+/** How many characters a bold or italic text, an inline code or a link may have. Longer ones are printed as they are. */
 const maxSpan = 400
 
 /** The function that makes renderers for this stream. Undefined if the stream is no terminal or should get no colours. */
@@ -129,7 +129,7 @@ export function createMarkdown(style: MarkdownStyle): Markdown {
   return { write: (text) => render(text, false), end: () => render('', true) }
 }
 
-/** What is printed for the first `length` characters. */
+/** The output for the first `length` characters of the remaining text. */
 interface Step {
   readonly output: string
   readonly length: number

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { Settings } from '../config/settings.ts'
 import { ConversationId } from '../core/api/conversation.ts'
+import { parseConversationKey } from '../core/scope.ts'
 
 // Parsers of option values. They throw `InvalidArgumentError`, which commander prints with the name of the option.
 
@@ -32,6 +33,11 @@ export function conversationName(text: string): string {
   const parsed = ConversationId.safeParse(text)
   if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128')
   return text
+}
+
+/** Parses the name of a conversation, or the name with tenant, project and user that `daybook admin work` shows. */
+export function conversationNameOrKey(text: string): string {
+  return parseConversationKey(text).name === text ? conversationName(text) : text
 }
 
 /** Parses an option that may be given several times, and collects its values. */

@@ -48,7 +48,7 @@ interface ConversationSession {
   /** Stops the running turn. Resolves to false when no turn is running. */
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  /** Approves or refuses a call that waits. `of` is the conversation of the call, if it is one of a sub-agent. */
+  /** Approves or refuses a call that waits. For a call of a sub-agent, `of` is the conversation of the sub-agent. */
   decide(callId: string, decision: DecisionBody, of?: string): Promise<RecordedView['status']>
   /** Delivers the late result of a call. */
   complete(callId: string, completion: CompletionBody, of?: string): Promise<RecordedView['status']>

@@ -5,10 +5,10 @@ import { dirname, join, resolve } from 'node:path'
 import type { Settings } from '../config/settings.ts'
 import type { MachineCheck as Check } from '../core/api/info.ts'
 import { errorMessage, Failure } from '../core/failure.ts'
-import { describeDatabase, describeRelay } from '../wiring/migrate.ts'
-import { countParked } from '../wiring/parked.ts'
+import { describeDatabase, describeRelay } from '../wiring/installation/migrate.ts'
+import { countParked } from '../wiring/installation/parked.ts'
+import { findUnreferencedBlobs, type UnreferencedBlobs } from '../wiring/installation/unreferenced-blobs.ts'
 import { openStore } from '../wiring/store.ts'
-import { findUnreferencedBlobs, type UnreferencedBlobs } from '../wiring/unreferenced-blobs.ts'
 
 /** Checks the data folder by writing a temporary store. Permissions alone do not tell whether a database works on this file system. */
 export async function checkDataFolder(data: string): Promise<Check> {
@@ -45,7 +45,7 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** The folder and those of its parent folders that do not exist, innermost first. Empty if the folder exists. */
+/** The folder and its parent folders, as far as they do not exist, innermost first. Empty if the folder exists. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
@@ -68,7 +68,10 @@ function causeText(error: unknown): string {
   return errorMessage(error instanceof Failure ? (error.cause ?? error) : error)
 }
 
-/** Checks the Redis server, if one is set. It is not required: without it, followers on other servers get a text with its entry. */
+/**
+ * Checks the Redis server, if one is set. It is not required: without it, followers on other servers get a text only when its entry is
+ * stored.
+ */
 async function checkRelay(settings: Settings): Promise<readonly Check[]> {
   const description = await describeRelay(settings)
   return description ? [{ name: 'redis', required: false, ...description }] : []
@@ -84,7 +87,10 @@ export async function checkDatabase(settings: Settings): Promise<readonly Check[
   }
 }
 
-/** Reports conversations whose turns failed too often. If there are none, or the store can not be opened, which other checks report, there is nothing to say. */
+/**
+ * Reports conversations whose turns failed too often. Empty if there are none. Also empty if the store can not be opened, because other
+ * checks report that.
+ */
 export async function checkParked(settings: Settings): Promise<readonly Check[]> {
   const parked = await countParked(settings).catch(() => undefined)
   if (parked === undefined || parked === 0) return []

@@ -37,7 +37,7 @@ export interface Outputs {
   readonly progress: Write
   /** For failures of the model. */
   readonly failures: Write
-  /** Makes what renders the Markdown of one answer. Without it, answers are printed as the model wrote them. */
+  /** Makes a renderer for the Markdown of one answer. Without this function, answers are printed as the model wrote them. */
   readonly markdown?: (() => Markdown) | undefined
 }
 
@@ -59,7 +59,7 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
     return markdown ? markdown.write(text) + markdown.end() : text
   }
 
-  // With one output for all, a text can be printed before it is known whether it is the answer or notes about a call.
+  // If answers and progress go to one output, a text can be printed before it is known whether it is the answer or notes about a call.
   const printsUndecided = outputs.answer === outputs.progress
   const printedNotes = new Set<string>()
 
@@ -172,8 +172,8 @@ interface LineWriter {
   /** Writes text on a line of its own. */
   line(write: Write, text: string): void
   /**
-   * Appends a piece to the text with the name `stream`. If the piece before belonged to another text, the piece begins a new line, and
-   * `markdown` makes what renders the text.
+   * Appends a piece to the text with the name `stream`. If the piece before belonged to another text, this piece begins a new line, and
+   * `markdown` makes the renderer of the text.
    */
   append(write: Write, stream: string, text: string, markdown?: () => Markdown): void
   /** Ends the current text and its line. */

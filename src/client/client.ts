@@ -16,34 +16,11 @@ import type { ReplayView, RoundView } from '../core/api/inspection.ts'
 import type { CostView, EffectsView, PromptView } from '../core/api/report.ts'
 import type { ScheduleBody, ScheduledView, ScheduleList } from '../core/api/schedule.ts'
 import type { SessionView, SignInBody } from '../core/api/session.ts'
-import type {
-  ChangedMessageView,
-  FeedbackBody,
-  StopAccepted,
-  TurnAccepted,
-  TurnOptionsBody,
-  TurnSubmission,
-  WithdrawalView,
-} from '../core/api/turn.ts'
+import type { ChangedMessageView, FeedbackBody, StopAccepted, TurnAccepted, TurnOptionsBody, WithdrawalView } from '../core/api/turn.ts'
 import type { TurnResultView } from '../core/api/turn-result.ts'
 import type { CompletionBody, DecisionBody, RecordedView, WaitList } from '../core/api/waiting.ts'
 import type { TurnEvent } from '../core/event.ts'
-import {
-  callback,
-  checkOptions,
-  expects,
-  filledText,
-  flag,
-  group,
-  listOf,
-  numberFrom,
-  type OptionRules,
-  objectWith,
-  oneOf,
-  optional,
-  text as textRule,
-  wholeNumberFrom,
-} from '../core/options.ts'
+import { checkOptions, group } from '../core/options.ts'
 import type { UserOrTenant } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
@@ -51,72 +28,9 @@ import type { Change } from '../core/timeline/change.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { type FollowOptions, follow } from './follow.ts'
+import { clientRules, type FeedbackOptions, feedbackRules, followRules, type SendOptions, sendRules } from './options.ts'
 import { type ClientOptions, createRequest, type RequestOptions, RequestRefused, repeatWhileOverloaded } from './request.ts'
 import { untilClosed } from './until-closed.ts'
-
-/** Options of `Client.send`. */
-export interface SendOptions {
-  /**
-   * What the message does to a running turn. A `followup` (the default) is read before the next decision. A `steer` interrupts the turn. A
-   * `wrap_up` asks the turn to finish.
-   */
-  readonly mode?: NonNullable<TurnSubmission['mode']>
-  readonly files?: readonly { readonly name: string; readonly content: Blob }[]
-  /**
-   * A key for one message. If a request fails, send the message again with the same key. The server accepts only one message for each key.
-   */
-  readonly idempotencyKey?: string
-  /** Options of the turn that the message starts, for example `{ model: 'fast' }`. A steer can not have them. */
-  readonly options?: TurnOptionsBody
-  /**
-   * Creates the conversation if it does not exist, as `agent.run` does. By default such a message is refused with `conversation.missing`,
-   * so that a message to a deleted conversation does not bring it back.
-   */
-  readonly create?: boolean
-}
-
-/** Options of `Client.feedback`. */
-export interface FeedbackOptions {
-  /** The turn that the feedback is about. */
-  readonly turnId: string
-  readonly reaction?: NonNullable<FeedbackBody['reaction']>
-}
-
-const clientRules: OptionRules<ClientOptions> = {
-  baseUrl: expects('the address of a server', (value) => typeof value === 'string' || value instanceof URL),
-  token: optional(expects('a text or a function', (value) => typeof value === 'string' || typeof value === 'function')),
-  fetch: optional(callback),
-}
-
-const file = group(
-  'an object with `name` and `content`',
-  { name: textRule, content: objectWith('a Blob', 'arrayBuffer') },
-  'other names allowed',
-)
-
-const sendRules: OptionRules<SendOptions> = {
-  mode: optional(oneOf('followup', 'steer', 'wrap_up')),
-  files: optional(listOf('files', file)),
-  idempotencyKey: optional(textRule),
-  create: optional(flag),
-  options: optional(
-    group('an object with options', {
-      model: optional(textRule),
-      tools: optional(listOf('ids of tools', textRule)),
-      ask: optional(listOf('ids of tools', textRule)),
-      output: optional(group('a JSON Schema', {}, 'other names allowed')),
-    }),
-  ),
-}
-
-const feedbackRules: OptionRules<FeedbackOptions> = { turnId: filledText, reaction: optional(textRule) }
-
-const followRules: OptionRules<FollowOptions> = {
-  after: optional(wholeNumberFrom(0)),
-  signal: optional(objectWith('an AbortSignal', 'addEventListener')),
-  onConnection: optional(callback),
-  silenceMs: optional(numberFrom(1)),
-}
 
 /** The client that `createClient` returns. */
 export type Client = ReturnType<typeof createClient>
@@ -169,14 +83,14 @@ export function createClient(options: ClientOptions) {
       try {
         await read('/v1/conversations', { method: 'POST', json: { id: conversationId } satisfies NewConversation })
       } catch (error) {
-        if (!isRefusedWith(error, 'conversation.exists')) throw error // another client has created it meanwhile
+        if (!isRefusedWith(error, 'conversation.exists')) throw error // another client has created the conversation meanwhile
       }
       return send()
     },
     /**
-     * Waits until the turn that answers a message is closed, and returns its result. `eventId` is the `event_id` in the response to the message,
-     * which is its idempotency key. It only reads, so it can be called again after any failure, and with any server that has the same store.
-     * While no server answers, it asks again, until the signal aborts.
+     * Waits until the turn that answers a message is closed, and returns its result. `eventId` is the `event_id` in the response to the
+     * message. It is also the idempotency key of the message. The call changes nothing, so it can be repeated after any failure, and with
+     * any server that has the same store. While no server answers, the client asks again, until the signal aborts.
      */
     untilClosed(conversationId: string, eventId: string, options: { readonly signal?: AbortSignal } = {}): Promise<TurnResultView> {
       checkOptions('client.untilClosed', options, group('an object with options', { signal: followRules.signal }))
@@ -193,15 +107,15 @@ export function createClient(options: ClientOptions) {
         json: { text },
         headers: options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey },
       }),
-    /** What the turns of all conversations wait for. With a conversation, only what its turn waits for. */
+    /** What the turns of all conversations wait for. With `conversationId`, only what the turn of this conversation waits for. */
     waiting: (query: { readonly conversationId?: string; readonly limit?: number; readonly cursor?: string } = {}) => {
       const { conversationId, limit, cursor } = query
       if (conversationId !== undefined) return read<WaitList>(pathOf(conversationId, '/waiting'))
       return read<WaitList>('/v1/waiting', { query: { ...(limit !== undefined && { limit: String(limit) }), cursor } })
     },
-    /** Conversations whose turns failed so often that they are not tried any more. For operators. */
+    /** The parked conversations. Their turns failed so often that the server does not try them again by itself. For operators. */
     parked: (query: { readonly cursor?: string } = {}) => read<ParkedList>('/v1/parked', { query: { cursor: query.cursor } }),
-    /** Runs a conversation again whose turns failed. */
+    /** Lets the server try a conversation again at once: one that is parked, or one whose turns failed. */
     retry: (conversationId: string) => read<RetryView>(pathOf(conversationId, '/retry'), { method: 'POST' }),
     /** Deletes everything of a user, or of all users of a tenant, and returns a receipt. For operators of the tenant. */
     deleteOwner: ({ tenant, project, user }: UserOrTenant) => {
@@ -217,8 +131,10 @@ export function createClient(options: ClientOptions) {
     /** Sends a message at a later time, once or again and again. The conversation is created if it does not exist. */
     schedule: (conversationId: string, schedule: ScheduleBody) =>
       read<ScheduledView>(pathOf(conversationId, '/schedules'), { method: 'POST', json: schedule }),
-    /** The messages that will be sent, the next one first. With a conversation, only its own. */
-    /** The budgets of a conversation, or those of the tenant whose names begin with `prefix`, which needs the role `operator`. */
+    /**
+     * The budgets of a conversation. Without `conversationId`, the budgets of the tenant whose names begin with `prefix`. This needs the
+     * role `operator`.
+     */
     budgets: (
       query: { readonly conversationId?: string; readonly prefix?: string; readonly limit?: number; readonly cursor?: string } = {},
     ) => {
@@ -229,6 +145,7 @@ export function createClient(options: ClientOptions) {
     /** Sets the limits of a budget such as `tenant/acme`. Needs the role `operator`. */
     setBudget: (name: string, limits: BudgetChange['limits']) =>
       read<BudgetView>('/v1/budgets', { method: 'PATCH', json: { name, limits } }),
+    /** The scheduled messages, the next one first. With `conversationId`, only those of this conversation. */
     schedules: (query: { readonly conversationId?: string; readonly limit?: number; readonly cursor?: string } = {}) => {
       const { conversationId, limit, cursor } = query
       const path = conversationId === undefined ? '/v1/schedules' : pathOf(conversationId, '/schedules')
@@ -265,7 +182,7 @@ export function createClient(options: ClientOptions) {
     /** A page of the journal: the entries after `after`. For operators. */
     entries: (conversationId: string, page: { readonly after?: number; readonly limit?: number } = {}) =>
       read<JournalPage>(pathOf(conversationId, '/entries'), { query: pageQuery(page) }),
-    /** Runs recorded turns again with the present code of the server, and reports the first difference of each. For operators. */
+    /** Runs recorded turns again with the present code of the server, and reports the first difference in each turn. For operators. */
     replay: (conversationId: string, turnId?: string) => read<ReplayView>(pathOf(conversationId, '/replay'), { query: { turn: turnId } }),
     /** What the conversation has cost, and how the provider's cache was used. */
     cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),
@@ -277,7 +194,7 @@ export function createClient(options: ClientOptions) {
     signIn: (code: string) => read<SessionView>('/v1/session', { method: 'POST', json: { code } satisfies SignInBody }),
     /** The version of the server, the models that a message can choose, and the limits of attachments. */
     info: () => read<InfoView>('/v1/info'),
-    /** What works on the machine of the server. For operators. */
+    /** The checks of `daybook doctor` on the machine of the server. For operators. */
     doctor: () => read<DoctorView>('/v1/doctor'),
     health: () => read<{ readonly status: string }>('/health'),
     /** Resolves if the server is ready. Rejects if it is shutting down, or if its store does not work. */

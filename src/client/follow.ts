@@ -70,7 +70,7 @@ async function* chunksOf({ body }: Response, idle: IdleTimer): AsyncGenerator<Ui
     for (;;) {
       idle.start()
       const { done, value } = await reader.read()
-      idle.pause() // while the caller handles the event, nothing is read, so the server does not count as silent
+      idle.pause() // while the caller handles the event, the client reads nothing, so a pause does not mean that the server is silent
       if (done) return
       yield value
     }
@@ -99,7 +99,7 @@ function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): Idle
   const rest = () => clearTimeout(timer)
   const listen = () => {
     rest()
-    timer = setTimeout(() => silence.abort(new Error('the server was silent for too long')), silenceMs)
+    timer = setTimeout(() => silence.abort(new Error(`the server sent no data for ${silenceMs} ms`)), silenceMs)
   }
   listen()
   return {

@@ -37,7 +37,7 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
       partial = [next]
       length = next.length
     }
-    if (length > maxLineLength) throw new RangeError('a line of the event stream is too long')
+    if (length > maxLineLength) throw new RangeError(`a line of the event stream has more than ${maxLineLength} characters`)
   }
 }
 

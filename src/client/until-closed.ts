@@ -23,5 +23,5 @@ export async function untilClosed(request: Request, path: string, signal: AbortS
   }
 }
 
-/** Whether a refused request can succeed later: there are too many, or the server is restarted. */
+/** Whether a refused request can succeed later. The status says that there are too many requests, or that the server is not available. */
 const isPassing = (status: number): boolean => status === 429 || status === 502 || status === 503 || status === 504

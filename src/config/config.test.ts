@@ -18,6 +18,8 @@ it('has a default for every setting that needs one', () => {
     origins: [],
     userThinking: 'shown',
     budget: { rounds: 15 },
+    budgets: { whenReached: 'wrap-up' },
+    limits: { requestsPerMinute: 1_200, turnsPerMinute: 120, runningTurns: 32 },
     sandbox: 'auto',
     programs: {},
     s3: { region: 'us-east-1' },
@@ -49,6 +51,64 @@ it('flags win over the environment, and the environment over the file', () => {
     'auth.secret': 'daybook.config.ts',
     model: 'default',
   })
+})
+
+it('reads the limits of budgets from the environment and from a file', () => {
+  const environment = environmentLayer({
+    DAYBOOK_BUDGETS_DAY: 'tokens=2000000, money=12.5',
+    DAYBOOK_BUDGETS_USER: 'money=0',
+    DAYBOOK_BUDGETS_WHEN_REACHED: 'ask',
+    DAYBOOK_BUDGET_TOKENS: '90000',
+    DAYBOOK_LIMITS_TURNS_PER_MINUTE: '7',
+  })
+  const file = fileLayer('daybook.config.ts', {
+    budgets: { day: { money: 1 }, tenantDay: { tokens: 5 }, conversation: { tokens: 9, money: 0.25 } },
+    limits: { runningTurns: 3, turnsPerMinute: 8 },
+  })
+  const { settings, origins } = effectiveSettings([environment, file])
+  expect(settings.budgets).toEqual({
+    day: { tokens: 2_000_000, money: 12.5 },
+    user: { money: 0 },
+    tenantDay: { tokens: 5 },
+    conversation: { tokens: 9, money: 0.25 },
+    whenReached: 'ask',
+  })
+  expect(settings.budget).toEqual({ rounds: 15, tokens: 90_000 })
+  expect(settings.limits).toEqual({ requestsPerMinute: 1_200, turnsPerMinute: 7, runningTurns: 3 })
+  expect(origins).toMatchObject({ 'budgets.day': 'DAYBOOK_BUDGETS_DAY', 'budgets.tenantDay': 'daybook.config.ts' })
+})
+
+it.each([
+  '',
+  'tokens',
+  'tokens=',
+  'tokens=-1',
+  'tokens=1.5',
+  'money=x',
+  'tokens=1,tokens=2',
+  'rounds=5',
+  'tokens=1 money=2',
+  'money=1e400',
+  '{}',
+  'NaN',
+])('refuses %j as limits of a budget, and says what they must be', (text) => {
+  const rule = 'budgets.day (f): must be { tokens, money } or a text such as tokens=2000000,money=5: whole tokens and money, from 0 on'
+  expect(() => effectiveSettings([fileLayer('f', { budgets: { day: text } })])).toThrow(rule)
+})
+
+it.each([
+  5,
+  [],
+  { tokens: -1 },
+  { tokens: 1.5 },
+  { money: Number.NaN },
+  { money: Number.POSITIVE_INFINITY },
+  { money: 1e10 },
+  { rounds: 1 },
+  { tokens: '5' },
+])('refuses %j as limits of a budget in a file', (value) => {
+  expect(() => effectiveSettings([fileLayer('f', { budgets: { day: value } })])).toThrow('budgets.day (f): ')
+  expect(() => fileLayer('f', { budgets: { week: value } })).toThrow('unknown setting budgets.week in f')
 })
 
 it('says what a setting of a file must be, and names an invalid option as it is typed', () => {
@@ -92,6 +152,13 @@ it.each([
   [{ DAYBOOK_BUDGET_ROUNDS: '0' }, 'budget.rounds (DAYBOOK_BUDGET_ROUNDS): must be a whole number from 1 to 1000'],
   [{ DAYBOOK_BUDGET_MONEY: '-1' }, 'budget.money (DAYBOOK_BUDGET_MONEY): must be a number above 0'],
   [{ DAYBOOK_BUDGET_MONEY: 'x' }, 'budget.money (DAYBOOK_BUDGET_MONEY): must be a number above 0'],
+  [{ DAYBOOK_BUDGET_TOKENS: '0' }, 'budget.tokens (DAYBOOK_BUDGET_TOKENS): must be a whole number of tokens above 0'],
+  [{ DAYBOOK_BUDGETS_WHEN_REACHED: 'stop' }, 'budgets.whenReached (DAYBOOK_BUDGETS_WHEN_REACHED): must be wrap-up or ask or cheaper-model'],
+  [{ DAYBOOK_LIMITS_RUNNING_TURNS: '0' }, 'limits.runningTurns (DAYBOOK_LIMITS_RUNNING_TURNS): must be a whole number from 1 to 1000000'],
+  [
+    { DAYBOOK_LIMITS_REQUESTS_PER_MINUTE: 'Infinity' },
+    'limits.requestsPerMinute (DAYBOOK_LIMITS_REQUESTS_PER_MINUTE): must be a whole number from 1 to 1000000000',
+  ],
   [{ DAYBOOK_SERVER: 'ftp://x' }, 'server (DAYBOOK_SERVER): must be an address such as http://127.0.0.1:4127'],
   [{ DAYBOOK_AUTH_JWKS_URL: 'keys' }, 'auth.jwksUrl (DAYBOOK_AUTH_JWKS_URL): must be an address such as https://login.example/keys'],
 ] as const)('names the invalid setting and where it comes from: %j', (environment, message) => {

@@ -38,6 +38,17 @@ export const variables = {
   userThinking: 'DAYBOOK_USER_THINKING',
   'budget.rounds': 'DAYBOOK_BUDGET_ROUNDS',
   'budget.money': 'DAYBOOK_BUDGET_MONEY',
+  'budget.tokens': 'DAYBOOK_BUDGET_TOKENS',
+  'budgets.conversation': 'DAYBOOK_BUDGETS_CONVERSATION',
+  'budgets.user': 'DAYBOOK_BUDGETS_USER',
+  'budgets.tenant': 'DAYBOOK_BUDGETS_TENANT',
+  'budgets.tenantDay': 'DAYBOOK_BUDGETS_TENANT_DAY',
+  'budgets.day': 'DAYBOOK_BUDGETS_DAY',
+  'budgets.whenReached': 'DAYBOOK_BUDGETS_WHEN_REACHED',
+  'budgets.cheaperModel': 'DAYBOOK_BUDGETS_CHEAPER_MODEL',
+  'limits.requestsPerMinute': 'DAYBOOK_LIMITS_REQUESTS_PER_MINUTE',
+  'limits.turnsPerMinute': 'DAYBOOK_LIMITS_TURNS_PER_MINUTE',
+  'limits.runningTurns': 'DAYBOOK_LIMITS_RUNNING_TURNS',
   sandbox: 'DAYBOOK_SANDBOX',
   'programs.seconds': 'DAYBOOK_PROGRAMS_SECONDS',
   'programs.memoryMb': 'DAYBOOK_PROGRAMS_MEMORY_MB',
@@ -81,6 +92,10 @@ const defaults: SettingsLayer = {
     origins: [],
     userThinking: 'shown',
     'budget.rounds': 15,
+    'budgets.whenReached': 'wrap-up',
+    'limits.requestsPerMinute': 1_200,
+    'limits.turnsPerMinute': 120,
+    'limits.runningTurns': 32,
     sandbox: 'auto',
     tokenCounter: 'rough',
     telemetry: 'off',
@@ -134,7 +149,7 @@ export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSe
   const parsed = Settings.safeParse(toNested(values))
   if (parsed.success) return { settings: parsed.data, origins }
   const problems = parsed.error.issues.map(({ path, message }) => {
-    const name = path.join('.') as SettingName
+    const name = path.slice(0, groups.has(String(path[0])) ? 2 : 1).join('.') as SettingName
     const origin = origins[name] === 'flag' ? `--${name}` : origins[name]
     return `${name} (${origin ?? 'not set'}): ${message}`
   })
@@ -162,7 +177,7 @@ export function fileLayer(file: string, exported: unknown): SettingsLayer {
   return { origin: file, values }
 }
 
-const groups = new Set(['auth', 'budget', 'programs', 's3', 'web', 'work'])
+const groups = new Set(Object.keys(variables).flatMap((name) => (name.includes('.') ? [name.slice(0, name.indexOf('.'))] : [])))
 
 function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
@@ -175,7 +190,7 @@ function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 function toNested(values: Readonly<Partial<Record<SettingName, unknown>>>): unknown {
-  const settings: Record<string, unknown> = { auth: {}, budget: {}, programs: {}, s3: {}, web: {}, work: {} }
+  const settings: Record<string, unknown> = Object.fromEntries([...groups].map((group) => [group, {}]))
   for (const [name, value] of Object.entries(values)) {
     const [group = '', inner] = name.split('.')
     if (inner === undefined) settings[name] = value

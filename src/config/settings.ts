@@ -21,6 +21,22 @@ const backlogRule = 'must be a whole number from 1 to 10000000'
 const portRule = 'must be a whole number from 0 to 65535'
 const roundsRule = 'must be a whole number from 1 to 1000'
 const moneyRule = 'must be a number above 0'
+const tokensRule = 'must be a whole number of tokens above 0'
+const perMinuteRule = 'must be a whole number from 1 to 1000000000'
+const runningRule = 'must be a whole number from 1 to 1000000'
+const limitsRule = 'must be { tokens, money } or a text such as tokens=2000000,money=5: whole tokens and money, from 0 on'
+const limits = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? limitsIn(value) : value),
+    z.strictObject(
+      {
+        tokens: z.int(limitsRule).min(0, limitsRule).optional(),
+        money: z.number(limitsRule).min(0, limitsRule).max(1e9, limitsRule).optional(),
+      },
+      limitsRule,
+    ),
+  )
+  .optional()
 const secondsRule = 'must be a whole number from 1 to 86400'
 const megabytesRule = 'must be a whole number from 16 to 1048576'
 const megabytes = number(z.int(megabytesRule).min(16, megabytesRule).max(1_048_576, megabytesRule)).optional()
@@ -37,8 +53,8 @@ export const Settings = z.strictObject({
   /** The model that is asked while the provider of `model` can not answer. Without it, the turn waits, or ends with an apology. */
   fallbackModel: textOrObject('must be a name or a model').optional(),
   /**
-   * How the model speaks. `channels`: it writes tool calls as text with tags. `native`: it calls tools in the provider's own form. `auto`:
-   * as the table of providers says.
+   * How the model writes its decisions. `channels`: it writes tool calls as text with tags. `native`: it calls tools in the provider's own
+   * form. `auto`: the dialect that Daybook's table of providers has for the model.
    */
   dialect: oneOf('auto', 'channels', 'native'),
   /**
@@ -63,15 +79,15 @@ export const Settings = z.strictObject({
   /** Whether statements are prepared in the database. By default `on`, and `off` if the address leads to a connection pooler. */
   databasePrepare: oneOf('on', 'off').optional(),
   /**
-   * The address at which notices of the database are received, if `databaseUrl` leads to a connection pooler. It must lead to the same
-   * database without a pooler. If it is not set then, servers look for changes of other servers every second.
+   * Used if `databaseUrl` leads to a connection pooler: the address of the same database without the pooler. Servers receive notices of
+   * the database there. Without it, servers behind a pooler look for changes of other servers every second.
    */
   databaseListenUrl: z
     .url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' })
     .optional(),
   /**
-   * The address of a Redis server, which carries live text between servers that share a database. Without it, the database does. Nothing is
-   * stored there.
+   * The address of a Redis server, which carries live text between servers that share a database. Without it, the database carries this
+   * text. Redis stores nothing.
    */
   redisUrl: z.url({ protocol: /^rediss?$/, error: 'must be an address such as redis://user:password@host:6379' }).optional(),
   /**
@@ -80,7 +96,7 @@ export const Settings = z.strictObject({
    */
   s3: z.strictObject({
     bucket: text.optional(),
-    /** The address of the server. By default that of Amazon S3 in the region. */
+    /** The address of the server. By default the address of Amazon S3 in the region. */
     endpoint: z.url({ protocol: /^https?$/, error: 'must be an address such as https://s3.eu-west-1.amazonaws.com' }).optional(),
     region: text,
     /** A text such as `team/daybook` that is put before every key. */
@@ -90,13 +106,13 @@ export const Settings = z.strictObject({
     sessionToken: text.optional(),
   }),
   /**
-   * What `daybook serve` does. `web`: it accepts messages and serves the page, and runs no turns. `worker`: it runs turns, and serves only health
-   * and metrics. `both`: all of it. Servers with `web` and `worker` share a PostgreSQL database.
+   * What `daybook serve` does. `web`: it accepts messages and serves the page, and runs no turns. `worker`: it runs turns, and serves only
+   * health and metrics. `both`: it does all of this. Servers with the roles `web` and `worker` share a PostgreSQL database.
    */
   role: oneOf('web', 'worker', 'both'),
   /** How much a server runs. */
   work: z.strictObject({
-    /** How many conversations a server runs at the same time. Further ones wait in the store. */
+    /** How many conversations a server runs at the same time. Further conversations wait in the store. */
     conversations: number(z.int(countRule).min(1, countRule).max(100_000, countRule)),
     /** How many conversations of one tenant run at the same time, on all servers. By default without limit. */
     perTenant: number(z.int(countRule).min(1, countRule).max(100_000, countRule)).optional(),
@@ -140,6 +156,40 @@ export const Settings = z.strictObject({
     rounds: number(z.int(roundsRule).min(1, roundsRule).max(1_000, roundsRule)),
     /** The most that one turn may cost, in US dollars. */
     money: number(z.number(moneyRule).positive(moneyRule)).optional(),
+    /** The most tokens that the model calls of one turn may take. */
+    tokens: number(z.int(tokensRule).min(1, tokensRule)).optional(),
+  }),
+  /**
+   * The default limits of budgets, which all servers with the same store share. Each limit is `{ tokens, money }`, or
+   * `tokens=2000000,money=5` in the environment. Money is in US dollars.
+   */
+  budgets: z.strictObject({
+    /** The limit of each conversation, including its sub-agents. */
+    conversation: limits,
+    /** The limit of each user, for all conversations together. */
+    user: limits,
+    /** The limit of each tenant, for all conversations together. */
+    tenant: limits,
+    /** The limit of each tenant per day (UTC), for all conversations together. */
+    tenantDay: limits,
+    /** The limit of all tenants together, per day (UTC). */
+    day: limits,
+    /**
+     * What a turn does when a budget has too little left for its next model call. `wrap-up`: it answers with what it has. `ask`: it waits
+     * until an operator decides. `cheaper-model`: it goes on with the model `cheaperModel`.
+     */
+    whenReached: oneOf('wrap-up', 'ask', 'cheaper-model'),
+    /** For `cheaper-model`: the name of one of the `models` of the agent. */
+    cheaperModel: text.optional(),
+  }),
+  /** How much one user may do. Servers on the same PostgreSQL database share the counts. */
+  limits: z.strictObject({
+    /** How many requests of a user are answered in a minute. Further requests are refused with the status 429. */
+    requestsPerMinute: number(z.int(perMinuteRule).min(1, perMinuteRule).max(1_000_000_000, perMinuteRule)),
+    /** How many messages of a user are accepted in a minute. Further messages are refused with the status 429. */
+    turnsPerMinute: number(z.int(perMinuteRule).min(1, perMinuteRule).max(1_000_000_000, perMinuteRule)),
+    /** How many turns of a user may run at the same time. Further messages are refused with the status 429. */
+    runningTurns: number(z.int(runningRule).min(1, runningRule).max(1_000_000, runningRule)),
   }),
   /**
    * Whether the agent may run programs that the model writes. `auto`: yes, if this machine can isolate them. `off`: no. Programs never run
@@ -163,21 +213,22 @@ export const Settings = z.strictObject({
     fetch: oneOf('on', 'off'),
     /**
      * The search service. `auto`: every service whose key is in the environment, one after the other until one answers. A name: this
-     * service first. The keys are not settings. They are read from the services' own variables, such as `BRAVE_API_KEY`.
+     * service is asked before the others. The keys are not settings. They are read from the services' own variables, such as
+     * `BRAVE_API_KEY`.
      */
     search: oneOf('auto', 'off', 'brave', 'tavily', 'exa', 'serper', 'searxng'),
     /** Whether the file `robots.txt` of a site is obeyed. */
     robots: oneOf('respect', 'ignore'),
     /** Hosts of a private network that the agent may read: names, IP addresses and ranges, with commas between them. */
     allow: text.optional(),
-    /** Whether web.archive.org is asked for pages that can not be read. So that site learns which pages are read. */
+    /** Whether web.archive.org is asked for pages that can not be read. The archive then learns which pages the agent reads. */
     archive: oneOf('on', 'off'),
-    /** Whether a model chooses the passages of pages that matter. Its calls are not part of the costs of the conversation. */
+    /** Whether a model chooses the passages of pages that matter. The calls of this model are not part of the costs of the conversation. */
     refinement: oneOf('on', 'off'),
   }),
   /**
    * MCP servers, whose tools the agent can call: an object with servers by name, or the path of a JSON file with `mcpServers`. They are
-   * added to those of the agent.
+   * added to the servers of the agent.
    */
   mcp: z
     .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be the path of a file or MCP servers')])
@@ -187,8 +238,8 @@ export const Settings = z.strictObject({
   /** Whether the agent can search what was said earlier. */
   memorySearch: oneOf('on', 'off'),
   /**
-   * The embedding model with which the search compares what texts mean: `provider/model`. A configuration file may also set a model of the AI
-   * SDK. Without it, only words are compared.
+   * The embedding model of the memory search: `provider/model`. A configuration file may also set a model of the AI SDK. With it, the
+   * search also compares the meaning of texts. Without it, only words are compared.
    */
   embedding: z
     .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or an embedding model')])
@@ -200,8 +251,8 @@ export const Settings = z.strictObject({
    */
   skills: folders,
   /**
-   * Folders with documents that the agent can search and read. `name=path` gives a folder a name for paths. In the environment they are
-   * separated by commas. A configuration file may also set an object that reads and searches.
+   * Folders with documents that the agent can search and read. With `name=path`, the logical paths of the documents begin with `ks:name/`.
+   * In the environment, folders are separated by commas. A configuration file may also set an object that reads and searches.
    */
   knowledge: folders,
   /** The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default Chromium or Chrome, if installed. */
@@ -217,4 +268,15 @@ export type Settings = z.infer<typeof Settings>
 /** The entries of a list with commas between them. `none` is an empty list. */
 function listIn(value: string): readonly string[] {
   return value.trim() === 'none' ? [] : value.split(',').map((entry) => entry.trim())
+}
+
+/**
+ * The limits in a text such as `tokens=2000000,money=5`. Returns a value that the schema rejects if the
+ * text has another form or names an amount twice.
+ */
+function limitsIn(value: string): unknown {
+  const pairs = value.split(',').map((pair) => pair.split('=').map((part) => part.trim()))
+  if (pairs.some(({ length, 1: amount }) => length !== 2 || amount === '')) return 'invalid'
+  const named = new Map(pairs.map(([name, amount]) => [name, Number(amount)]))
+  return named.size < pairs.length ? 'invalid' : Object.fromEntries(named)
 }

@@ -4,7 +4,7 @@ import type { InboxEvent } from './timeline/change.ts'
 
 /** The limits of one turn, which the user of the SDK sets. */
 export interface BudgetSettings {
-  /** The greatest number of decisions in the turn. Decisions that are repeated after a mistake count, too. The default is 15. */
+  /** The greatest number of decisions in the turn, including decisions that are repeated after a mistake. The default is 15. */
   readonly maxRounds?: number
   /**
    * The greatest number of extra rounds that followups and other events together may add to the turn. Default: the value of `maxRounds`.
@@ -12,7 +12,7 @@ export interface BudgetSettings {
   readonly creditCap?: number
   /** The greatest duration of the whole turn, in milliseconds. */
   readonly maxMilliseconds?: number
-  /** The greatest amount of money that the turn may cost. The currency is that of the amounts passed to `spend`. */
+  /** The greatest amount of money that the turn may cost. It is in the same currency as the amounts that are passed to `spend`. */
   readonly maxMoney?: number
   /** The greatest number of tokens of all model calls of the turn. */
   readonly maxTokens?: number
@@ -196,7 +196,7 @@ export interface WrapUp {
 
 const minTokens = 512
 
-/** The wrap-up at a limit of rounds, time or money. The model is called once and may only answer. */
+/** The wrap-up when the turn has reached a limit. The model is called once and may only answer. */
 export const budgetWrapUp: WrapUp = { rounds: 1, tools: [], maxTokens: 3_000 }
 
 /** The wrap-up after the user asked the agent to finish. The agent may still write its results to files before it answers. */

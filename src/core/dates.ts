@@ -1,4 +1,4 @@
-/** A date in ISO 8601 and UTC. Undefined for texts that are no date, and for dates before the web or far in the future. */
+/** A date in ISO 8601 and UTC. Undefined for a text that is no date, and for a date before 1980 or after 2099. */
 export function isoDate(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length > 60 || !/\d{4}/.test(text)) return undefined
   return isoTime(Date.parse(inUtc(text.trim())))
@@ -24,7 +24,7 @@ const unitMs: Readonly<Record<string, number>> = {
   year: 365 * 24 * hourMs,
 }
 
-/** A date such as `3 days ago` or `Mar 5, 2026`. */
+/** Reads a date such as `3 days ago` or `Mar 5, 2026`. */
 export function dateInWords(text: unknown, now: number): string | undefined {
   const [, count, unit = ''] = (typeof text === 'string' && /^(\d{1,3}) (minute|hour|day|week|month|year)s? ago$/i.exec(text.trim())) || []
   if (count === undefined) return isoDate(text)

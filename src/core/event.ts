@@ -36,7 +36,7 @@ export interface StatusEvent {
   readonly status: TurnStatus
   readonly tool_id?: string
   readonly call_id?: string
-  /** What the tool does now, in one line for users. Only for `tool.progress`. It replaces the line before. */
+  /** What the tool does now, in one line for users. Only for `tool.progress`. Each text replaces the previous one. */
   readonly text?: string
   readonly error?: ServiceError
 }
@@ -45,10 +45,10 @@ export interface StatusEvent {
 export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.progress' | 'tool.ended' | 'wrapping_up'
 
 /**
- * One message of the event stream in the format `native` (`?as=native`). Entries, lane events and status events are those of the SDK, but
- * some internal fields are removed: raw responses, references to further blobs (`keeps`), and storage addresses of hosted files. A hosted
- * file is only named by its `rn`, with which it can be downloaded from `/v1/resources/<rn>`. The SSE field `event` is the type of the
- * message. Only entries have an SSE `id`, which is their `seq`.
+ * One message of the event stream in the format `native` (`?as=native`). Entries, lane events and status events have the same form as in
+ * the SDK, but some internal fields are removed: raw responses, references to further blobs (`keeps`), and storage addresses of hosted
+ * files. A hosted file is only named by its `rn`, with which it can be downloaded from `/v1/resources/<rn>`. The SSE field `event` is the
+ * type of the message. Only entries have an SSE `id`, which is their `seq`.
  */
 export type NativeFrame =
   | { readonly type: 'ready'; readonly conversation_id: string; readonly last_seq: number; readonly ts: string }

@@ -53,7 +53,7 @@ export class Failure extends Error {
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(code: FailureCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
-    super(message, { cause: options.cause })
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.details = options.details ?? {}
   }

@@ -1,4 +1,4 @@
-/** Values of which the first one is found and removed in logarithmic time. */
+/** A priority queue. `first` is the value that comes before all others. Adding and removing a value take logarithmic time. */
 export interface Heap<T> {
   readonly first: T | undefined
   push(value: T): void

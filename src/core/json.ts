@@ -55,8 +55,8 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
 }
 
 /**
- * The object without the keys whose value is undefined. So it equals the object that is read back after storing it as JSON. If there is no
- * such key, the same object is returned.
+ * The object without the keys whose value is undefined. The result equals the object that is read back after it was stored as JSON. If
+ * there is no such key, the same object is returned.
  */
 export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   type Result = { [K in keyof T]: Exclude<T[K], undefined> }

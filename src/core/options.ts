@@ -23,8 +23,8 @@ interface OptionProblem {
 }
 
 /**
- * A rule for the value of an option. It returns the first problem of the value, or undefined. A rule must not call methods of the value,
- * because the value may have any type: callers that use JavaScript have no compiler that checks it.
+ * A rule for the value of an option. It returns the first problem of the value, or undefined. A rule must not call methods of the value.
+ * The value may have any type, because callers in JavaScript have no compiler that checks types.
  */
 export type OptionRule = (value: unknown) => OptionProblem | undefined
 

@@ -40,15 +40,15 @@ export function conversationKeyFilter(scope: Scope): { readonly plain: true } | 
   return isLocal(scope) ? { plain: true } : { prefix: conversationKey(scope, '') }
 }
 
-/** The text with which the keys of all conversations of a user or tenant begin. Undefined when their keys have no such text in common. */
+/** The common beginning of the keys of all conversations of a user or tenant. Undefined when the keys have no common beginning. */
 export function keyPrefixOf(owner: UserOrTenant): string | undefined {
   if (owner.tenant === localScope.tenant) return undefined // keys of the local user have neither tenant nor user
   return owner.user === undefined ? `${encodeURIComponent(owner.tenant)}/` : conversationKey(owner, '')
 }
 
 /**
- * The inverse of `conversationKey`. A text that `conversationKey` can not have made is taken as the name of a local conversation, so that
- * it can not refer to a conversation of another scope.
+ * The inverse of `conversationKey`. A text that is not a key of `conversationKey` is read as the name of a local conversation. So it can
+ * not refer to a conversation of another scope.
  */
 export function parseConversationKey(key: string): { readonly scope: Scope; readonly name: string } {
   if (!key.includes('/')) return { scope: localScope, name: key }
@@ -62,15 +62,15 @@ export function parseConversationKey(key: string): { readonly scope: Scope; read
 }
 
 /**
- * The tenant of a conversation, as its key has it. Empty for a local conversation. Stores use it to let tenants take turns, and compute the same
- * in SQL, so it is a plain rule about the text of the key.
+ * The tenant of a conversation, as its key has it. Empty for a local conversation. Stores use it to serve the tenants one after the other.
+ * Some stores compute it in SQL, so the rule looks only at the text of the key.
  */
 export function tenantOfKey(key: string): string {
   const parts = key.split('/')
   return parts.length === 4 ? (parts[0] ?? '') : ''
 }
 
-/** The tenants that `tenantOfKey` gives for the conversations of a user or tenant. */
+/** The values that `tenantOfKey` can return for the conversations of a user or tenant. */
 export const tenantKeys = ({ tenant }: UserOrTenant): readonly string[] =>
   tenant === localScope.tenant ? ['', tenant] : [encodeURIComponent(tenant)]
 
@@ -93,7 +93,7 @@ export function childKey(parent: string, id: string): string {
   return conversationKey(scope, `${name}${childMark}${id}`)
 }
 
-/** The text with which the keys of all conversations begin that calls of `parent` have opened, also those of their own sub-agents. */
+/** The common beginning of the keys of all conversations that calls of `parent` have opened for sub-agents, at any depth. */
 export const childPrefix = (parent: string): string => childKey(parent, '')
 
 /** Whether a call of another conversation has opened this one. */
@@ -105,5 +105,5 @@ export function callerKey(key: string): string | undefined {
   return end <= key.lastIndexOf('/') ? undefined : key.slice(0, end) // a mark before the last slash is part of the name of a user
 }
 
-/** How many conversations are above this one: 0 if no call has opened it. */
+/** How deep a conversation of a sub-agent is nested. It is 0 for a conversation that no call has opened. */
 export const depthOf = (key: string): number => key.slice(key.lastIndexOf('/') + 1).split(childMark).length - 1

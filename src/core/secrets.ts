@@ -1,6 +1,6 @@
 /**
  * Removes absolute paths and texts that look like credentials from the error text of a library. Such a text was not written for the model,
- * and the model may repeat what it reads.
+ * and the model could repeat it to users.
  */
 export function redact(text: string): string {
   let safe = stripAbsolutePaths(text).replace(passwordInUrl, `$1:${REMOVED}@`)

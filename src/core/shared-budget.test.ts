@@ -91,4 +91,13 @@ it('a budget of a day begins anew on a later day only, and other budgets never',
   expect(onDay('day/acme', budget, '2030-01-02')).toBe(budget)
   expect(onDay('day/acme', budget, '2030-01-01')).toBe(budget) // the clock was set back
   expect(onDay('tenant/acme', budget, '2030-01-03')).toBe(budget)
+  // the clock was years ahead for a moment: the budget must not stay spent until then
+  expect(onDay('day', { ...budget, day: '2041-01-02' }, '2030-01-01')).toEqual({
+    ...budget,
+    spent: nothing,
+    extra: nothing,
+    day: '2030-01-01',
+  })
+  expect(onDay('day', { ...budget, day: '2030-03-01' }, '2030-02-28')).toMatchObject({ day: '2030-03-01' })
+  expect(onDay('day', { ...budget, day: '2030-03-02' }, '2030-02-28')).toMatchObject({ day: '2030-02-28', spent: nothing })
 })

@@ -1,3 +1,4 @@
+import { Failure } from './failure.ts'
 import { callerKey, parseConversationKey, type Scope, type UserOrTenant } from './scope.ts'
 
 /**
@@ -12,14 +13,14 @@ export interface Amount {
 /** The highest amounts. An amount without a limit is left out. */
 export type AmountLimits = Partial<Amount>
 
-/** What a budget has, as stores keep it. */
+/** The limits and the amounts of a budget, as stores keep them. */
 export interface BudgetSums {
   /** The limits that were set for this budget. Null when none were set: then the limits of the settings apply. */
   readonly limits: AmountLimits | null
   /** Added to the limits, because an operator has allowed more. */
   readonly extra: Amount
   readonly spent: Amount
-  /** For model calls that run. */
+  /** What is reserved for model calls that run now. */
   readonly reserved: Amount
   /** The day in UTC of `spent` and `extra`, if the budget is for a day. */
   readonly day: string | null
@@ -27,19 +28,28 @@ export interface BudgetSums {
 
 /** The kinds of budgets that conversations share. The budget of a turn is not among them: a turn runs in one process. */
 export const budgetKinds = ['day', 'tenantDay', 'tenant', 'user', 'conversation'] as const
-/** What a budget is for: all conversations of a day, those of a tenant on a day, a tenant, a user, or a conversation. */
+/**
+ * Which calls a budget counts: all calls of a day, the calls of a tenant on one day, or all calls of a tenant, of a user or of a
+ * conversation.
+ */
 export type BudgetKind = (typeof budgetKinds)[number]
 
 export const nothing: Amount = { tokens: 0, micros: 0 }
 
 const MICROS = 1_000_000
 
-/** Money as an amount keeps it. It is rounded up, so that calls are never counted too low. */
+/** Converts money to the millionths that an `Amount` has. It is rounded up, so that calls are never counted too low. */
 export const toMicros = (money: number): number => Math.min(Math.max(0, Math.ceil(money * MICROS - 1e-6)), Number.MAX_SAFE_INTEGER)
 export const toMoney = (micros: number): number => micros / MICROS
 
-export const addAmounts = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, micros: a.micros + b.micros })
-export const subtractAmounts = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens - b.tokens, micros: a.micros - b.micros })
+/** Amounts stay numbers that every store can keep: a price such as 1e300 must not make a budget unreadable. */
+const inRange = (value: number): number => Math.min(Math.max(0, value), Number.MAX_SAFE_INTEGER)
+
+export const addAmounts = (a: Amount, b: Amount): Amount => ({ tokens: inRange(a.tokens + b.tokens), micros: inRange(a.micros + b.micros) })
+export const subtractAmounts = (a: Amount, b: Amount): Amount => ({
+  tokens: inRange(a.tokens - b.tokens),
+  micros: inRange(a.micros - b.micros),
+})
 
 /**
  * The name of a budget: `day`, `day/acme`, `tenant/acme`, `user/acme/web/ann` or `conversation/acme/web/ann/chat_1`. Its parts are encoded as
@@ -61,7 +71,10 @@ export function budgetName(kind: BudgetKind, key: string): string {
 export const budgetsOf = (key: string): readonly { readonly kind: BudgetKind; readonly name: string }[] =>
   budgetKinds.map((kind) => ({ kind, name: budgetName(kind, key) }))
 
-/** The names of the budgets that belong to a user or tenant, and the beginnings of the names of others that do. */
+/**
+ * The budgets that belong to a user or tenant: all budgets with one of these `names`, and all whose name begins with one of these
+ * `prefixes`.
+ */
 export function ownBudgets({ tenant, project, user }: UserOrTenant): {
   readonly names: readonly string[]
   readonly prefixes: readonly string[]
@@ -97,11 +110,18 @@ export function budgetKindOf(name: string): BudgetKind | undefined {
   return kind === 'user' && parts.length === 3 ? 'user' : undefined
 }
 
+/** The failure for a text that is no name of a budget. */
+export const invalidBudgetName = (name: string): Failure =>
+  new Failure(
+    'budget.invalid',
+    `${JSON.stringify(name.slice(0, 100))} is not the name of a budget: use day, day/TENANT, tenant/TENANT, user/TENANT/PROJECT/USER or conversation/ID`,
+  )
+
 function isWellFormed(text: string): boolean {
   try {
     return encodeURIComponent(text) !== ''
   } catch {
-    return false // it has half of a surrogate pair
+    return false // the text has half of a surrogate pair
   }
 }
 
@@ -109,19 +129,27 @@ function isEncoded(part: string): boolean {
   try {
     return part !== '' && encodeURIComponent(decodeURIComponent(part)) === part
   } catch {
-    return false // it has half of a surrogate pair, or `%` without a code
+    return false // the part has half of a surrogate pair, or `%` without a code
   }
 }
 
 const isDaily = (name: string): boolean => name === 'day' || name.startsWith('day/')
 
-/** The budget as it is on this day (in UTC). What was spent on an earlier day does not count. */
+/**
+ * The budget as it is on this day (in UTC). Amounts of an earlier day do not count. Amounts of tomorrow count, because the clock may have
+ * been set back over midnight. Amounts of a later day do not count. They come from a wrong clock, and would block the budget until that
+ * day.
+ */
 export function onDay<Sums extends BudgetSums>(name: string, sums: Sums, today: string): Sums {
-  if (!isDaily(name) || (sums.day !== null && sums.day >= today)) return sums // the clock may have been set back
+  if (!isDaily(name) || sums.day === today || (sums.day !== null && sums.day === dayAfter(today))) return sums
   return { ...sums, spent: nothing, extra: nothing, day: today }
 }
 
-/** The limits of a budget. `usual` are those of the settings. Undefined when it has no limit. */
+const DAY_MS = 24 * 3_600_000
+
+const dayAfter = (day: string): string => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)
+
+/** The limits of a budget. `usual` are the limits in the settings. Undefined when the budget has no limit. */
 export function limitsOf({ limits, extra }: BudgetSums, usual: AmountLimits | undefined): AmountLimits | undefined {
   const base = limits ?? usual
   if (base?.tokens === undefined && base?.micros === undefined) return undefined

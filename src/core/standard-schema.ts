@@ -24,8 +24,8 @@ export const isSchema = (value: unknown): boolean =>
   typeof (value as Partial<StandardSchemaV1> | null | undefined)?.['~standard']?.validate === 'function'
 
 /**
- * The JSON Schema of the values that a schema accepts. Undefined when the schema does not implement Standard JSON Schema
- * (standardschema.dev/json-schema), as those of zod and arktype do.
+ * The JSON Schema of the values that a schema accepts. Schemas of zod and arktype provide it, because they implement Standard JSON Schema
+ * (standardschema.dev/json-schema). Undefined for other schemas.
  */
 export function jsonSchemaOf(schema: StandardSchemaV1): unknown {
   const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: { input?: (options: { target: string }) => unknown } }

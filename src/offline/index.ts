@@ -11,7 +11,7 @@ import { readSituation } from './prompt/situation.ts'
 
 /** Options of `createOfflineModel`. */
 export interface OfflineOptions {
-  /** Reads PDF files. Without it, their content is not available, and answers say so. */
+  /** Reads PDF files. Without it, the model can not read them, and its answers say that. */
   readonly documents?: DocumentReader
 }
 

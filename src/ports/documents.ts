@@ -34,7 +34,10 @@ export type ContentFormat = 'markdown' | 'html' | 'mermaid'
 export interface DocumentRenderer {
   /** The kinds of documents that can be made on this machine. Other kinds fail with the reason `unavailable`. */
   readonly kinds: ReadonlySet<DocumentKind>
-  /** The addresses of files that the content names: images, style sheets, links. As they are written, each once, without web addresses. */
+  /**
+   * The addresses of files that the content names: images, style sheets and links. Each address is returned once, as it is written. Web
+   * addresses are left out.
+   */
   mentions(content: string, format: ContentFormat, options?: Pick<RenderRequest, 'user' | 'signal'>): Promise<readonly string[]>
   render(request: RenderRequest): Promise<RenderedDocument>
   /** Ends the programs that the renderer has started. A later `render` fails. */
@@ -65,7 +68,9 @@ export interface RenderRequest {
   /** The user whose document it is, as `userKey` returns it. A renderer may let users take turns. */
   readonly user?: string
   readonly signal?: AbortSignal
-  /** The bytes of a file that the content uses. Undefined when there is no such file. The path is relative and as the content has it. */
+  /**
+   * The bytes of a file that the content uses. Undefined when there is no such file. The path is relative, and written as in the content.
+   */
   readAsset(path: string): Promise<Uint8Array | undefined>
 }
 
@@ -81,7 +86,7 @@ export interface DocumentSource {
 
 /** How `png` is drawn. */
 export interface PictureOptions {
-  /** The folder of relative addresses in the content, below OUT_DIR. */
+  /** The folder below OUT_DIR to which relative addresses in the content refer. */
   readonly baseFolder?: string
   /** How many milliseconds scripts may run before the picture is taken. */
   readonly delayMs: number
@@ -94,7 +99,7 @@ export interface PictureOptions {
   readonly zoom?: number
   /** A CSS colour, or `transparent`. */
   readonly background: string
-  /** Whether the picture also shows what is below the window. */
+  /** Whether the picture shows the whole page, and not only the part in the window. */
   readonly fullPage: boolean
   /** The size of the window, in pixels of the page. */
   readonly width: number

@@ -56,8 +56,8 @@ export interface FileInfo {
 /** Options of a listing. */
 export interface ListOptions {
   /**
-   * The maximum number of files. With 0, all folders are visited, but no file is examined. This is the fastest way to find out whether there
-   * are files, and what is skipped, except hard links.
+   * The maximum number of files. With 0, all folders are visited, but no file is examined. This is the fastest way to find out whether
+   * there are files, and which entries are skipped. It does not find hard links.
    */
   readonly limit?: number
   /** Whether files and folders whose name begins with a dot are listed. Default: false. */

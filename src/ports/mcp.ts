@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/json.ts'
 
 /**
  * The MCP servers of an agent. A server is started when it is needed for the first time, and all conversations of the agent share it.
- * What a server sends is not trusted: callers parse it.
+ * Callers must parse all data of a server, because a server is not trusted.
  */
 export interface McpServers {
   /** The names of the servers, in the order of the configuration. */
@@ -12,7 +12,7 @@ export interface McpServers {
    * configuration allows. Later calls return what is known and do not wait. Never rejects.
    */
   list(): Promise<readonly McpServerState[]>
-  /** What `list` would return now, without waiting and without starting a server. */
+  /** Returns the states of the servers that are known now. Unlike `list`, it neither waits nor starts a server. */
   latest(): readonly McpServerState[]
   /** Calls a tool. Never rejects. */
   call(request: McpCall): Promise<McpAnswer>
@@ -44,7 +44,7 @@ export interface McpCall {
   readonly signal: AbortSignal
   /** Called when the server reports progress. */
   onProgress?(text: string): void
-  /** Asks a person for the server. The time-out of the call does not run meanwhile. */
+  /** Passes a question of the server to a person. The time-out of the call does not run meanwhile. */
   ask?(question: McpQuestion, signal: AbortSignal): Promise<McpReply>
 }
 

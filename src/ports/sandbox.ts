@@ -9,8 +9,8 @@ export interface Sandbox {
   readonly languages: readonly SandboxLanguage[]
   readonly limits: SandboxLimits
   /**
-   * Runs one program. What the program does is part of the report and never an exception: it may crash, reach a limit, or write nothing.
-   * The promise is rejected only if the caller passed an unknown language or a folder that does not exist.
+   * Runs one program. A program may crash, reach a limit, or write nothing. All of this is part of the report, and none of it is an
+   * exception. The promise is rejected only if the caller passed an unknown language or a folder that does not exist.
    */
   run(program: SandboxProgram): Promise<SandboxReport>
 }
@@ -54,7 +54,10 @@ export interface SandboxProgram {
   readonly code: string
   readonly folders: SandboxFolders
   readonly timeoutSeconds: number
-  /** The ids of tools that the program may call, such as `web_tools.web_search`. The program has an object `web_tools` with such functions. */
+  /**
+   * The ids of tools that the program may call. For `web_tools.web_search`, the program has an object `web_tools` with a function
+   * `web_search`.
+   */
   readonly tools?: readonly string[]
   /** When it fires, all processes of the program are killed. */
   readonly signal: AbortSignal
@@ -95,7 +98,7 @@ export interface SandboxReport {
 export type ProgramEnd =
   | { readonly kind: 'exited'; readonly exitCode: number }
   | { readonly kind: 'killed'; readonly signal: string }
-  /** The program reached a limit and was killed. What it wrote before stays in its folders. */
+  /** The program reached a limit and was killed. Files that it wrote before stay in its folders. */
   | { readonly kind: 'limit'; readonly limit: ProgramLimit; readonly message: string }
   /** `signal` of the program fired. */
   | { readonly kind: 'cancelled' }

@@ -9,7 +9,10 @@ export interface Skills {
    */
   list?(): readonly SkillSummary[]
   read(path: string, call: SkillCall): Promise<Skill | undefined>
-  /** What has changed since the list was made, one sentence each. The announce tells it to the model, because the list itself stays. */
+  /**
+   * What has changed since the list was made, one sentence each. The announce shows these sentences to the model, because the list in the
+   * system text does not change.
+   */
   changes?(): readonly string[]
 }
 
@@ -17,7 +20,10 @@ export interface Skills {
 export interface SkillCall {
   readonly scope: Scope
   readonly signal: AbortSignal
-  /** Whether the agent has this tool, or any tool of a namespace such as `mcp.github.*`. A skill that needs a tool which the agent lacks is not read. Undefined: it has all tools. */
+  /**
+   * Whether the agent has this tool, or any tool of a namespace such as `mcp.github.*`. A skill that needs a tool which the agent lacks is
+   * not read. Undefined means that the agent has all tools.
+   */
   readonly hasTool?: (id: string) => boolean
 }
 
@@ -51,7 +57,7 @@ export interface SkillTool {
   /** The id of a tool, or all tools of a namespace: `rendering_tools.*`. */
   readonly id: string
   readonly why?: string
-  /** Whether the skill is of no use without the tool. It is then neither listed nor read by an agent that lacks the tool. */
+  /** Whether the skill needs the tool. An agent that lacks the tool neither lists nor reads the skill. */
   readonly required: boolean
 }
 

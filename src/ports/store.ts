@@ -5,6 +5,7 @@ import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
 import type { BudgetEntry, Budgets } from './store/budgets.ts'
+import type { SharedLimits } from './store/limits.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from './store/list.ts'
 import type { MemoryIndex } from './store/memory-index.ts'
 import type { Receipts } from './store/receipts.ts'
@@ -23,26 +24,29 @@ export interface ConversationStore {
   /** The index of what users and agents have said. A store without it can not be searched with `react.memsearch`. */
   readonly memory?: MemoryIndex
   /**
-   * Carries live events to other processes that use the store. Without it, a process that follows a conversation which another process runs
-   * gets the entries only.
+   * Carries live events to other processes that use the store. Without it, a follower of a conversation that another process runs gets only
+   * the entries.
    */
   readonly relay?: Relay
-  /** Events that are offered at a later time. With a store without it, an agent can not schedule messages. */
+  /** Events that are offered at a later time. If a store does not have it, an agent can not schedule messages. */
   readonly schedules?: Schedules
-  /** Counts what deletions remove. With a store without it, an agent can not delete a user or a tenant as a whole. */
+  /** Counts what deletions remove. If a store does not have it, an agent can not delete a user or a tenant as a whole. */
   readonly receipts?: Receipts
-  /** The budgets that conversations share. With a store without it, only the limits of single turns apply. */
+  /** The budgets that conversations share. If a store does not have it, only the limits of single turns apply. */
   readonly budgets?: Budgets
+  /** Counts what users do, for limits that hold on all servers together. If a store does not have it, each server counts for itself. */
+  readonly limits?: SharedLimits
   /** The conversations in which a process can do something now. */
   readonly work: WorkList
 
   /**
-   * Takes the lease of a conversation for `owner`, which must describe the calling process. A new conversation is created. The epoch is
-   * incremented, so the next append of the previous owner fails.
-   * If another owner holds the lease, throws `conversation.busy` with `owner` and `expiresAt` in its details. With `takeOver: 'always'`,
-   * the lease is taken from the other owner instead. A lease ends when it expires, when it is released, or when its owner is proven dead.
-   * The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses the id in a file path has to encode it.
-   * With `forgetFailures`, earlier attempts that failed do not count any more, and a parked conversation is not parked any more.
+   * Takes the lease of a conversation for `owner`, which must describe the calling process. If the conversation does not exist, it is
+   * created. With `create: false`, it is not created, and the claim throws `conversation.missing`. The epoch is incremented, so the next
+   * append of the previous owner fails. If another owner holds the lease, throws `conversation.busy` with `owner` and `expiresAt` in its
+   * details. With `takeOver: 'always'`, the lease is taken from the other owner instead. A lease ends when it expires, when it is released,
+   * or when its owner is proven dead. The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses the id in
+   * a file path has to encode it. With `forgetFailures`, earlier attempts that failed do not count any more, and a parked conversation is
+   * not parked any more.
    */
   claim(conversationId: string, owner: Owner, options?: ClaimOptions): Promise<Claim>
   /**
@@ -61,11 +65,10 @@ export interface ConversationStore {
   /**
    * Appends all of the changes or none. They are durable when the promise resolves. A claim with an old epoch throws
    * `conversation.superseded`, and nothing is appended. The ids of new blocks must be higher than those of all earlier blocks, as
-   * `assignIds` makes them. Otherwise throws `change.invalid`.
-   * Returns the stored entries. In them, inline bytes are replaced by references to blobs. The caller applies these entries to its
-   * timeline, not the changes that it passed.
-   * The offers in `takes` are marked as taken in the same commit. An offer that is unknown or was taken before stays as it is. `budget` changes
-   * budgets in the same commit. A store without `budgets` ignores it.
+   * `assignIds` makes them. Otherwise throws `change.invalid`. Returns the stored entries. In them, inline bytes are replaced by references
+   * to blobs. The caller applies these entries to its timeline, not the changes that it passed. The offers in `takes` are marked as taken
+   * in the same commit. For an offer that is unknown or was taken before, nothing happens. `budget` changes budgets in the same commit. A
+   * store without `budgets` ignores it.
    */
   append(claim: Claim, changes: readonly Change[], options?: AppendOptions): Promise<readonly Entry[]>
 
@@ -159,7 +162,7 @@ export interface ConversationStore {
    * others are finished, and then an `AggregateError` is thrown.
    */
   finishDeletions(options?: DeleteOptions & { readonly conversationId?: string }): Promise<readonly string[]>
-  /** Removes blobs that were stored for an entry which was not appended in the end. A blob to which any entry or offer refers is kept. */
+  /** Removes blobs that were stored for an entry, if this entry was not appended. A blob to which any entry or offer refers is kept. */
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
   /** Removes the conversations and entries that the policy selects. Unfinished deletions are finished too. */
   retain(policy: RetentionPolicy, options?: DeleteOptions): Promise<RetentionReport>
@@ -195,6 +198,7 @@ export interface Owner {
 export interface ClaimOptions {
   readonly takeOver?: 'when-free' | 'always'
   readonly forgetFailures?: true
+  readonly create?: false
 }
 
 /** The right to append to a conversation, until another owner claims it. */
@@ -280,7 +284,7 @@ export const LEASE_MS = 30_000
 /** How many offers one `readOffers` returns. */
 export const OFFERS_PER_READ = 100
 
-/** The entries that `readJournal` returns. */
+/** Which entries `readJournal` returns. */
 export interface JournalRange {
   readonly after: number
   readonly limit?: number

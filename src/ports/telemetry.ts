@@ -5,7 +5,7 @@ import type { EntryEvent } from '../core/event.ts'
 import type { Model } from './model.ts'
 import type { Entry } from './store.ts'
 
-/** Observes agents, for example to send traces. An agent without telemetry does no work for it. */
+/** Observes agents, for example to send traces. An agent without telemetry calls none of these functions. */
 export interface Telemetry {
   /** Called once when an agent is created. */
   observe(agent: ObservedAgent): AgentTelemetry

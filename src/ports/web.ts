@@ -3,7 +3,7 @@
  * addresses that lead into a private network, and it limits size and time.
  */
 export interface Fetcher {
-  /** Never throws because of the other side: what went wrong is part of the result. Throws only the reason of `signal`. */
+  /** Does not throw when the request fails: the failure is part of the result. Throws only the reason of `signal`. */
   get(url: string, options: FetchOptions): Promise<FetchResult>
 }
 

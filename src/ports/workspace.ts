@@ -79,9 +79,9 @@ export interface Workspace {
   /** Stores `files/` of the turn as its version, for later turns. May be called several times, until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
   /**
-   * Removes the folders of all turns that have a version from this machine, and those without files and outputs. This includes folders of
-   * earlier turns into which files were pulled. Called after a turn is closed. The folder of another turn without a version stays, because
-   * it may contain the only copy of its files.
+   * Removes the folders of two kinds of turns from this machine: turns that have a version, and turns without files and outputs. This
+   * includes folders of earlier turns into which files were pulled. Called after a turn is closed. The folder of another turn without a
+   * version stays, because it may contain the only copy of its files.
    */
   removeFinished(history: RecordedFiles): Promise<void>
   /** Removes the folder of a turn from this machine. */

@@ -2,8 +2,8 @@ import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 
 /**
- * The number of sockets that listen on the port. Node accepts one connection of each socket in a turn of the event loop, and a busy server
- * needs milliseconds for a turn. The system distributes new connections over the sockets.
+ * The number of sockets that listen on the port. In each turn of the event loop, Node accepts only one connection per socket, and a turn of
+ * a busy server takes milliseconds. The system distributes new connections over the sockets.
  */
 const SOCKETS = 8
 
@@ -26,14 +26,14 @@ export async function openPort(server: HttpServer, { host, port }: { readonly ho
   const others = process.platform === 'linux' ? await openSharedPort(server, place) : []
   if (!server.listening) await listenOn(server, place)
   return {
-    port: (server.address() as AddressInfo).port, // another number if `port` is 0
+    port: (server.address() as AddressInfo).port, // the port that the system chose, if `port` is 0
     close: async () => void (await Promise.all([server, ...others].map(closed))),
   }
 }
 
 /**
- * Opens the sockets that share a port. The first is that of the server, and the others are returned. Does nothing if sockets can not share
- * a port. Before that, a socket takes the port for itself, which shows that no other program uses it.
+ * Opens several sockets that share a port: the socket of `server`, and others, which are returned. First, a probe takes the port alone,
+ * which fails if another program uses the port. Opens nothing and returns an empty list if this system can not share ports.
  */
 async function openSharedPort(server: HttpServer, place: ListenOptions): Promise<readonly Server[]> {
   const probe = createServer()
@@ -46,7 +46,7 @@ async function openSharedPort(server: HttpServer, place: ListenOptions): Promise
     if (isUnsupported(error)) return []
     throw error
   }
-  // the options are those with which an HTTP server accepts its own connections
+  // with the options that Node uses for the connections of an HTTP server
   const others = Array.from({ length: SOCKETS - 1 }, () =>
     createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void server.emit('connection', socket)),
   )

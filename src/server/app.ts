@@ -10,23 +10,26 @@ import { dataPolicy, securityHeaders } from './headers.ts'
 import { createBacklogGuard } from './limits/backlog.ts'
 import { limitSize, readBody } from './limits/body.ts'
 import { createOverloadGuard } from './limits/overload.ts'
-import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
+import { createStreamQuota, createTurnQuota, tooMany } from './limits/quotas.ts'
+import { createRateLimit, rateHeaders } from './limits/rate-limit.ts'
+import { createTurnCounter } from './limits/running-turns.ts'
+import { createSharedBuckets } from './limits/shared-buckets.ts'
 import { errorHeaders, problemOf, RequestProblem } from './problem.ts'
-import { administrationRoutes } from './routes/administration.ts'
-import { budgetRoutes } from './routes/budgets.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { eventRoutes } from './routes/events.ts'
-import { infoRoutes } from './routes/info.ts'
 import { mcpRoutes } from './routes/mcp.ts'
 import { messageRoutes } from './routes/messages.ts'
+import { administrationRoutes } from './routes/operations/administration.ts'
+import { budgetRoutes } from './routes/operations/budgets.ts'
+import { infoRoutes } from './routes/operations/info.ts'
+import { parkedRoutes } from './routes/operations/parked.ts'
+import { scheduleRoutes } from './routes/operations/schedules.ts'
+import { statusRoutes } from './routes/operations/status.ts'
 import { isPagePath, pageRoutes } from './routes/page.ts'
-import { parkedRoutes } from './routes/parked.ts'
 import { recordRoutes } from './routes/records.ts'
 import { reportRoutes } from './routes/reports.ts'
 import { resourceRoutes } from './routes/resources.ts'
-import { scheduleRoutes } from './routes/schedules.ts'
 import { sessionRoutes } from './routes/session.ts'
-import { statusRoutes } from './routes/status.ts'
 import { submitAndStreamRoutes } from './routes/submit-and-stream.ts'
 import { turnRoutes } from './routes/turns.ts'
 import { isViewerScript, viewerRoutes } from './routes/viewer.ts'
@@ -48,11 +51,22 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   const downloads = createStreamQuota(settings.downloadsPerUser, 'Too many downloads are open; wait until one has ended.')
   const imports = createStreamQuota(1, 'Another import is running; wait until it has ended.')
   const replays = createStreamQuota(1, 'Another replay is running; wait until it has ended.')
+  const { limits: sharedLimits } = agent.archive
+  const onLimitProblem = (error: unknown) => log('warn', 'limits.alone', { error })
+  const shared = sharedLimits && createSharedBuckets(sharedLimits, onLimitProblem)
+  const messages = createRateLimit({ name: 'turns', perMinute: settings.turnsPerMinute }, shared)
   const turns = {
-    ...createTurnQuota(settings, nowMs, () => agent.running, createOverloadGuard(settings, nowMs)),
+    ...createTurnQuota({
+      runningTurns: settings.runningTurns,
+      starts: messages,
+      overload: createOverloadGuard(settings, nowMs),
+      nowMs,
+      running: () => agent.running,
+      ...(sharedLimits && { countElsewhere: createTurnCounter(sharedLimits, settings.runningTurns, onLimitProblem) }),
+    }),
     checkBacklog: createBacklogGuard(agent.archive.work, settings.workBacklog, nowMs),
   }
-  const requests = createTokenBucket({ burst: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
+  const requests = createRateLimit({ name: 'requests', perMinute: settings.requestsPerMinute }, shared)
   metrics.gauge('daybook_followers', () => streams.size)
   metrics.gauge('daybook_downloads', () => downloads.size)
   metrics.gauge('daybook_running_turns', () => [...agent.running].length)
@@ -94,7 +108,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     else if (hasCompletionToken(c.req)) c.set('caller', completionCaller)
     else if (isSignIn(c.req) && result.status === 401) c.set('caller', signInCaller)
     else if (isViewerScript(c.req.path))
-      return next() // the viewer has an origin of its own
+      return next() // no token is needed: the viewer has an origin of its own, so it can not send one
     else if (!isPublicPath(c.req.path) || (result.code !== 'token.refused' && result.code !== 'auth.unavailable')) {
       const more = result.status === 503 ? { ...retrySoon, cause: result.cause } : wwwAuthenticate(result.status)
       throw new RequestProblem(result.status, result.code, result.title, more)
@@ -112,13 +126,16 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   })
   const checkRequest = async (c: Context<Env>, next: () => Promise<void>) => {
     if (shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is shutting down; try again soon.', retrySoon)
-    const seconds = requests.take(userKey(c.get('caller').scope), nowMs())
-    if (seconds > 0) throw tooMany('Too many requests in a short time.', seconds)
+    const rate = await requests.take(userKey(c.get('caller').scope), nowMs())
+    const headers = rateHeaders(rate)
+    if (rate.retrySeconds > 0) throw tooMany('Too many requests in a short time.', rate.retrySeconds, headers)
     await next()
+    // appended, because the response to a message also has the headers of the limit for messages
+    for (const [name, value] of Object.entries(headers)) c.header(name, value, { append: true })
   }
   for (const path of ['/v1/*', '/mcp']) app.use(path, checkRequest)
   app.use('/v1/conversations/import', async (c, next) => {
-    if (c.req.method !== 'POST') return next() // then `import` is the name of a conversation
+    if (c.req.method !== 'POST') return next() // for other methods, `import` is the id of a conversation
     requireOperator(c) // checked before the body is read, because a bundle may take much memory
     const release = imports.acquire(c.get('caller').scope)
     try {
@@ -137,7 +154,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     parkedRoutes(parts),
     administrationRoutes(parts),
     messageRoutes(parts),
-    scheduleRoutes(parts),
+    scheduleRoutes(parts, messages),
     budgetRoutes(parts),
     sessionRoutes(sessions),
     recordRoutes(parts),

@@ -4,7 +4,7 @@ import type { Env } from './handler.ts'
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const requestHeaders = 'authorization, content-type, idempotency-key, if-match, if-none-match, if-range, last-event-id, range'
 const responseHeaders =
-  'accept-ranges, content-disposition, content-range, etag, location, retry-after, x-request-id, x-vercel-ai-ui-message-stream'
+  'accept-ranges, content-disposition, content-range, daybook-budget-money-left, daybook-budget-tokens-left, etag, location, ratelimit, ratelimit-policy, retry-after, x-request-id, x-vercel-ai-ui-message-stream'
 
 /** For how many seconds a browser may remember the response to a preflight request. */
 const preflightSeconds = 600

@@ -11,11 +11,11 @@ import { createMetrics, type Metrics, metricsHelp } from './metrics.ts'
 import { defaultServerSettings, handlerSettingRules, type PortSettings, type ServerSettings } from './settings.ts'
 import { startWork } from './work.ts'
 
-/** Options of `createHandler`. All settings of a server but its address can be given. */
+/** Options of `createHandler`. They include all settings of a server except its address. */
 export interface HandlerOptions extends Partial<Omit<ServerSettings, PortSettings>> {
   /** The path under which your application passes requests to the handler, such as `/agent`. Default: the handler gets all paths. */
   readonly basePath?: string
-  /** Whether the handler runs conversations with work, such as turns that other processes left unfinished. Default: true. */
+  /** Whether the handler also runs conversations that have work, such as turns that other processes left unfinished. Default: true. */
   readonly recover?: boolean
   readonly log?: Log
   readonly metrics?: Metrics
@@ -75,7 +75,7 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
       await authenticationOf(settings),
       createSessions(() => Date.parse(now())),
     )
-  const { pathname } = new URL(basePath, 'http://localhost') // as the paths of requests, with `%20` for a blank
+  const { pathname } = new URL(basePath, 'http://localhost') // encoded like the paths of requests, with `%20` for a blank
   const prefix = pathname.endsWith('/') ? pathname.slice(0, -1) : pathname
 
   async function handle(request: Request): Promise<Response> {
@@ -83,7 +83,8 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
     const url = new URL(request.url)
     if (prefix === '') return (await app).fetch(request)
     if (url.pathname !== prefix && !url.pathname.startsWith(`${prefix}/`)) return new Response('There is no such path.', { status: 404 })
-    if (url.pathname === prefix) return Response.redirect(new URL(`${prefix}/${url.search}`, url), 308) // the links of the page are relative
+    // the links of the page are relative, so its address must end with a slash
+    if (url.pathname === prefix) return Response.redirect(new URL(`${prefix}/${url.search}`, url), 308)
     url.pathname = url.pathname.slice(prefix.length)
     return (await app).fetch(new Request(url, request))
   }
@@ -92,7 +93,7 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
       stopWork()
       shutdown.abort()
       await agent.drain(settings.drainMs, { handOver: settings.role === 'worker' })
-      await nextTask() // the streams have then received the last events of the turns
+      await nextTask() // after this, the streams have received the last events of the turns
       stopped.abort()
       await agent.close()
     },

@@ -6,8 +6,8 @@ interface DownloadOptions {
 }
 
 /**
- * The body of a response that sends these pieces. The next piece is read only when the client has taken the one before. The first piece is
- * read at once: if this fails, the promise rejects, and the request can still be answered with an error.
+ * The body of a response that sends these pieces. The next piece is read only when the client has taken the previous one. The first piece
+ * is read before the promise resolves. If this fails, the promise rejects, and the request can still be answered with an error.
  */
 export async function downloadBody(pieces: AsyncIterable<Uint8Array>, options: DownloadOptions): Promise<ReadableStream<Uint8Array>> {
   const reader = pieces[Symbol.asyncIterator]()

@@ -53,8 +53,8 @@ export function conversationKeyOf(c: Context<Env>): string {
 }
 
 /**
- * The key of the conversation in the path, which may be that of a sub-agent. People can not send messages to sub-agents, but they decide about
- * their calls.
+ * The key of the conversation in the path. It may be the key of a conversation of a sub-agent. People can not send messages to sub-agents,
+ * but they decide about their calls.
  */
 export function conversationOrChildKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''

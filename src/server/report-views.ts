@@ -12,7 +12,8 @@ import { totalOf } from '../core/cost/price.ts'
 // The reports of an agent in the form that the server sends.
 
 export function costView({ cost, cache }: UsageReport): CostView {
-  const callAt = new Map(cost.calls.filter(({ role }) => role === 'decision').map((call) => [call.seq, call])) // the last attempt of each response
+  // of several attempts of a response, the last one is used
+  const callAt = new Map(cost.calls.filter(({ role }) => role === 'decision').map((call) => [call.seq, call]))
   return {
     total: sum(cost.total),
     turns: sums(cost.turns),

@@ -53,7 +53,7 @@ export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): P
       shutdown.abort()
       // meanwhile the server still answers requests, so that load balancers get 503 from `/ready` and send requests to other servers
       await agent.drain(settings.drainMs, { handOver: settings.role === 'worker' })
-      await nextTask() // the streams have then received the last events of the turns
+      await nextTask() // after this, the streams have received the last events of the turns
       stopped.abort()
       await agent.close()
       const closed = server.close()
@@ -81,7 +81,7 @@ const serverParts = group(
   'other names allowed',
 )
 
-/** Addresses that mean every network of the machine. They are no address of a page. */
+/** Addresses that stand for all networks of the machine. A link to the page can not use them. */
 const anyHosts = new Set(['0.0.0.0', '::'])
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])

@@ -16,14 +16,14 @@ import type { AuthSettings, BearerSettings } from './auth/bearer.ts'
 export interface ServerSettings {
   /**
    * What the server does. `web`: it accepts messages and serves events, and runs no turns. Its agent needs `acceptOnly`. `worker`: it runs
-   * turns, and answers only requests for health and metrics. `both`: all of it.
+   * turns, and answers only requests for health and metrics. `both`: it does all of this.
    */
   readonly role: 'web' | 'worker' | 'both'
-  /** How many conversations the server runs at the same time. Further ones wait in the store. */
+  /** How many conversations the server runs at the same time. Further conversations wait in the store. */
   readonly workConversations: number
   /** How many conversations of one tenant run at the same time, on all servers with the same store. Undefined: without limit. */
   readonly workPerTenant: number | undefined
-  /** After how many attempts that failed a conversation is parked. */
+  /** After how many failed attempts a conversation is parked. */
   readonly workAttempts: number
   /** How many messages and turns of one tenant may wait in the store. Further messages are refused with the status 503. */
   readonly workBacklog: number

@@ -2,8 +2,8 @@ import type { Agent } from '../agent/agent-interface.ts'
 import type { ServerSettings } from './settings.ts'
 
 /**
- * Lets the agent take conversations with work from the store, unless the server only accepts messages. The returned function ends this. Running
- * conversations then go on.
+ * Lets the agent take conversations with work from the store, unless the server only accepts messages. After a call of the returned
+ * function, the agent takes no further ones. Running conversations go on.
  */
 export function startWork(
   agent: Pick<Agent, 'work'>,

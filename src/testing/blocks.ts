@@ -23,7 +23,7 @@ export const withIds = (drafts: readonly Draft[], first = 1): readonly Block[] =
 /** A draft with a type that Daybook does not know. An imported timeline may contain such blocks. */
 export const ofUnknownType = (type: string, draft: Draft): Draft => ({ ...draft, type: type as BlockType })
 
-/** The turn, call, round and time of a block. The time of round `n` is `n` minutes after the start of 2026. */
+/** The origin of a block: its turn, call, round and time. The time of round `n` is `n` minutes after the start of 2026. */
 export const blockOrigin = (callId: string, turnId = 't1', iteration = 0): BlockOrigin => ({
   turnId,
   callId,
@@ -60,7 +60,7 @@ export const blocks = {
   rounds,
   /** Gives the drafts the ids `b_<first>`, `b_<first + 1>`, … */
   withIds,
-  /** The turn, call, round and time of a block. The time of round `n` is `n` minutes after the start of 2026. */
+  /** The origin of a block: its turn, call, round and time. The time of round `n` is `n` minutes after the start of 2026. */
   origin: blockOrigin,
   /** The timestamp `n` minutes after the start of 2026. */
   minute,

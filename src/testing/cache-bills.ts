@@ -98,15 +98,15 @@ export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): re
   })
 }
 
-/** A call, and how many of its parts later calls repeat. */
+/** A call whose first parts are repeated by later calls. */
 export interface LayeredCall extends ModelCall {
   /** How many parts at the beginning are repeated unchanged by later calls. The parts after them are new in every call. */
   readonly stableParts: number
 }
 
 /**
- * The cost with an ideal cache, which no choice of marks can go below. Each token of the repeated parts is written once and read in every
- * later call. All other tokens are uncached. The ideal cache has no expiry and no minimum length, and it finds an entry however far it is
+ * The cost with an ideal cache. No choice of marks can cost less. Each token of the repeated parts is written once and read in every later
+ * call. All other tokens are uncached. Entries of the ideal cache do not expire, have no minimum length, and are found at any distance
  * before a mark.
  */
 export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): Bill {

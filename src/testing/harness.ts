@@ -46,7 +46,10 @@ export interface RecordedTurn extends TurnResult {
 /** Options of `createHarness`. Only `replies` is required. */
 export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> {
   readonly replies: readonly Reply[]
-  /** An agent that `defineAgent` has returned. The scripted model takes the place of its model. Other options win over those of the agent. */
+  /**
+   * An agent that `defineAgent` has returned. The scripted model takes the place of its model. The other options of the harness win over
+   * the fields of this agent.
+   */
   readonly agent?: Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> & {
     readonly model?: unknown
     readonly skills?: FolderList | Skills

@@ -50,4 +50,5 @@ export {
 } from './scripted-sandbox.ts'
 export { createSmallModel, type SmallModel, type SmallModelOptions, type SmallModelPlan } from './small-model.ts'
 export { expectTimeline, type TimelineExpectation, timelineText } from './timeline-text.ts'
+export type { StoreModulePlace } from './torture/place.ts'
 export { zippedSandbox } from './zipped-sandbox/zipped-sandbox.ts'

@@ -28,13 +28,13 @@ export type ScriptedProgram = (io: ScriptedIo) => Promise<ProgramEnd> | Promise<
 export interface ScriptedSandboxOptions {
   readonly languages?: readonly SandboxLanguage[]
   readonly limits?: Partial<SandboxLimits>
-  /** Messages of the sandbox about every run. */
+  /** The text of the sandbox log in every report. */
   readonly sandboxLog?: string
 }
 
 /**
- * A sandbox for tests. It runs no code of a model: the program of the model is the name of one of `programs`, which are functions of the test.
- * Every run takes 5 ms in its report, so that journals are the same in every run.
+ * A sandbox for tests. It runs no code of a model. The program that the model writes must be the name of one of `programs`, which are
+ * functions of the test. Every report says that the run took 5 ms, so that journals are always the same.
  */
 export function scriptedSandbox(programs: Readonly<Record<string, ScriptedProgram>>, options: ScriptedSandboxOptions = {}): Sandbox {
   return {

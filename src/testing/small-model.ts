@@ -14,11 +14,11 @@ export interface SmallModelOptions {
   /** Decides which mistakes the model makes. The same number always leads to the same mistakes. */
   readonly seed: number
   readonly dialect?: Dialect
-  /** How often the model makes a mistake, from 0 to 1. After a notice about a mistake it makes half as many. Default: 0.6. */
+  /** How likely a mistake is, from 0 to 1. After a notice about a mistake, it is half as likely. Default: 0.6. */
   readonly clumsiness?: number
 }
 
-/** A fake of a small model on one's own machine, with the mistakes that such models make. */
+/** A fake of a small local model, with the mistakes that such models make. */
 export interface SmallModel extends Model {
   /** The mistakes that it has made so far. */
   readonly mistakes: readonly string[]

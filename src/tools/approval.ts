@@ -41,7 +41,9 @@ const fits = (name: string, toolId: string) => name === toolId || (name.endsWith
 /** Whether a list of names, such as `mail.*`, has a name that fits the tool. */
 export const namesTool = (names: readonly string[], toolId: string): boolean => names.some((name) => fits(name, toolId))
 
-/** The rule of a turn in which a person is asked about the named tools. What the rule of the agent refuses stays refused. */
+/**
+ * The rule of a turn in which a person is asked about the named tools. A call that the rule of the agent refuses is refused in any case.
+ */
 export const askingFor =
   (names: readonly string[], rule: ApprovalFunction | undefined): ApprovalFunction =>
   async (call) => {

@@ -36,7 +36,7 @@ export function withoutMissingTools(text: string, has: (id: string) => boolean):
     .join(' ')
 }
 
-/** The ids of the tools of Daybook begin with one of these. */
+/** Descriptions mention only tools whose ids begin with one of these. */
 const ownTools = ['react.', 'exec_tools.']
 
 const isReactTool = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)

@@ -64,8 +64,8 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    */
   readonly callableFromCode?: boolean
   /**
-   * Set when a person has to approve each call before the tool runs. A function decides for each call. Until then the turn waits and needs
-   * no process. Not allowed together with `callableFromCode`.
+   * Set when a person has to approve calls before the tool runs. With true, each call needs an approval. A function returns for each call
+   * whether it does. Until the person has decided, the turn waits and needs no process. Not allowed together with `callableFromCode`.
    */
   readonly approval?: true | ((params: OutputOf<Schema>, call: CallToApprove) => boolean | Promise<boolean>)
   /** Set when only an operator may approve. Otherwise the user of the conversation may, too. */
@@ -98,9 +98,9 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     throw new InvalidOption(where, 'params', message)
   }
   if (definition.exec && definition.callableFromCode)
-    throw new InvalidOption(where, 'callableFromCode', 'a tool with exec can not be called from code')
+    throw new InvalidOption(where, 'callableFromCode', 'a tool with exec can not be called from code: leave this option out')
   if (definition.approval !== undefined && definition.callableFromCode)
-    throw new InvalidOption(where, 'callableFromCode', 'a tool that needs an approval can not be called from code')
+    throw new InvalidOption(where, 'callableFromCode', 'a tool that needs an approval can not be called from code: leave this option out')
   if (definition.exec && definition.parallel) throw new InvalidOption(where, 'parallel', 'a tool with exec runs alone')
 
   return {
@@ -134,7 +134,9 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
   }
 }
 
-/** The approval of a tool. A function gets the parsed parameters. A call with invalid parameters needs none, because it fails anyway. */
+/**
+ * The approval of a tool. A function gets the parsed parameters. A call with invalid parameters needs no approval, because it fails anyway.
+ */
 function approvalOf<Schema extends StandardSchemaV1>(
   schema: Schema,
   approval: NonNullable<ToolDefinition<Schema>['approval']>,

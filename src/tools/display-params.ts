@@ -4,9 +4,9 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { toolPath } from '../core/path/build.ts'
 import { normalizeTarget } from '../core/path/physical.ts'
 import { scrubBase64 } from '../core/render/text.ts'
-import { type DisplayLimits, isShort } from './fast-display-params.ts'
 
-const limits: DisplayLimits = { textLength: 2_000, keys: 80, items: 50 }
+/** How much of a parameter the call block shows. */
+const limits = { textLength: 2_000, keys: 80, items: 50 }
 const previewLength = 600
 const contentPrefixLength = 100
 
@@ -18,7 +18,17 @@ const writingTools = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
  * journal entry with the model's response contains the complete parameters.
  */
 export function displayParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
-  return !writingTools.test(toolId) && isShort(params, limits) ? params : shortenParams(toolId, params, origin)
+  return !writingTools.test(toolId) && isShort(params) ? params : shortenParams(toolId, params, origin)
+}
+
+/** Whether `shortenParams` would return an equal value. This is true for most calls, and then no copy is made. */
+function isShort(value: Json): boolean {
+  if (typeof value === 'string') return value.length <= limits.textLength && scrubBase64(value) === value
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.length <= limits.items && value.every(isShort)
+  let keys = 0
+  for (const key in value) if (++keys > limits.keys || !isShort((value as JsonObject)[key] as Json)) return false
+  return true
 }
 
 interface CallOrigin {

@@ -104,7 +104,7 @@ async function readStream(outcome: Outcome, stream: AsyncIterable<unknown>, call
     const kept = bytes.subarray(0, MAX_FILE_BYTES - size)
     pieces.push(kept)
     size += kept.length
-    if (kept.length < bytes.length) break // this also ends the stream
+    if (kept.length < bytes.length) break // `break` also ends the stream
   }
   const bytes = Buffer.concat(pieces)
   const rest = size === MAX_FILE_BYTES ? ` The tool returned more than ${MAX_FILE_BYTES} bytes; the rest was not read.` : ''

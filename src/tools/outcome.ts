@@ -246,7 +246,7 @@ function outputDrafts(
 
 /**
  * Whether an outcome may contain source rows, which are objects with a `sid` and a URL. This is a fast check. Most outputs are texts or
- * flat objects without a `sid`, and they are then not parsed.
+ * flat objects without a `sid`. These are not parsed.
  */
 export function mayHoldSources({ sources, output }: { readonly sources?: unknown; readonly output?: Json | undefined }): boolean {
   if (sources !== undefined) return true

@@ -124,7 +124,7 @@ function toParamValue(content: ReferenceContent, isText: boolean): unknown {
  */
 const isCopy = (toolId: string, at: readonly string[]) => toolId === 'react.write' && at.length === 1 && at[0] === 'content'
 
-/** The value that `react.write` gets for such a reference: the bytes of a file, the text of a block, or the rows of sources. */
+/** The value that `react.write` gets for a copy: the bytes of a file, the text of a block, or the rows of sources. */
 const toCopy = (content: ReferenceContent): unknown =>
   content.kind === 'rows' ? content.rows : (content.bytes ?? (content.kind === 'text' ? content.text : undefined))
 

@@ -12,8 +12,8 @@ export interface UsableSkills extends Skills {
 export type HasTool = NonNullable<SkillCall['hasTool']>
 
 /**
- * Answers for a list of tools. `silentServers` are MCP servers whose tools are not known, because they have not answered: they may have any
- * tool.
+ * Makes a function that tells whether a list of tools has a tool. `silentServers` are MCP servers that have not answered. Their tools are
+ * not known, so they count as having any tool.
  */
 export function toolLookup(tools: () => readonly Pick<Tool, 'id'>[], silentServers: readonly string[] = []): HasTool {
   return (id) => {
@@ -28,9 +28,9 @@ export const listedSkills = (skills: UsableSkills | undefined, hasTool: HasTool)
   hasTool('react.read') ? (skills?.list(hasTool) ?? []) : []
 
 /**
- * Leaves out the skills that need a tool which the agent lacks. `sk:SK2` and `sk:2` are the second skill of the list. The tools of MCP servers
- * are those of the turn that lists or reads a skill. `ownTools` decides if the agent has no servers. It is called when a skill is listed or
- * read, because the tools of an agent are not all known when the tool that reads skills is made.
+ * The skills without those that need a tool which the agent lacks. `sk:SK2` and `sk:2` are the second skill of the list. The turn that
+ * lists or reads a skill passes a function for the tools that it has. Without this function, which only agents with MCP servers have,
+ * `ownTools` is called. It is called late, because not all tools of an agent are known when this function is called.
  */
 export function usableSkills(skills: Skills, ownTools: HasTool): UsableSkills {
   const list = (hasTool = ownTools) =>
@@ -47,8 +47,8 @@ export function usableSkills(skills: Skills, ownTools: HasTool): UsableSkills {
 }
 
 /**
- * The list of skills in the system text. The same skills must always give exactly the same text. What a skill says about itself comes from
- * a file, so each value stays on the line of its label and is shortened.
+ * The list of skills in the system text. The same skills must always give exactly the same text. The values come from a file that anyone
+ * may have written. So each value is shortened to one line, after its label.
  */
 export function skillCatalogText(skills: readonly SkillSummary[]): string {
   if (skills.length === 0) return ''

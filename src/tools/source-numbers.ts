@@ -1,9 +1,10 @@
 import type { Meta } from '../core/block/index.ts'
 import { rewriteSids } from '../core/citations/sids.ts'
 import { isObject, type Json, maximumJsonDepth, omitUndefined, parseJson } from '../core/json.ts'
-import { mergeSources, type SourcePool, sourceKey } from '../core/sources/pool.ts'
+import { mergeSources, type SourcePool } from '../core/sources/pool.ts'
 import { sourceRowsIn } from '../core/sources/rows.ts'
 import { addressOf, type IncomingSource, isWebAddress, parseToolSource, sidOf } from '../core/sources/source.ts'
+import { sourceKey } from '../core/sources/source-keys.ts'
 import type { Change } from '../core/timeline/change.ts'
 import type { DeliveredOutcome } from './artifacts/deliver.ts'
 import type { Outcome } from './tool.ts'
@@ -95,7 +96,7 @@ export function poolNumbersOf({ sources }: Pick<Outcome, 'sources'>, pool: Sourc
   const ambiguous = new Set<number>()
   const byKey = new Map<string, number>()
   for (const [index, row] of sources.entries()) {
-    const sid = sids[index] as number // there is one for each row
+    const sid = sids[index] as number // `sids` has a number for each row
     byKey.set(sourceKey(row), sid)
     if (row.sid === undefined) continue
     if ((bySid.get(row.sid) ?? sid) !== sid) ambiguous.add(row.sid)

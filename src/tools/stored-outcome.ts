@@ -20,7 +20,8 @@ export async function storeOutcome({ artifacts, ...outcome }: Outcome, blobs: Pi
   const drafts = [...(outcome.drafts ?? []), ...(outcome.after ?? [])]
   const keeps = [...drafts.flatMap(blobsOfDraft), ...(stored ?? []).flatMap(blobsOfArtifact)]
   const text = JSON.stringify({ ...outcome, ...(stored && { artifacts: stored }) })
-  return { outcome: JSON.parse(text) as StoredOutcome, ...(keeps.length > 0 && { keeps }) } // the text was made of an outcome
+  // the cast is safe, because the text was made from an outcome
+  return { outcome: JSON.parse(text) as StoredOutcome, ...(keeps.length > 0 && { keeps }) }
 }
 
 /** An artifact as JSON. `bytes` refers to the blob with its content. */
@@ -40,7 +41,8 @@ async function storeArtifact(artifact: MadeArtifact, blobs: Pick<BlobStore, 'put
   }
 }
 
-const blobsOfDraft = (draft: Draft): readonly BlobRef[] => blobRefsOf(draft as unknown as Block) // the id of a block is not read
+// the cast is safe, because `blobRefsOf` does not read the id of a block
+const blobsOfDraft = (draft: Draft): readonly BlobRef[] => blobRefsOf(draft as unknown as Block)
 const blobsOfArtifact = ({ bytes, blob }: StoredArtifact): readonly BlobRef[] => [...(bytes ? [bytes] : []), ...(blob ? [blob] : [])]
 
 /** The outcome that `storeOutcome` stored. Undefined when the entry has another form, or when a blob of it is missing. */
@@ -76,7 +78,7 @@ function isStoredOutcome(stored: StoredOutcome): stored is StoredOutcome & Reada
 
 const isListOfObjects = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.every(isObject))
 
-/** The outcome with the record of the sub-agent in another outcome. So what the sub-agent has cost is billed. */
+/** The outcome with the record of the sub-agent from the outcome `done`. With this record, the cost of the sub-agent is counted. */
 export const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome =>
   done?.child ? createOutcome({ ...outcome, child: done.child }) : outcome
 

@@ -30,11 +30,16 @@ export interface AgentOptions
   readonly model: ModelChoice | ModelChoices
   /** Models that a single run can choose by name: `run(id, text, { model: 'fast' })`. */
   readonly models?: Readonly<Record<string, ModelChoice>>
-  /** Folders with skills, or an object that reads skills. `built-in` stands for the skills that are part of Daybook. Default: no skills. */
+  /**
+   * Folders with skills, or an object that reads skills. The name `built-in` stands for the skills that are part of Daybook. Default: no
+   * skills.
+   */
   readonly skills?: FolderList | Skills
-  /** Folders with documents that the agent can search and read, or an object that does so. Default: none. */
+  /** Folders with documents that the agent can search and read, or an object that reads and searches them. Default: none. */
   readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
-  /** MCP servers by name. The agent can call their tools, whose ids are `mcp.<server>.<tool>`. They are closed with the agent. */
+  /**
+   * MCP servers by name. The agent can call their tools, whose ids are `mcp.<server>.<tool>`. Closing the agent also closes the servers.
+   */
   readonly mcp?: McpConfiguration
   /** The embedding model of the memory search: a name such as `openai/text-embedding-3-small`, a model of the AI SDK, or an `Embedder`. */
   readonly embedding?: EmbeddingChoice
@@ -98,9 +103,9 @@ function memoryWorkspaces(blobs: BlobStore): Workspaces {
 }
 
 /**
- * Runs recorded turns again with the present code, the recorded responses and the recorded results of the tools. The agent has the built-in
- * tools that `createAgent` offers. Reports the first difference in each turn. No model is called, no tool runs and nothing is written. With
- * `turnId`, only this turn is replayed.
+ * Runs recorded turns again with the present code, and reports the first difference in each turn. The responses and the results of the
+ * tools are the recorded ones. The agent has the built-in tools that `createAgent` offers. No model is called, no tool runs and nothing is
+ * written. With `turnId`, only this turn is replayed.
  */
 export async function replay(
   store: RecordedStore,
@@ -117,11 +122,14 @@ export async function replay(
     ...own,
   }
   const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts // `replayFrom` rejects other values
-  const { replay: replayFrom } = await import('../agent/replay/replay.ts') // on demand, because turns do not need this module
+  const { replay: replayFrom } = await import('../agent/replay/replay.ts') // imported on demand, because turns do not need this module
   return replayFrom(store, conversationId, given, turnId)
 }
 
-/** The agent, whose `close` also closes what was opened for it. What the application passes is closed by the application. */
+/**
+ * Makes `close` of the agent also close the parts that were opened for it. Parts that the application has passed are closed by the
+ * application.
+ */
 function closing(agent: Agent, ...opened: readonly ({ close(): Promise<void> } | undefined)[]): Agent {
   const { close } = agent
   return Object.assign(agent, {

@@ -10,14 +10,14 @@ import type { ModelRole } from '../ports/model.ts'
 import type { FolderList, Skills } from '../ports/skills.ts'
 
 /**
- * A model for each role. A role without a model uses the model for `decision`. `fallback` is asked for decisions while the provider of
+ * A model for each role. A role without a model uses the model of `decision`. The model `fallback` makes decisions while the provider of
  * `decision` can not answer.
  */
 export type ModelChoices = { readonly decision: ModelChoice } & {
   readonly [R in Exclude<ModelRole, 'decision'> | 'fallback']?: ModelChoice
 }
 
-/** What an agent is: its model, its tools and its texts. Where its conversations are stored is not part of it. */
+/** The definition of an agent: its model, its tools and its texts. It does not say where conversations are stored. */
 export interface AgentDefinition
   extends Pick<
     AgentParts,
@@ -41,8 +41,8 @@ export interface AgentDefinition
    */
   readonly skills?: FolderList | Skills
   /**
-   * Folders with documents that the agent can search and read, or an object that does so. A setting `knowledge` from a flag, the environment
-   * or the configuration file wins.
+   * Folders with documents that the agent can search and read, or an object that reads and searches them. A setting `knowledge` from a
+   * flag, the environment or the configuration file wins.
    */
   readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
   /** MCP servers, whose tools the agent can call. */
@@ -60,11 +60,11 @@ export function defineAgent<const Definition extends AgentDefinition>(definition
   return definition
 }
 
-/** Settings have paths and no URLs. */
+/** The folders as paths, because settings can not have URLs. */
 const withPaths = (choice: FolderList | object): unknown =>
   Array.isArray(choice) ? (choice as FolderList).map((folder) => (folder instanceof URL ? fileURLToPath(folder) : folder)) : choice
 
-/** The settings of a definition that flags, the environment and a configuration file can replace. */
+/** The parts of a definition that flags, the environment and a configuration file can replace. */
 export function definitionLayer(origin: string, { model, settings, skills, knowledge }: AgentDefinition): SettingsLayer {
   return {
     origin,
@@ -75,6 +75,8 @@ export function definitionLayer(origin: string, { model, settings, skills, knowl
       ...(settings?.dialect !== undefined && { dialect: settings.dialect }),
       ...(settings?.maxRounds !== undefined && { 'budget.rounds': settings.maxRounds }),
       ...(settings?.maxMoney !== undefined && { 'budget.money': settings.maxMoney }),
+      ...(settings?.maxTurnTokens !== undefined && { 'budget.tokens': settings.maxTurnTokens }),
+      ...Object.fromEntries(Object.entries(settings?.budgets ?? {}).map(([name, value]) => [`budgets.${name}`, value])),
     },
   }
 }

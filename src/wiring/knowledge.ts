@@ -117,7 +117,10 @@ async function openFolders(folders: readonly KnowledgeFolder[], { documents, dat
   return Object.assign(knowledge, { end })
 }
 
-/** The file of the index. Other folders have another one, so that two agents with one data folder do not overwrite each other's index. */
+/**
+ * The file of the index. Each list of folders has its own file, so that two agents with one data folder do not overwrite each other's
+ * index.
+ */
 function indexFile(folders: readonly KnowledgeFolder[], data: string): string {
   const key = createHash('sha256').update(JSON.stringify(folders)).digest('hex').slice(0, 12)
   makeFolder(join(data, 'knowledge'))
@@ -127,7 +130,7 @@ function indexFile(folders: readonly KnowledgeFolder[], data: string): string {
 /** The settings that decide what the knowledge base is, and where its index is stored. */
 type KnowledgeSettings = Pick<Settings, 'store' | 'data'> & Partial<Pick<Settings, 'knowledge'>>
 
-/** The knowledge bases of an agent whose settings can be loaded again. The same folders are opened once. */
+/** The knowledge bases of an agent whose settings may be loaded again. If the folders are the same, they are not opened again. */
 export function knowledgeCache({ watch, ...options }: Omit<OpenOptions, 'data'> & { readonly watch: boolean }) {
   const opened = new Map<string, OpenKnowledge>()
   return {
@@ -179,7 +182,7 @@ function removeIndex(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
 }
 
-/** The option for a replay. A replay runs no tool, but the system text lists the tool. */
+/** The option for a replay. The tool is never called, but it must be in the system text. */
 export const replayedKnowledge = (choice: KnowledgeChoice | undefined): KnowledgeOption =>
   choice === undefined || (isFolderList(choice) && choice.length === 0)
     ? {}

@@ -27,7 +27,7 @@ export function openMcpOption(
   return { option: { mcp }, close: mcp.close }
 }
 
-/** The servers of an agent whose settings are loaded again and again. With the same configuration, the servers stay. */
+/** The MCP servers of an agent whose settings may be loaded again. If the configuration is the same, the servers keep running. */
 export function mcpCache(onProblem: OnProblem, data: string) {
   const opened = new Map<string, ReturnType<typeof openMcpOption>>()
   return {
@@ -44,7 +44,7 @@ export function mcpCache(onProblem: OnProblem, data: string) {
   }
 }
 
-/** The code that talks to servers is loaded when an agent asks for their tools. */
+/** MCP servers whose code is imported when an agent first asks for their tools. */
 function createLazyServers(configuration: McpConfiguration, onProblem: OnProblem, data: string | undefined): McpServers {
   let loaded: McpServers | undefined
   let loading: Promise<McpServers> | undefined
@@ -75,14 +75,14 @@ function createLazyServers(configuration: McpConfiguration, onProblem: OnProblem
   }
 }
 
-/** The folder with the tokens of servers. An agent without a data folder uses the default one. */
+/** The folder with the tokens of servers. Without a data folder, it is in `.daybook`. */
 export const tokenFolder = (data = '.daybook'): string => join(data, 'mcp')
 
 const daybookVersion = (): string => (createRequire(import.meta.url)('daybook/package.json') as { readonly version: string }).version
 
 /**
- * The servers of the setting `mcp`: an object, or the path of a JSON file with `mcpServers`, as other programs use it. They are added to
- * those of the agent, and win over a server of the agent with the same name.
+ * The servers of the setting `mcp`: an object, or the path of a JSON file with `mcpServers`, as other programs use it. These servers are
+ * added to the servers of the agent, and replace a server of the agent with the same name.
  */
 export async function mcpConfiguration(
   setting: Settings['mcp'],

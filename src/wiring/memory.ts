@@ -28,7 +28,7 @@ export function memoryOption(
   return memory && memorySearch === 'on' ? { memory: createMemorySearch(memory, clock, vectors) } : {}
 }
 
-/** The embedding model that the settings ask for. None if the search is off. */
+/** The embedding model of the settings. Undefined if none is set, or if the search is off. */
 export function embeddingOf({
   memorySearch = 'on',
   embedding,
@@ -41,7 +41,7 @@ export function embeddingOf({
   )
 }
 
-/** Says how far the vectors are made that the settings ask for. Throws if their model can not be used. */
+/** Says for `daybook doctor` how many texts have a vector of the embedding model. Throws if this model can not be used. */
 export async function describeVectors(
   settings: StoreSettings & Partial<Pick<Settings, 'memorySearch' | 'embedding'>>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -73,13 +73,13 @@ export function startVectorsOf(
   return memory && startVectors(memory.vectors, embedder, (error) => onProblem?.({ where: 'memory vectors', error }))
 }
 
-/** The option for a replay. A replay runs no tool, but the system text lists the tool. */
+/** The option for a replay. The tool is never called, but it must be in the system text. */
 export const replayedMemory = ({ memorySearch = 'on' }: MemorySettings = {}): MemoryOption =>
   memorySearch === 'on' ? { memory: { search: () => Promise.reject(new Error('a replay does not search')) } } : {}
 
 /**
- * Indexes conversations that an older version of Daybook has stored. It runs in the background, and returns a function that ends it. A search
- * meanwhile indexes the conversations that it needs.
+ * Indexes conversations that an older version of Daybook has stored. This runs in the background until the returned function is called. A
+ * search indexes the conversations that it needs by itself.
  */
 export function startCatchUp({ memory }: Pick<ConversationStore, 'memory'>, onError: (error: unknown) => void): () => Promise<void> {
   const ending = new AbortController()

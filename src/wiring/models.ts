@@ -39,14 +39,14 @@ export function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 
 }
 
 /**
- * The models that the setting `model` describes: by a name, as an object from a configuration file, or with an object for each role. The
- * setting `fallbackModel` wins over the fallback model in this object.
+ * The models of the setting `model`. It is a name, a model object of a configuration file, or an object with a model for each role. The
+ * setting `fallbackModel` wins over the model for `fallback` in this object.
  */
 export function modelOf(
   { model: choice, fallbackModel }: Pick<Settings, 'model' | 'fallbackModel'>,
   reader: DocumentReader,
 ): AgentParts['model'] {
-  // the other members are not checked, so a wrong method fails when it is called
+  // the members of an object are not checked further, so a wrong method fails when it is called
   if (typeof choice === 'string' || isOneModel(choice) || 'decision' in choice) {
     const models = modelsFrom(choice as AgentOptions['model'], { reader })
     if (fallbackModel === undefined) return models

@@ -6,6 +6,8 @@ import { createPriceOf } from '../adapters/model/prices.ts'
 import { type AgentParts, createAgentFrom } from '../agent/agent.ts'
 import type { Agent } from '../agent/agent-interface.ts'
 import { type Archive, createArchive } from '../agent/archive/archive.ts'
+import { type BudgetControl, createBudgetControl } from '../agent/budgets/budget-control.ts'
+import { watchBudgets } from '../agent/budgets/call-budgets.ts'
 import { createOwner } from '../agent/conversation/owner.ts'
 import { createDeletion } from '../agent/deletion.ts'
 import type { ReplaceParts } from '../agent/replaceable-parts.ts'
@@ -29,6 +31,8 @@ import { openWebTools } from './web-tools.ts'
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox' | 'acceptOnly'> & {
   /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
+  /** How much memory timelines may take after their turns. A server has many conversations, so it keeps more than the default. */
+  readonly keptTimelineBytes?: number
   /** Whether the knowledge base is read at once and watched, as a server does. Otherwise it is read when the agent first searches it. */
   readonly watchKnowledge?: boolean
   /** Called after documents of the knowledge base were read or removed. */
@@ -44,7 +48,9 @@ export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): D
 type AgentConfiguration = StoreSettings &
   SandboxSettings &
   Pick<Settings, 'model' | 'tokenCounter' | 'budget'> &
-  Partial<Pick<Settings, 'browser' | 'dialect' | 'fallbackModel' | 'telemetry' | 'memorySearch' | 'skills' | 'knowledge' | 'mcp'>> & {
+  Partial<
+    Pick<Settings, 'budgets' | 'browser' | 'dialect' | 'fallbackModel' | 'telemetry' | 'memorySearch' | 'skills' | 'knowledge' | 'mcp'>
+  > & {
     readonly agent?: Settings['agent']
     readonly web?: Settings['web']
   }
@@ -53,8 +59,8 @@ type AgentConfiguration = StoreSettings &
 export interface OpenAgent {
   readonly agent: Agent
   /**
-   * Replaces the model, the tools, the texts and the limits by those of new settings. Running turns end with the old ones. The store, the
-   * sandbox and the renderer stay.
+   * Replaces the model, the tools, the texts and the limits by those of new settings. Turns that are running keep the old ones. The store,
+   * the sandbox and the renderer stay.
    */
   reload(settings: AgentConfiguration): Promise<void>
   /** Closes the agent, its store, its readers of documents and pages, and its renderer. */
@@ -64,7 +70,7 @@ export interface OpenAgent {
 /** Opens the agent that the settings describe. */
 export async function openAgent(
   settings: AgentConfiguration,
-  { exitGraceMs = 0, environment = process.env, watchKnowledge = false, onKnowledge, ...options }: OpenOptions = {},
+  { exitGraceMs = 0, keptTimelineBytes, environment = process.env, watchKnowledge = false, onKnowledge, ...options }: OpenOptions = {},
 ): Promise<OpenAgent> {
   const documents = createPdfReader()
   const rendering = openRenderer(settings)
@@ -94,11 +100,11 @@ export async function openAgent(
       builtIn: { rendering, ...skillsOption(settings.skills, onProblem), ...knowledge.open(settings), ...definition.builtIn },
       ...(settings.tokenCounter === 'o200k' && { tokens: await openTokenCounter() }),
       ...(settings.telemetry === 'opentelemetry' && { telemetry: await startOpenTelemetry() }),
-      settings: { exitGraceMs, ...agentSettings(settings, own) },
+      settings: { exitGraceMs, ...(keptTimelineBytes !== undefined && { keptTimelineBytes }), ...agentSettings(settings, own) },
     }
   }
 
-  /** Adds what depends on the store. */
+  /** Adds the parts that depend on the store. */
   const withStore = (settings: AgentConfiguration, parts: Awaited<ReturnType<typeof definedParts>>) => ({
     ...parts,
     ...withSandbox,
@@ -139,7 +145,7 @@ export async function openAgent(
 export async function openArchive(
   settings: AgentConfiguration,
   { create = false } = {},
-): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
+): Promise<{ readonly archive: Archive; readonly budgets: BudgetControl; close(): Promise<void> }> {
   const { store, hosting } = await openStorage(settings, create ? openStore : openStoreToRead)
   const clock = createSystemClock()
   const owner = createOwner(clock)
@@ -164,12 +170,18 @@ export async function openArchive(
     deletion: createDeletion({ store, owner, hosting, workspaces, exclude: (_, work) => work([]), announceDeleted: () => {} }),
     commitToRunning: async () => false, // this process runs no turns
   })
-  return { archive, close: () => store.close() }
+  const budgetSettings = () => ({ budgets: agentSettings(settings).budgets ?? {} })
+  const watch = watchBudgets(store.budgets, budgetSettings)
+  const budgets = createBudgetControl({ budgets: store.budgets, watch, settings: budgetSettings })
+  return { archive, budgets, close: () => store.close() }
 }
 
-/** `own` are the settings of the agent. The limits of a turn come from `budget`, which has those of the agent if no others were given. */
+/**
+ * The settings of the agent. `own` has the settings in its definition. The limits always come from `budget` and `budgets`, into which the
+ * limits of the definition were merged before.
+ */
 function agentSettings(
-  { model, budget, dialect }: Pick<Settings, 'model' | 'budget'> & Partial<Pick<Settings, 'dialect'>>,
+  { model, budget, budgets, dialect }: Pick<Settings, 'model' | 'budget'> & Partial<Pick<Settings, 'budgets' | 'dialect'>>,
   own: AgentDefinition['settings'] = {},
 ): Partial<AgentSettings> {
   return {
@@ -180,10 +192,12 @@ function agentSettings(
     ...(dialect !== undefined && { dialect }),
     maxRounds: budget.rounds,
     maxMoney: budget.money,
+    maxTurnTokens: budget.tokens,
+    ...(budgets && { budgets: budgets as AgentSettings['budgets'] }), // an amount that is `undefined` is not limited
   }
 }
 
-/** The agent in the settings. A path must have been replaced by the agent of that module before. */
+/** The definition of the agent in the settings. If the setting was the path of a module, the module must have been loaded before. */
 function definitionOf({ agent = {} }: Pick<AgentConfiguration, 'agent'>): AgentDefinition {
   if (typeof agent === 'string') throw new TypeError(`the module ${agent} is not loaded`)
   return agent as AgentDefinition // checked by `defineAgent`

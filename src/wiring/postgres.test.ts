@@ -17,9 +17,9 @@ import { describeHosting } from '../testing/conformance/hosting.ts'
 import { appended, closed, compacted, opened, owner } from '../testing/conformance/store/fixture.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
+import { findUnreferencedBlobs, sweepUnreferencedBlobs } from './installation/unreferenced-blobs.ts'
 import { openAgent } from './open-agent.ts'
 import { openStore } from './store.ts'
-import { findUnreferencedBlobs, sweepUnreferencedBlobs } from './unreferenced-blobs.ts'
 
 describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async () => {
   const server = hasPostgres ? await startPostgres() : undefined

@@ -10,7 +10,7 @@ import type { FolderList, Skills } from '../ports/skills.ts'
 export type SkillsChoice = FolderList | Skills | Settings['skills']
 
 /**
- * The skills of an agent, as an option of the built-in tools. Empty without folders. What is wrong with single skills is reported, and the
+ * The skills of an agent, as an option of the built-in tools. Empty without folders. A skill with an error is reported and left out. The
  * other skills are used. Throws `InvalidOption` when a folder can not be read.
  */
 export function skillsOption(choice: SkillsChoice | undefined, onProblem?: AgentParts['onProblem']): { readonly skills?: Skills } {

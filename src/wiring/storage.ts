@@ -14,7 +14,7 @@ import { hostingOf, openStore, storePaths } from './store.ts'
 export type StoreSettings = Pick<Settings, 'data' | 'store' | 'workspace' | 'workspaceRemote'> &
   Partial<Pick<Settings, 'databaseUrl' | 'databaseConnections' | 'databasePrepare' | 'databaseListenUrl' | 'redisUrl' | 's3'>>
 
-/** Opens a store, and the hosting whose files are stored beside it. */
+/** Opens a store, and the hosting that belongs to it. */
 export async function openStorage(
   settings: StoreSettings,
   open: (settings: StoreSettings) => Promise<ConversationStore> = openStore,

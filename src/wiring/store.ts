@@ -28,21 +28,20 @@ export interface StoreOptions {
   readonly databasePrepare?: 'on' | 'off' | undefined
   /** The address of the same database without a pooler, at which notices are received. Needed only if `databaseUrl` leads to a pooler. */
   readonly databaseListenUrl?: string | undefined
-  /** The address of a Redis server that carries live events between processes with the same database. By default the database does. */
-  readonly redisUrl?: string | undefined
-  /** A bucket of S3 for blobs. By default they are stored beside the conversations. */
-  readonly s3?: BucketOptions
   /**
-   * What happens if this process may not write to the files of the store. If true, the store is opened for reading only. By default an
-   * error is thrown.
+   * The address of a Redis server that carries live events between processes with the same database. By default the database carries them.
    */
+  readonly redisUrl?: string | undefined
+  /** A bucket of S3 for blobs. By default blobs are stored beside the conversations. */
+  readonly s3?: BucketOptions
+  /** Whether the store is opened for reading only if this process may not write to its files. By default an error is thrown. */
   readonly allowReadOnly?: boolean
 }
 
 /** A bucket of S3 or of a compatible server. It is used if `bucket` is set, and then needs the two keys. */
 export interface BucketOptions {
   readonly bucket?: string | undefined
-  /** The address of the server. By default that of Amazon S3 in the region. */
+  /** The address of the server. By default the address of Amazon S3 in the region. */
   readonly endpoint?: string | undefined
   /** Default: `us-east-1`. */
   readonly region?: string
@@ -62,7 +61,8 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   checkOptions('openStore', settings, storeOptions)
   const clock = createSystemClock()
   if (settings.store === 'memory') return openMemoryStore(clock)
-  const blobs = settings.s3 && (await import('./bucket.ts')).openBucketBlobs(settings.s3) // most stores have no bucket
+  // imported on demand, because most stores have no bucket
+  const blobs = settings.s3 && (await import('./bucket.ts')).openBucketBlobs(settings.s3)
   if (settings.databaseUrl !== undefined) {
     const { store, objects } = await openSharedStore(databaseOptions(settings, settings.databaseUrl), blobs, settings.redisUrl)
     return withHosting(store, { s3: settings.s3, objects })
@@ -88,7 +88,7 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
 export const openMemoryStore = (clock: Clock): ConversationStore =>
   withHosting(createMemoryStore({ blobs: createMemoryBlobs(), clock }), {})
 
-/** Where the files of users are hosted: in a bucket, in a database or in a folder. If nothing is set, they are in memory. */
+/** Where hosted files are stored: in a bucket, in a database or in a folder. If nothing is set, they are in memory. */
 export interface HostingPlace {
   readonly s3?: BucketOptions | undefined
   readonly objects?: PostgresObjects
@@ -97,7 +97,7 @@ export interface HostingPlace {
 
 const places = new WeakMap<ConversationStore, HostingPlace>()
 
-/** Remembers where the files of users are that belong to a store. */
+/** Remembers where the hosted files of a store are. */
 function withHosting(store: ConversationStore, place: HostingPlace): ConversationStore {
   places.set(store, place)
   return store
@@ -128,7 +128,7 @@ export function hostingOf(store: ConversationStore): Hosting | undefined {
   }
 }
 
-/** Opens a PostgreSQL database. It is imported on demand, because other agents do not need it. */
+/** Opens a PostgreSQL database. Its code is imported on demand, because most agents do not need it. */
 async function openSharedStore(options: ReturnType<typeof databaseOptions>, blobs: BlobStore | undefined, redisUrl?: string) {
   const { openPostgres } = await import('../adapters/store/postgres/store.ts')
   const relay = redisUrl === undefined ? undefined : await openRedisRelay(redisUrl, options.url)
@@ -145,14 +145,16 @@ async function openSharedStore(options: ReturnType<typeof databaseOptions>, blob
   return { store: relay ? { ...store, close } : store, objects }
 }
 
-/** Opens a relay over Redis. Servers with the same database get the messages of each other, whatever user they connect as. */
+/**
+ * Opens a relay over Redis. All servers with the same database share its messages, even if they connect to the database as different users.
+ */
 async function openRedisRelay(url: string, databaseUrl: string) {
   const { createRedisRelay } = await import('../adapters/relay/redis.ts')
   const { hostname, port, pathname } = new URL(databaseUrl)
   return createRedisRelay({ url, name: `${hostname}:${port || 5432}${pathname}` })
 }
 
-/** How a database of the settings is opened. */
+/** The options with which the database of the settings is opened. */
 export const databaseOptions = (
   settings: Pick<StoreOptions, 'databaseConnections' | 'databasePrepare' | 'databaseListenUrl'>,
   url: string,

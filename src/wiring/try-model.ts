@@ -38,7 +38,8 @@ export async function tryDialects(choice: ModelChoice, { environment, dialect, t
   const model = modelFrom(choice, { environment })
   const dialects: readonly Dialect[] = model.dialect === undefined ? ['channels'] : ['channels', 'native']
   const trials: DialectTrial[] = []
-  for (const each of dialects) trials.push(await tryDialect(model, each, timeoutMs)) // one by one, because local servers load slowly
+  // one after the other, because a local server may need long to load the model
+  for (const each of dialects) trials.push(await tryDialect(model, each, timeoutMs))
   return { chosen: dialectOf(dialect, model), trials }
 }
 

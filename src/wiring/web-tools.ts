@@ -7,7 +7,7 @@ import type { Tool } from '../tools/tool.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The tools of an agent with its web tools. `close` ends the threads that read pages. */
+/** The tools of an agent, including its web tools. `close` ends the threads that read pages. */
 export interface OpenWebTools {
   readonly tools: readonly Tool[]
   close(): Promise<void>

@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { conversationKey } from '../../src/core/scope.ts'
@@ -120,6 +121,64 @@ it('a back-up that was not finished, or whose bytes have changed, is not restore
   expect(readdirSync(join(folder, 'one'))).not.toContain('daybook.db')
   rmSync(join(backup, 'backup.json'))
   expect(await restore('two')).toMatchObject({ exitCode: 1, text: expect.stringContaining('not a complete back-up') })
+})
+
+it('a back-up that an attacker has changed can not reach files outside of it: links, hashes that are paths, and a wrong manifest', async () => {
+  const folder = mkdtempSync(join(root, 'tampered-'))
+  const data = join(line.folder, 'data')
+  const { agent, close } = await openPlanted(folderSettings(data), [reply.answer('Hello.')])
+  await agent.run('c1', 'Hi.', { attachments: [{ name: 'a.txt', content: 'attached '.repeat(2_000) }] }).result
+  await close()
+  const secret = join(folder, 'secret')
+  mkdirSync(secret)
+  writeFileSync(join(secret, 'key'), 'a private key')
+  let count = 0
+  const restoreAfter = async (tamper: (backup: string) => void) => {
+    count++
+    const [backup, target] = [join(folder, `backup-${count}`), join(folder, `restored-${count}`)]
+    expect((await line.run('backup', backup)).exitCode).toBe(0)
+    tamper(backup)
+    const { exitCode, text } = await line.run('--data', target, 'restore', backup)
+    const files = existsSync(target) ? readdirSync(target, { recursive: true, withFileTypes: true }) : []
+    for (const { parentPath, name } of files.filter((entry) => entry.isFile()))
+      expect(readFileSync(join(parentPath, name)).includes('a private key'), name).toBe(false)
+    expect(files.filter((entry) => entry.isSymbolicLink())).toEqual([])
+    expect(files.map(({ name }) => name)).not.toContain('daybook.db')
+    return { exitCode, text }
+  }
+  const link = { exitCode: 1, text: expect.stringContaining('is a link') }
+  for (const name of ['hosted', 'mcp', 'blobs', 'workspaces']) {
+    const replaced = await restoreAfter((backup) => {
+      rmSync(join(backup, name), { recursive: true, force: true })
+      symlinkSync(secret, join(backup, name))
+    })
+    expect(replaced, name).toMatchObject(link)
+  }
+  for (const name of ['hosted', 'mcp', 'blobs']) {
+    const added = await restoreAfter((backup) => {
+      mkdirSync(join(backup, name), { recursive: true })
+      symlinkSync(join(secret, 'key'), join(backup, name, 'key'))
+    })
+    expect(added, name).toMatchObject(link)
+  }
+  expect(
+    await restoreAfter((backup) => {
+      rmSync(join(backup, 'daybook.db'))
+      symlinkSync(join(data, 'daybook.db'), join(backup, 'daybook.db'))
+    }),
+  ).toMatchObject(link)
+  const sayBucket = (backup: string) => {
+    const manifest = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8'))
+    writeFileSync(join(backup, 'backup.json'), JSON.stringify({ ...manifest, bucket: true }))
+  }
+  expect(await restoreAfter(sayBucket)).toMatchObject({ exitCode: 1, text: expect.stringContaining('DAYBOOK_S3_BUCKET') })
+  const path = await restoreAfter((backup) => {
+    const database = new DatabaseSync(join(backup, 'daybook.db'))
+    database.prepare('UPDATE blob_refs SET sha256 = ?').run('../../secret/key')
+    database.close()
+  })
+  expect(path).toMatchObject({ exitCode: 1, text: expect.stringContaining('not a hash') })
+  expect(readFileSync(join(secret, 'key'), 'utf8')).toBe('a private key')
 })
 
 it.skipIf(!hasPostgres)(

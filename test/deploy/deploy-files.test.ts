@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { effectiveSettings, environmentLayer } from '../../src/config/config.ts'
@@ -7,7 +9,8 @@ import { defaultServerSettings } from '../../src/server/settings.ts'
 import { createCommandLine } from '../support/command-line.ts'
 import { closeServers, openServer } from '../support/server-fixture.ts'
 
-const read = (name: string) => readFileSync(join(import.meta.dirname, '../../deploy', name), 'utf8')
+const folder = join(import.meta.dirname, '../../deploy')
+const read = (name: string) => readFileSync(join(folder, name), 'utf8')
 const units = ['systemd/daybook.service', 'systemd/daybook-worker.service']
 const line = createCommandLine()
 afterAll(() => line.remove())
@@ -132,4 +135,20 @@ it('systemd waits for the drain, and the units lack the restrictions that the sa
     const folder = /^StateDirectory=(.+)$/m.exec(text)?.[1]
     expect(text).toContain(`DAYBOOK_DATA=/var/lib/${folder} `)
   }
+})
+
+const canVerify = spawnSync('systemd-analyze', ['--version']).status === 0
+
+it.skipIf(!canVerify)('systemd accepts the units, and would name a mistake', () => {
+  const verify = (files: readonly string[]) => {
+    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' })
+    // a machine without the service manager, the user or the program is no mistake of the units
+    const isMistake = (line: string) => units.some((unit) => line.includes(basename(unit))) && !line.includes('is not executable')
+    return `${stdout}${stderr}`.split('\n').filter(isMistake)
+  }
+  expect(verify(units.map((unit) => join(folder, unit)))).toEqual([])
+  const broken = mkdtempSync(join(tmpdir(), 'daybook-units-'))
+  for (const unit of units) writeFileSync(join(broken, basename(unit)), read(unit).replace('Restart=always', 'Restarts=allways'))
+  expect(verify(units.map((unit) => join(broken, basename(unit)))).join()).toContain('Restarts')
+  rmSync(broken, { recursive: true })
 })

@@ -79,6 +79,14 @@ describe('the package, installed from its tarball into an empty folder', () => {
     await run(resolve('node_modules/.bin/tsc'), [...options, ...roots, 'entries.ts'], { cwd: home, env: environment })
   }, 60_000)
 
+  it('prints an error that nothing has caught in a few lines, with its message', async () => {
+    writeFileSync(join(home, 'no-key.ts'), "import { createAgent } from 'daybook'\ncreateAgent({ model: 'anthropic/claude-sonnet-5-5' })\n")
+    const failure = await run(process.execPath, ['no-key.ts'], { cwd: home, env: environment }).catch((error: unknown) => error)
+    const { stderr } = failure as { readonly stderr: string }
+    expect(stderr).toContain('needs a key: set ANTHROPIC_API_KEY')
+    expect(stderr.length).toBeLessThan(3_000)
+  }, 60_000)
+
   it('answers a question about a PDF from its text', async () => {
     const { stdout, stderr } = await daybook(
       'run',
@@ -93,6 +101,11 @@ describe('the package, installed from its tarball into an empty folder', () => {
     expect(stderr).toBe('')
     expect((await daybook('export', 'c1')).stdout).toMatch(/"page_count": ?2/)
   }, 60_000)
+
+  it('tortures a store with processes of the package', async () => {
+    const { stdout } = await daybook('--data', join(root, 'tortured'), 'torture', '--only', 'kill-append,leases')
+    expect(stdout).toMatch(/^2 rows: nothing was lost/m)
+  })
 
   it('serves its page, and exits cleanly on a signal', async () => {
     const server = spawn(bin, ['serve', '--port', '0'], { cwd: home, env: environment, stdio: ['ignore', 'pipe', 'ignore'] })

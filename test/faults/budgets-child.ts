@@ -18,7 +18,14 @@ export const spendingModel = (): Model => ({
     await sleep(Math.random() * 20)
     const isAnswer = role !== 'decision' || Math.random() < 0.3
     yield { type: 'text.delta', index: 0, text: isAnswer ? reply.answer('Done.') : reply.call('react.plan', { steps: ['one'] }) }
-    const usage = { uncached: 900, cacheRead: 0, cacheWrite: 0, output: Math.ceil(Math.random() * maxTokens), reasoning: 0 }
+    // a title has a short prompt, for which little is reserved
+    const usage = {
+      uncached: role === 'gate' ? 10 : 900,
+      cacheRead: 0,
+      cacheWrite: 0,
+      output: Math.ceil(Math.random() * maxTokens),
+      reasoning: 0,
+    }
     yield { type: 'finish', finishReason: 'stop', modelName: 'spending', usage }
   },
 })

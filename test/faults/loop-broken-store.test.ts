@@ -7,7 +7,6 @@ import type { Change } from '../../src/core/timeline/change.ts'
 import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
 import {
   ENTRIES,
   longTurnModel,
@@ -18,7 +17,8 @@ import {
   settings,
   type TurnObserver,
   withoutResultsOf,
-} from '../support/crash/long-turn.ts'
+} from '../../src/testing/torture/long-turn.ts'
+import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
 
 function setUp() {
   const clock = createFixedClock()

@@ -9,8 +9,8 @@ import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
+import { longTurnModel, longTurnTools, settings, type TurnObserver } from '../../src/testing/torture/long-turn.ts'
 import { fileObserver, openCrashFolder } from '../support/crash/crash-folder.ts'
-import { longTurnModel, longTurnTools, settings, type TurnObserver } from '../support/crash/long-turn.ts'
 
 const [folder = '', mode = '', ...names] = process.argv.slice(2)
 const { store, clock } = await openCrashFolder(folder)

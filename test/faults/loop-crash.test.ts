@@ -9,8 +9,6 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
-import { countAttempts } from '../support/attacks/count.ts'
-import { type ConversationRecord, linesOf, openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 import {
   ENTRIES,
   longTurnModel,
@@ -19,7 +17,9 @@ import {
   normalizedLines,
   settings,
   withoutResultsOf,
-} from '../support/crash/long-turn.ts'
+} from '../../src/testing/torture/long-turn.ts'
+import { countAttempts } from '../support/attacks/count.ts'
+import { type ConversationRecord, linesOf, openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 import { runsOf } from '../support/stores.ts'
 
 // A folder in memory, because it is faster. A killed process loses no data that the kernel has accepted, so a disk is not needed.

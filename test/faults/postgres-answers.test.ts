@@ -114,7 +114,7 @@ describe.skipIf(!hasPostgres)('an operation whose connection is lost', async () 
 
   /** Byte counts to try: all near the beginning, where the short messages are, and then some, until there are no more bytes. */
   const counts = function* () {
-    for (let count = 1; ; count += count < 24 ? 1 : 13) yield count
+    for (let count = 1; ; count += count < 40 ? 1 : 13) yield count
   }
 
   it.each(['requests', 'answers'] as const)('is repeated or known to be done if its %s are cut within any message', async (of) => {

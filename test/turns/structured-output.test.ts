@@ -76,6 +76,16 @@ describe.each(dialects)('structured output in the dialect %s', (dialect) => {
     expect(seen.afterLimit).toBeGreaterThan(10)
   })
 
+  it.each([
+    ['the end of a list, whose strings have brackets', '"[","["]'],
+    ['a field of an object that was cut', '"first":["a"],"second":"'],
+  ])('refuses %s, although it has a list that matches', async (_, answer) => {
+    const schema = { type: 'array', items: { type: 'string' } }
+    const result = await harnessWith(dialect, [answering(dialect, answer)], 1).agent.run('c1', 'Go.', { output: jsonSchema(schema) }).result
+    expect(result.output).toBeUndefined()
+    expect(result.refusal?.code).toBe('limit')
+  })
+
   it('200 random values: each partial output is the beginning of the value, and the last one is the value', async () => {
     let partials = 0
     await fc.assert(

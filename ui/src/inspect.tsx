@@ -100,10 +100,10 @@ export default function Inspect({ id, screen }: { readonly id: string; readonly 
   )
 }
 
-/** Scrolls the tabs of a narrow window to the one that is open. */
+/** In a narrow window, scrolls the row of tabs so that the open tab is visible. */
 const showTab = (tab: HTMLAnchorElement | null) => tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 
-/** The limits that turns of this conversation had of their own. */
+/** Texts about the limits of turns: a limit of rounds that a turn had of its own, and a limit of money at which a turn ended. */
 function limitsIn(entries: ReturnType<typeof useJournal>['entries']): readonly string[] {
   const found = entries.flatMap(({ change }) =>
     change.type === 'turn.opened' && change.options?.max_rounds !== undefined

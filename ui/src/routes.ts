@@ -9,7 +9,7 @@ export type InspectScreen = (typeof inspectScreens)[number]
 
 export const isInspectScreen = (name: string): name is InspectScreen => inspectScreens.some((screen) => screen === name)
 export const inspectPath = (id: string, screen: InspectScreen) => `${conversationPath(id)}/${screen}`
-/** The timeline at a block. */
+/** The address of the timeline, scrolled to a block. */
 export const timelinePath = (id: string, block: string) => `${inspectPath(id, 'timeline')}?block=${encodeURIComponent(block)}`
 /** The prompt of a round. */
 export const promptPath = (id: string, turn: string, round: number) => `${inspectPath(id, 'prompt')}/${encodeURIComponent(turn)}/${round}`

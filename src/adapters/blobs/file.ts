@@ -166,11 +166,11 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
 }
 
 /** Whether a text is a SHA-256 in hexadecimal. Check this before the text becomes part of a path: it may come from an untrusted caller. */
-const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
+export const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
 const damagedBlob = (sha256: string) =>
-  new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
+  new Failure('blob.damaged', `blob ${sha256} is damaged, its bytes have another hash: restore it from a backup`, { details: { sha256 } })
 const PIECE_BYTES = 64 * 1024
 
 async function* piecesOf(file: FileHandle, { sha256 }: BlobRef, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {

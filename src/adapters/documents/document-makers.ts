@@ -17,7 +17,7 @@ interface MakerOptions {
   readonly limits: Partial<BrowserLimits>
 }
 
-/** Opens what makes documents. A browser or a thread is started with the first document that needs it. */
+/** Creates the functions that make documents. A browser or a thread is started with the first document that needs it. */
 export function createDocumentMakers({ browser: executable, hasTypst, kinds, limits }: MakerOptions): DocumentMakers {
   const allLimits = { ...defaultBrowserLimits, ...limits }
   const browser = executable === undefined ? undefined : createBrowserRenderer(executable, allLimits)

@@ -19,9 +19,9 @@ export const blockTags: ReadonlySet<string> = new Set([
   ...['body', 'center', 'dd', 'dt', 'figcaption', 'li', 'summary'],
 ])
 
-/** Receives the tokens of a text. The positions are those of the first character, and after the last character. */
+/** Receives the tokens of a text, with their positions in the text. */
 export interface HtmlTokens {
-  /** `end` is the position of the `>`. */
+  /** `start` is the position of the `<`, and `end` is the position of the `>`. */
   openTag(name: string, attributes: Readonly<Record<string, string>>, start: number, end: number): void
   closeTag(name: string, end: number): void
   text(text: string): void
@@ -29,8 +29,8 @@ export interface HtmlTokens {
 }
 
 /**
- * Splits HTML into tags and text. It uses only the tokenizer of htmlparser2 and not its parser, which takes quadratic time for many elements
- * in elements.
+ * Splits HTML into tags and text. It uses only the tokenizer of htmlparser2. The parser of this package takes quadratic time for deeply
+ * nested elements.
  */
 export function tokenizeHtml(html: string, tokens: HtmlTokens, HtmlTokenizer: typeof Tokenizer): void {
   let tag = { name: '', start: 0 }

@@ -95,7 +95,7 @@ function sendRequest<Request, Response>(
   const onTimeout = () => reject(failure('too_slow', `it was not read within ${timeoutMs} ms`))
   const onExit = (reason: unknown) => {
     const isMemory = (reason as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY'
-    reject(failure(isMemory ? 'out_of_memory' : 'too_slow', `reading it took more than the reader has: ${reason}`))
+    reject(failure(isMemory ? 'out_of_memory' : 'too_slow', `reading it took too much memory or time: ${reason}`))
   }
   const onAbort = () => reject(failure('cancelled', 'the call was cancelled'))
   const timer = setTimeout(onTimeout, timeoutMs)
@@ -111,8 +111,9 @@ function sendRequest<Request, Response>(
 }
 
 /**
- * The file of a thread, which stands in the folder of the module at `moduleUrl`. In the build, the code of that module may be in a folder
- * of `adapters/documents/` or in `chunks/`, and `path` is the place of the thread below `adapters/documents/`.
+ * The address of the file that a thread runs. `path` is its path below `adapters/documents/`, without an ending. In the sources, the file
+ * is in the same folder as the module at `moduleUrl`. In the build, that module may be in `adapters/documents/`, in a folder below it, or
+ * in `chunks/`.
  */
 export function threadFile(moduleUrl: string, path: string): URL {
   if (moduleUrl.endsWith('.ts')) return new URL(`./${path.slice(path.lastIndexOf('/') + 1)}.ts`, moduleUrl)

@@ -20,7 +20,10 @@ export const newDraftId = (): string => ownPrefix + randomBytes(12).toString('he
 /** Whether a thread of this process made the draft. */
 export const isOwnDraft = (name: string): boolean => name.startsWith(ownPrefix)
 
-/** Whether the process that made the draft is dead. False for drafts from other places, whose processes can not be checked. */
+/**
+ * Whether the process that made the draft is dead. False for drafts of another machine or pid namespace, whose processes can not be
+ * checked.
+ */
 export function isOrphanedDraft(name: string): boolean {
   const [from, pid] = name.split('-')
   return from === place && !isOwnDraft(name) && !isRunning(Number(pid))
@@ -38,8 +41,9 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * The place is a hash of host name and boot and, on Linux, pid namespace, because containers may have the same host name. If these can not
- * be read, the place is a random text that no other process has.
+ * The place of this process, and when it started. On Linux, the place is a hash of host name, boot and pid namespace, because containers
+ * may have the same host name. If these can not be read, it is a random text that no other process has. On other systems, it is a hash of
+ * the host name.
  */
 function readOwnProcess(): { readonly place: string; readonly startedAt: string } {
   const hash = (...facts: readonly string[]) => createHash('sha256').update(facts.join('\n')).digest('hex').slice(0, 16)

@@ -13,8 +13,8 @@ const maxEntries = 200_000
 const maxSkipped = 1_000
 
 /**
- * Few folders are kept open while their subfolders are visited: only each folder that is this number of levels below the last open one. The
- * others are opened again by their names, starting at the last open one.
+ * While subfolders are visited, only one folder in this number of levels stays open. A folder between is opened again by its name, starting
+ * at the nearest open folder above it.
  */
 const levelsBetweenOpenFolders = 16
 
@@ -27,8 +27,8 @@ type FolderEntry =
   | { readonly kind: 'file'; readonly name: string; readonly info?: FileInfo }
 
 /**
- * Lists files in the order of their paths. It visits subfolders where they stand in this order. While it visits a folder, only some of the
- * folders above are open, so that a deep tree does not use up file handles, and no folder is far below an open one.
+ * Lists files in the order of their paths. It visits subfolders where they stand in this order. Of the folders above the current folder,
+ * one in every few levels is open. So a deep tree does not use up file handles, and an open folder is always near.
  */
 export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
   const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options

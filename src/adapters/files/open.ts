@@ -47,7 +47,7 @@ const hasProcFd = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 const [readInto, writeAll, syncFd] = [promisify(read), promisify(writeFile), promisify(fsync)]
 
-// With the flags other than `rootFlags`, opening never follows a link and never waits until another process opens a pipe.
+// With all of these flags but `rootFlags`, opening never follows a link, and never waits for another process that opens the same pipe.
 const rootFlags = flags.O_RDONLY | flags.O_DIRECTORY
 const folderFlags = rootFlags | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK

@@ -5,8 +5,8 @@ import { errorCode } from './open.ts'
 
 /**
  * Removes a folder and all files in it. A program may have made folders so deep that their paths are longer than the system accepts. `rm`
- * uses these paths and fails. `rmSync` opens one folder inside the other and does not fail, but it blocks the process. So it is used only
- * then.
+ * uses these paths and fails. `rmSync` opens one folder inside the other and does not fail, but it blocks the process. So `rmSync` is used
+ * only after `rm` has failed.
  */
 export async function removeFolder(path: string): Promise<void> {
   try {

@@ -93,7 +93,10 @@ async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder,
   const swap = drafts.inside(`${id}.swap`)
   while (!(await renameIfFree(`${swap}/new`, parent.inside(name)))) {
     if (aside.length > 7)
-      throw new Failure('store.failed', `${JSON.stringify(name)} could not be replaced: something else keeps writing there`)
+      throw new Failure(
+        'store.failed',
+        `${JSON.stringify(name)} could not be replaced, because another program keeps writing there: try again`,
+      )
     const old = `${swap}/old.${randomBytes(6).toString('hex')}`
     await rename(parent.inside(name), old)
     aside.push(old)

@@ -15,7 +15,8 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
       const key = keyOf(sha256)
       const putAt = objects.putAt ? await objects.putAt(key) : (await objects.exists(key)) ? Date.now() : undefined
       if (putAt === undefined) await objects.put(key, copy, { ifMissing: true })
-      else if (putAt < Date.now() - REFRESH_MS) await objects.put(key, copy) // so that it does not count as an old blob without an entry
+      // so that a sweep does not remove the blob before an entry refers to it
+      else if (putAt < Date.now() - REFRESH_MS) await objects.put(key, copy)
       return { sha256, size: copy.length }
     },
     async get(sha256) {
@@ -66,7 +67,10 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
   }
 }
 
-/** A blob that was put longer ago than this is put again. Blobs without an entry are removed after a day. */
+/**
+ * If a blob exists and was put longer ago than this, it is put again, which renews its time. A sweep removes blobs that are older than a
+ * day and to which no entry refers.
+ */
 const REFRESH_MS = 12 * 3_600_000
 
 /** The size of a piece. Each piece is a request, so the pieces are larger than those of a file on disk. */
@@ -74,7 +78,7 @@ const PIECE_BYTES = 256 * 1024
 
 const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
 const damagedBlob = (sha256: string) =>
-  new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
+  new Failure('blob.damaged', `blob ${sha256} is damaged, its bytes have another hash: restore it from a backup`, { details: { sha256 } })
 const FOLDER = 'daybook/blobs'
 const keyOf = (sha256: string) => `${FOLDER}/${sha256.slice(0, 2)}/${sha256}`
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)

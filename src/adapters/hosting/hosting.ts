@@ -107,7 +107,8 @@ function checkNames(names: readonly string[]): void {
 async function storeContent(content: NewFile['content'], blobs: BlobStore): Promise<BlobRef> {
   if (content instanceof Uint8Array) return blobs.put(content)
   const { sha256, size } = content
-  if (!(await blobs.has(sha256))) throw new Failure('blob.missing', `there is no blob ${sha256} to host`, { details: { sha256 } })
+  if (!(await blobs.has(sha256)))
+    throw new Failure('blob.missing', `there is no blob ${sha256} to host: put it first`, { details: { sha256 } })
   return { sha256, size }
 }
 
@@ -118,7 +119,7 @@ function parsePointer(bytes: Uint8Array): Pointer {
   try {
     return Pointer.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
   } catch (error) {
-    throw new Failure('hosting.failed', 'what is stored for this file is damaged: host the file again', { cause: error })
+    throw new Failure('hosting.failed', 'the stored record of this file is damaged: host the file again', { cause: error })
   }
 }
 

@@ -16,7 +16,7 @@ export interface ObjectStore {
   list(tree: string): AsyncIterable<string>
   /** Lists the keys below `tree`, with the size and the time of each object. A store that does not know the times lacks this function. */
   listDetails?(tree: string): AsyncIterable<ObjectDetails>
-  /** Removes the parts of objects below `tree` whose put began before `before`, in epoch milliseconds, and never ended. */
+  /** Removes the parts of unfinished puts below `tree` that began before `before`, in epoch milliseconds. */
   removeUnfinished?(tree: string, before: number): Promise<void>
   /** When the object was last put, in epoch milliseconds; undefined when there is no such object. */
   putAt?(key: string): Promise<number | undefined>
@@ -45,7 +45,7 @@ export function checkKey(key: string): void {
 
 type ObjectFunctions = Omit<ObjectStore, 'uriOf' | 'keyOf'>
 
-/** The functions of an object store that does not check its keys, with this check. */
+/** Adds `checkKey` to the functions of an object store that does not check its keys. */
 export function withCheckedKeys(objects: ObjectFunctions): ObjectFunctions {
   const checked =
     <A extends readonly unknown[], R>(work: (key: string, ...rest: A) => Promise<R>) =>

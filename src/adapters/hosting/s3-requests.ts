@@ -15,7 +15,10 @@ interface S3Request {
   readonly range?: ByteRange
   /** If true, the result for a missing object is undefined. Otherwise a missing object is a failure. */
   readonly missing?: boolean
-  /** If true, the result is undefined if the server does not know this request, or does not allow it to these credentials. */
+  /**
+   * If true, a server that does not know this request, or does not allow it with these credentials, causes no error: the result is
+   * undefined.
+   */
   readonly optional?: boolean
   /** If true, an object that exists is not replaced. A server that does not know this condition replaces it. */
   readonly ifMissing?: boolean
@@ -32,7 +35,10 @@ interface S3Response {
 export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
 const maxAttempts = 4
-/** S3 rejects a request whose time differs by 15 minutes from its own. */
+/**
+ * S3 rejects a request whose time differs by more than 15 minutes from its own. If a request is rejected and the times differ by more than
+ * this, the difference is corrected and the request is sent again.
+ */
 const MAX_CLOCK_ERROR_MS = 5 * 60_000
 
 /** A time such as `20260131T120000Z`. */
@@ -70,11 +76,13 @@ export function createS3Requests(options: S3Options): S3Requests {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const aws = { datetime: amazonTime(Date.now() + clockDifference) }
-      const sent = { method, headers, ...content, signal, aws, redirect: 'manual' as const } // another host needs another signature
+      // redirects are not followed: another host would need another signature
+      const sent = { method, headers, ...content, signal, aws, redirect: 'manual' as const }
       const response = await (await client).fetch(urlOf(endpoint, bucket, request), sent)
       const bytes = new Uint8Array(await response.arrayBuffer())
       const code = response.ok && method !== 'POST' ? undefined : errorCodeIn(bytes)
-      if (response.ok && code !== undefined) return errorOf(500, code) // the end of an upload may fail after its status was sent
+      // the request that ends an upload may fail although its status is 200; the body then has an error code
+      if (response.ok && code !== undefined) return errorOf(500, code)
       if (response.ok && range && isOtherRange(response, range)) return errorOf(500, 'another range than was requested')
       if (response.ok) return { body: range ? partOf(bytes, response.status, range) : bytes, ...detailsOf(response.headers) }
       const difference = Date.parse(response.headers.get('Date') ?? '') - Date.now()
@@ -111,7 +119,7 @@ function detailsOf(headers: Headers): Omit<S3Response, 'body'> {
   return { ...(etag !== null && { etag }), ...(!Number.isNaN(modifiedAt) && { modifiedAt }) }
 }
 
-/** Whether a server has sent a part of the object that begins elsewhere. */
+/** Whether a server has sent a range that begins at another position than the requested one. */
 const isOtherRange = ({ status, headers }: Response, { start }: ByteRange): boolean =>
   status === 206 && !(headers.get('Content-Range') ?? `bytes ${start}-`).startsWith(`bytes ${start}-`)
 

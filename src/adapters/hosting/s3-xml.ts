@@ -17,7 +17,7 @@ export function parseListPage(xml: string): { readonly objects: readonly ObjectD
     .flatMap((entry) => {
       const key = elementOf('Key', entry)
       const putAt = Date.parse(elementOf('LastModified', entry) ?? '')
-      // an object without a valid time counts as new, so that it is not removed as an old one
+      // an object without a valid time is treated as new, so that it is not removed
       const details = { size: Number(elementOf('Size', entry) ?? 0), putAt: Number.isNaN(putAt) ? Number.POSITIVE_INFINITY : putAt }
       return key === undefined ? [] : [{ key: isEncoded ? decodeKey(key) : key, ...details }]
     })

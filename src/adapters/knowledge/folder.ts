@@ -27,7 +27,7 @@ export interface FolderListing {
 
 const maxListedFiles = 50_000
 const maxDepth = 32
-/** How many of the files that are left out are named. */
+/** At most this many of the left-out files are listed. */
 const maxLeftOut = 1_000
 
 /** A folder of documents. Its documents have paths such as `ks:<name>/guide.md`. */
@@ -106,7 +106,7 @@ export async function listFolder(folder: KnowledgeFolder, { maxFiles = maxListed
     }
   }
 
-  /** A name that is not UTF-8 is listed with U+FFFD in place of its wrong bytes, and then there is no entry with this name. */
+  /** Node replaces bytes of a name that are not UTF-8 by U+FFFD. The folder then has no entry with the name that Node gives. */
   const hasOtherName = async (path: string) => path.includes('\ufffd') && (await lstat(join(root, path)).catch(ignoreMissing)) === undefined
 
   async function describe(path: string): Promise<void> {
@@ -156,7 +156,7 @@ export async function readFileBelow(folder: string, path: string, maxBytes: numb
   }
 }
 
-/** Entries may disappear between two steps, and a link in place of a file can not be opened. */
+/** Files may disappear between two steps, and a link in place of a file can not be opened. */
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(error.code ?? '')) return undefined
   throw error

@@ -27,12 +27,12 @@ const fields = z.object({
   keywords: texts.default([]),
 })
 
-/** Longer front matter is text, because hostile YAML takes quadratic time. */
+/** Longer front matter is treated as text, because parsing hostile YAML takes quadratic time. */
 const maxFrontMatter = 8_192
 
 /**
- * Splits a Markdown document into its front matter and its text. A document without front matter, or with an invalid one, is all text. What is
- * wrong is in `remark`.
+ * Splits a Markdown document into its front matter and its text. A document without front matter, or with an invalid one, is all text.
+ * `remark` says what is wrong with it.
  */
 export function splitFrontMatter(
   content: string,

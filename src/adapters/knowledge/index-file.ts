@@ -7,32 +7,32 @@ import type { KnowledgeDocument } from './read-document.ts'
 import type { Section } from './sections.ts'
 
 /**
- * The index of the knowledge base: an SQLite file that holds nothing but what can be read again from the documents. It may be deleted at any
- * time. Several processes may use it at once.
+ * The index of the knowledge base: an SQLite file. Everything in it can be read again from the documents, so it may be deleted at any time.
+ * Several processes may use it at once.
  *
- *   documents   one row for each file: its size, time and hash, what it is about, or why it can not be read
+ *   documents   one row for each file: its size, time and hash, its title and summary, or why it can not be read
  *   sections    the parts of each document, with their texts
  *   terms       the words of each section, in a full-text index of SQLite. Row ids are those of `sections`
- *   removals    one row: how many documents were removed, and of how many nothing is left in the file
+ *   removals    one row with two counts: the documents that were removed, and those of them that were overwritten in the file
  */
 export interface KnowledgeIndex {
   find(path: string): StoredDocument | undefined
-  /** What is known of each file whose path begins with `prefix`. */
+  /** The state of each file whose path begins with `prefix`. */
   states(prefix: string): ReadonlyMap<string, FileState>
-  /** Replaces what is known of a file. */
+  /** Stores the state and the content of a file, in place of earlier ones. */
   put(path: string, state: FileState, content: IndexedContent): void
-  /** Notes another size or time of a file whose content is the same. */
+  /** Stores the new size and time of a file whose content has not changed. */
   touch(path: string, state: FileState): void
   remove(path: string): void
   /** The sections with the best scores among those that have one of these terms and whose path begins with `prefix`. */
   search(terms: readonly string[], prefix: string, limit: number): readonly Match[]
   list(prefix: string): readonly ListedDocument[]
-  /** Overwrites what removed texts have left in the file, in small steps. Does nothing if there is nothing left of any. */
+  /** Overwrites what is left of removed texts in the file, in small steps. Does nothing if nothing is left. */
   purge(signal: AbortSignal): Promise<void>
   close(): void
 }
 
-/** When a file has the same state, its content is taken to be the same. */
+/** The size, time and hash of a file. A file whose size and time have not changed is not read again. */
 export interface FileState {
   readonly size: number
   readonly mtime: string
@@ -89,7 +89,7 @@ export interface Match {
 /** Changes with the tables. */
 const layout = 2
 const sample = 'The indexed HTTPServer parses user_names of 12 cafés in München: 日本語の文書, документы.'
-/** Changes with the tables and with how terms are made. An index with another version is built again. */
+/** This number changes with the tables, and with the rules for terms. An index with another version is built again. */
 const version =
   createHash('sha256')
     .update(`${layout} ${termsOf(sample).join(' ')}`)
@@ -112,7 +112,7 @@ const schema = `
   PRAGMA user_version = ${version};
 `
 
-/** Opens the index. A file with another version, or one that is damaged, is deleted and begun anew. `:memory:` keeps it in memory. */
+/** Opens the index. A file that is damaged or has another version is deleted and created again. `:memory:` keeps the index in memory. */
 export async function openIndex(file: string): Promise<KnowledgeIndex> {
   const { DatabaseSync: Database } = await import('node:sqlite') // on demand, because few agents have a knowledge base
   try {

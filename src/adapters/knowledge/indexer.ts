@@ -78,7 +78,7 @@ export async function updateIndex(folders: readonly KnowledgeFolder[], parts: In
 const isSame = (known: Pick<FileState, 'size' | 'mtime'> | undefined, { size, mtime }: Omit<FileState, 'hash'>): boolean =>
   known?.size === size && known.mtime === mtime
 
-/** Brings one file up to date. Returns why that was not possible for now; lasting problems of the file are in the index. */
+/** Updates the index for one file. Returns the reason if this is not possible now. Lasting problems of the file are stored in the index. */
 export async function refreshFile(folder: KnowledgeFolder, path: string, parts: IndexerParts): Promise<string | undefined> {
   const known = parts.index.find(prefixOf(folder) + path)
   const file = await fileAt(folder, path)
@@ -117,7 +117,7 @@ async function indexFile(
   return undefined
 }
 
-/** Sections whose terms are made before other work of the process runs. */
+/** After the terms of this many sections, other work of the process gets its turn. */
 const sectionsAtOnce = 20
 
 async function withTerms(document: KnowledgeDocument, path: string): Promise<IndexedContent> {

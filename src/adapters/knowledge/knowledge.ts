@@ -20,7 +20,9 @@ export interface FolderKnowledge extends Knowledge, KnowledgeSearch {
   update(): Promise<IndexReport>
   /** All documents, and the files that can not be read. */
   documents(): Promise<readonly ListedDocument[]>
-  /** Updates the index whenever files change. Otherwise a search does so first, if the last update is older than some seconds. */
+  /**
+   * Updates the index whenever files change. Without it, a search first updates the index if the last update is older than some seconds.
+   */
   watch(): Promise<void>
   /** Ends updates and watching, and closes the index. Further calls do nothing. */
   close(): Promise<void>
@@ -29,10 +31,10 @@ export interface FolderKnowledge extends Knowledge, KnowledgeSearch {
 /** Options of `openKnowledge`. */
 export interface KnowledgeOptions {
   readonly folders: readonly KnowledgeFolder[]
-  /** The file of the index. It holds nothing but what can be read again from the folders. `:memory:` keeps it in memory. */
+  /** The file of the index. Everything in it can be read again from the folders. `:memory:` keeps it in memory. */
   readonly index: string
   readonly readers: DocumentReaders
-  /** How long a search waits for an update of the index. Then it searches what is there. Default: 15,000 ms. */
+  /** How long a search waits for an update of the index. After that, it searches the index as it is. Default: 15,000 ms. */
   readonly waitMs?: number
   onProgress?(progress: IndexProgress): void
   /** Called after each update that has changed the index. */
@@ -44,9 +46,9 @@ export interface KnowledgeOptions {
 /** Without watching, a search first updates the index if the last update is older than this. */
 const freshMs = 5_000
 const maxListed = 500
-/** After a purge that took longer than this, the next one waits. */
+/** A purge that takes longer than this delays the next one. */
 const shortPurgeMs = 1_000
-/** How many times as long as the last purge took the next one waits. */
+/** The delay after a long purge, in multiples of the time that the purge took. */
 const purgePauses = 20
 
 /** Opens a knowledge base. Nothing is read before the first call. */
@@ -91,7 +93,10 @@ export function openKnowledge({
     return report
   }
 
-  /** Overwrites what removed documents have left in the index, in the background. In a large index this takes seconds, so it pauses then. */
+  /**
+   * Overwrites what is left of removed documents in the index, in the background. For a large index this takes seconds, and the next purge
+   * is then delayed.
+   */
   function purge(): void {
     const begun = performance.now()
     if (purging || begun < purgeAt) return
@@ -113,9 +118,9 @@ export function openKnowledge({
     return running
   }
 
-  /** An update that sees what has changed since a running update began. */
+  /** Updates the index after a running update has ended, because that update may have missed the latest changes. */
   const updateAgain = async () => {
-    await running?.catch(() => undefined) // its caller gets the failure
+    await running?.catch(() => undefined) // the caller of the running update gets its failure
     await update()
   }
 
@@ -202,7 +207,7 @@ export function openKnowledge({
     close: once(async () => {
       ending.abort(new DOMException('The knowledge base is closed.', 'AbortError'))
       watcher?.close()
-      await running?.catch(() => undefined) // it ends because of `ending`, and its failures were reported
+      await running?.catch(() => undefined) // `ending` stops the running update, and its failures were reported
       await purging
       const index = await opened.made()
       index?.close()
@@ -223,7 +228,7 @@ function itemOf(document: StoredDocument, anchor: string | undefined): Knowledge
   return { mime: textMime(mime), text, source: { url: url ?? path, title, text: about, mime: textMime(mime), source_type: 'manual' } }
 }
 
-/** Documents are shown as text, whatever their files are. */
+/** The type of the text that is shown for a document. The document itself may be a web page or a PDF file. */
 const textMime = (mime: string): string => (mime === 'text/html' ? 'text/markdown' : mime === 'application/pdf' ? 'text/plain' : mime)
 
 function listingOf(path: string, lines: readonly string[]): KnowledgeItem {

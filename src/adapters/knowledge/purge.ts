@@ -9,7 +9,8 @@ const PAGES_PER_STEP = 16
  * stay in the full-text index: it only notes that they do not count any more. So all parts of that index are merged into a new one without
  * these words. Then the write-ahead log is emptied, because it has the old pages.
  *
- * `removals` counts what was removed and what of it was overwritten. So the next process goes on if this one ends in the middle.
+ * `removals` counts the removed rows, and how many of them are overwritten. So another process can continue, if this process ends in the
+ * middle.
  */
 export async function purgeRemoved(database: DatabaseSync, signal: AbortSignal): Promise<void> {
   const { made } = database.prepare('SELECT made FROM removals').get() as { readonly made: number }

@@ -8,7 +8,7 @@ const candidates = 80
 /** A document has at most this many hits, so that a long one does not hide all others. */
 const maxHitsPerDocument = 3
 const maxSnippet = 280
-/** A longer section is compared by its beginning. */
+/** Of a longer section, only the beginning is compared. */
 const maxCompared = 20_000
 const maxTerms = 64
 

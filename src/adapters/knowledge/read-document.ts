@@ -14,7 +14,7 @@ export interface KnowledgeDocument extends Omit<FrontMatter, 'title'> {
   readonly remark?: string
 }
 
-/** What reads the formats that are not plain text. Without a reader, documents of its format are left out. */
+/** The readers of formats that are not plain text. If a reader is missing, documents of its format are left out. */
 export interface DocumentReaders {
   readonly documents?: DocumentReader
   readonly pages?: () => Promise<PageReader>
@@ -25,8 +25,8 @@ export interface DocumentReaders {
 export type DocumentResult = { readonly document: KnowledgeDocument } | DocumentProblem
 
 /**
- * Why a file is not a document. `again`: whether it is worth to read it again, although it has not changed. `later`: the reason is not in the
- * file. `once`: the reason may be the file, or a machine with much to do.
+ * Why a file is not a document. `again` says whether to read it again, although it has not changed. `later`: yes, because the reason is not
+ * in the file. `once`: one more time, because the reason may be the file or a busy machine.
  */
 export interface DocumentProblem {
   readonly problem: string
@@ -119,15 +119,15 @@ const readPlain = (path: string, text: string, mime: string): DocumentResult => 
 })
 
 async function readPdf(path: string, bytes: Uint8Array, mime: string, { documents }: DocumentReaders): Promise<DocumentResult> {
-  if (!documents) return { problem: 'can not be read: there is nothing that reads PDF', again: 'later' }
+  if (!documents) return { problem: 'can not be read, because no PDF reader is configured', again: 'later' }
   const { pages, text } = await documents.pdf(bytes, { maxPages })
-  if (text.every((page) => page.trim() === '')) return { problem: 'has no text, perhaps pictures of it' }
+  if (text.every((page) => page.trim() === '')) return { problem: 'has no text. Its pages may be scanned images' }
   const remark = text.length < pages ? `has ${pages} pages, and only the first ${text.length} can be found` : undefined
   return { document: { tags: [], mime, title: nameOf(path), sections: pageSections(text.map(printable)), ...(remark && { remark }) } }
 }
 
 async function readHtml(path: string, bytes: Uint8Array, mime: string, { pages }: DocumentReaders): Promise<DocumentResult> {
-  if (!pages) return { problem: 'can not be read: there is nothing that reads HTML', again: 'later' }
+  if (!pages) return { problem: 'can not be read, because no HTML reader is configured', again: 'later' }
   const { title, markdown, isCut } = await (await pages()).read(bytes, { url: 'https://knowledge.invalid/', maxText: maxHtmlText })
   if (markdown.trim() === '') return { problem: 'has no text' }
   const sections = markdownSections(markdown)

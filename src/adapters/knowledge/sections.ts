@@ -2,11 +2,11 @@
 export interface Section {
   /** The name in paths, after `#`. Empty for the text before the first heading. */
   readonly anchor: string
-  /** The heading of the section after those of the sections around it. */
+  /** The headings of the sections around this section, outermost first, and then its own heading. */
   readonly headings: readonly string[]
   /** The text up to the next heading. */
   readonly text: string
-  /** How many of the following sections are inside of this one. */
+  /** How many of the following sections are parts of this section. */
   readonly below: number
 }
 
@@ -16,7 +16,7 @@ interface Heading {
   readonly start: number
 }
 
-/** The most sections of one document. The last one then has the rest of the text. */
+/** The most sections of one document. In a longer document, the last section has the rest of the text. */
 const maxSections = 2_000
 const maxHeading = 160
 

@@ -7,7 +7,7 @@ export interface FolderWatcher {
   close(): void
 }
 
-/** How long no file may change before `onChange` is called, and how long it waits at most. */
+/** `onChange` is called when no file has changed for `quietMs`. While files keep changing, it is called after `longestMs`. */
 const quietMs = 300
 const longestMs = 5_000
 

@@ -3,13 +3,13 @@ import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelco
 import type { JsonObject } from '../../core/json.ts'
 import type { McpQuestion, McpReply } from '../../ports/mcp.ts'
 
-/** What a client does when the server sends something by itself. */
+/** Functions that a client calls when the server sends a message that is no answer. */
 export interface ClientHandlers {
   onListChanged(): void
   onQuestion(question: McpQuestion, signal: AbortSignal): Promise<McpReply>
 }
 
-/** A client of the MCP SDK. It can ask people for the server, and offers nothing else. */
+/** A client of the MCP SDK. The server may ask people questions through it. It offers no other capability to the server. */
 export function createClient(version: string, { onListChanged, onQuestion }: ClientHandlers): Client {
   const client = new Client({ name: 'daybook', version }, { capabilities: { elicitation: { form: {} } } })
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => onListChanged())

@@ -30,7 +30,7 @@ export interface ConnectionOptions {
 const DEFAULTS = { timeoutSeconds: 120, startSeconds: 10, maxMessageBytes: 32 * 1024 * 1024 }
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 60_000
-/** A server that has run for this long was not started in vain. */
+/** If a server has run for this long when it stops, its earlier failures do not count any more. */
 const STABLE_MS = 30_000
 /** How many tools are read. The rest is not even looked at. */
 const MAX_TOOLS = 1_000
@@ -98,7 +98,7 @@ export function createConnection(
       if (isClosed) throw new Error('the agent is closed')
       if (transport.ending !== undefined) throw new Error(transport.ending)
     } catch (error) {
-      const reason = transport.ending ?? errorText(error) // closing it would give another reason
+      const reason = transport.ending ?? errorText(error) // read before the transport is closed, because closing would give another reason
       await transport.close()
       throw new Error(reason, { cause: error })
     }

@@ -1,6 +1,8 @@
 import { isObject } from '../../core/json.ts'
 
-/** The message of an error that the server has sent itself. Its code is a number of JSON-RPC. The SDK uses two of them for its own errors. */
+/**
+ * The message of an error that the server has sent itself. Undefined for other errors. Two codes of JSON-RPC stand for errors of the SDK.
+ */
 export function refusalIn(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.constructor.name !== 'McpError') return undefined
   const { code } = error as Error & { readonly code: number }

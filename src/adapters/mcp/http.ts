@@ -58,7 +58,7 @@ async function fetchOwn(send: typeof fetch, first: URL, init: RequestInit | unde
     const location = response.headers.get('location')
     if (response.status < 300 || response.status >= 400 || location === null) return response
     await response.body?.cancel()
-    if (!URL.canParse(location, address.href)) throw new Error('it redirects to something that is no address')
+    if (!URL.canParse(location, address.href)) throw new Error('it redirects to an invalid address')
     const target = new URL(location, address)
     if (target.origin !== first.origin) throw new Error(`it redirects to another address: ${target.origin}`)
     address = target

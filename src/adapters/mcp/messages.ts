@@ -97,7 +97,7 @@ export function limitedBody(
     async pull(controller) {
       try {
         const { done, value } = await reader.read()
-        if (isCancelled) return // the stream is closed, so that it accepts nothing
+        if (isCancelled) return // a cancelled stream accepts no more pieces
         if (done) return controller.close()
         if (count(value) > maxMessageBytes) throw new OutputError(`it sent a message of more than ${maxMessageBytes} bytes`)
         controller.enqueue(value)

@@ -35,8 +35,8 @@ const passedVariables = [
 ]
 
 /**
- * Starts a server as a child process. The transport of the SDK is not used, because it copies a long message again for each piece of it, has
- * no limit for the size of a message, and leaves processes behind that the server has started.
+ * Starts a server as a child process. Daybook does not use the transport of the SDK, for three reasons: it copies a long message again for
+ * each received piece, it does not limit the size of a message, and it does not end processes that the server has started.
  */
 export function createProgramTransport({ command, args = [], env, cwd }: McpProgram, maxMessageBytes: number): ServerTransport {
   let child: ChildProcess | undefined
@@ -81,7 +81,8 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
       started.stderr.on('data', (piece: Buffer) => {
         lastWords = cutEnd(lastWords + piece.subarray(-MAX_LAST_WORDS).toString(), MAX_LAST_WORDS)
       })
-      for (const stream of [started.stdin, started.stdout, started.stderr]) stream.on('error', () => {}) // the exit of the process tells more
+      // ignored, because the exit of the process says more about the cause
+      for (const stream of [started.stdin, started.stdout, started.stderr]) stream.on('error', () => {})
       const spawned = Promise.withResolvers<void>()
       started.once('spawn', () => {
         running.add(started)

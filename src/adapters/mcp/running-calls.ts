@@ -4,7 +4,7 @@ import { createCallTimer } from './call-timer.ts'
 /** The calls that run on one server. The server may ask people during a call, but does not say in which one. */
 export interface RunningCalls {
   add(request: McpCall, seconds: number): RunningCall
-  /** Asks a person. Only if it is certain to which conversation the question belongs: all running calls are calls of this conversation. */
+  /** Asks a person, if all running calls belong to one conversation. Otherwise it is not certain which conversation the question is for. */
   ask(question: McpQuestion, signal: AbortSignal): Promise<McpReply>
 }
 

@@ -127,7 +127,8 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
           yield event
           continue
         }
-        // One of the images may be the reason. Without an answer to the request without images, the first error is reported.
+        // An image or a document may be the reason, so the request is sent again without them. If that fails too, the first error is
+        // reported.
         const withoutBinaries = omittedParts(parts, rules, new Set([...refused.hashes, ...sent]))
         const answer = await firstEvent(send(withoutBinaries))
         if (answer.first.type === 'error') return yield event
@@ -140,7 +141,7 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
   }
 }
 
-/** Whether the provider rejected a request for a reason that its images or documents may have. */
+/** Whether the provider rejected a request, perhaps because of its images or documents. */
 const isRejection = ({ kind, stage }: ServiceError): boolean => kind === 'invalid_request' && stage === 'before_output'
 
 /** The first event of a stream, and the stream after it. A stream of a call has at least one event. */

@@ -7,9 +7,9 @@ import type { BinaryPart, Part } from '../../core/render/types.ts'
 export interface BinaryLimits {
   /** The greatest size of one image or document, in bytes. */
   readonly bytes: number
-  /** The greatest size of all of them together, in bytes. */
+  /** The greatest size of all images and documents together, in bytes. */
   readonly totalBytes: number
-  /** The greatest number of them. */
+  /** The greatest number of images and documents. */
   readonly count: number
   /** The greatest width and height of an image, in pixels. */
   readonly pixels: number
@@ -22,7 +22,7 @@ export interface BinaryLimits {
 /** Why an image or document is not sent. */
 export type Omission = 'type' | 'size' | 'number' | 'refused'
 
-/** What is known about images and documents before they are sent. */
+/** The media types that a provider accepts, and its limits. */
 interface BinaryRules {
   readonly images: readonly string[]
   readonly documents: readonly string[]

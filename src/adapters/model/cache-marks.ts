@@ -3,9 +3,11 @@ import type { Part } from '../../core/render/types.ts'
 import type { MarkRules } from './provider-rules.ts'
 
 /**
- * The indices of the parts that get a mark in the request. One mark of the provider's maximum is reserved for the system text. If too many
- * parts have marks, the last marks are kept, because a mark covers everything before it. Some providers find a cached prompt only at a mark
- * (`lookBack` 1). For these, the last mark of the previous call is set again, because the provider has cached the prompt up to it.
+ * The indices of the parts that get a mark in the request. The flag `cache` of a part asks for a mark. `cachePoints` in
+ * core/render/cache-points.ts decides which parts have the flag. This function only adapts the marks to the provider. One mark of the
+ * provider's maximum is reserved for the system text. If too many parts have marks, the last marks are kept, because a mark covers
+ * everything before it. Some providers find a cached prompt only at a mark (`lookBack` 1). For these, the last mark of the previous call is
+ * set again, because the provider has cached the prompt up to it.
  */
 export function selectMarks(parts: readonly Part[], rules: MarkRules, previousEnd: number | undefined): ReadonlySet<number> {
   const available = rules.maxMarks - 1

@@ -33,7 +33,7 @@ function correctLines(): TransformStream<string, string> {
       }
       const lines = (held + piece.slice(0, end)).split('\n')
       held = piece.slice(end)
-      lines.pop() // the text after the last line break is empty
+      lines.pop() // `split` gives an empty text after the last line break
       controller.enqueue(lines.map((line) => `${correctLine(line)}\n`).join(''))
     },
     flush(controller) {

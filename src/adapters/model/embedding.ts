@@ -74,7 +74,7 @@ function sdkEmbedder(name: string, open: () => Promise<SdkEmbeddingModel>, secre
 
 type Embed = (texts: readonly string[], signal: AbortSignal | undefined) => Promise<readonly ArrayLike<number>[]>
 
-/** An embedder whose vectors have the length 1 and the same number of numbers. Any error says which model made it. */
+/** An embedder whose vectors all have the length 1 and the same dimension. Its errors name the model. */
 function checkedEmbedder(name: string, embed: Embed, secrets: readonly string[]): Embedder {
   return {
     name,

@@ -20,8 +20,8 @@ export interface ProviderRules {
   /** The path in the provider's raw usage to the number of tokens that were cached for an hour. */
   readonly longWritesPath?: readonly string[]
   /**
-   * The dialect of the models, unless the setting `dialect` chooses another. Models that many people use follow the channels of Daybook
-   * well, and these cost fewer tokens. Small and unknown models follow the calls that they were trained for better.
+   * The dialect of the models, unless the setting `dialect` chooses another. Widely used models follow the channels of Daybook well, and
+   * channels cost fewer tokens. Small and unknown models do better with the tool calls that they were trained for.
    */
   readonly dialect: Dialect
   /** Options that are sent to this provider with every call. */
@@ -79,7 +79,7 @@ const anthropic: ProviderRules = {
   marks: [{ models: /^/, form: 'cache-control', maxMarks: 4, ttlSeconds: [300, 3_600], minimumTokens: 1_024, lookBack: 20 }],
   images: imageTypes,
   documents: pdfTypes,
-  // 5 MiB in base64, and 32 MB for the whole request
+  // in base64, an image may have 5 MiB, and the whole request 32 MB
   binaries: { bytes: 3_900_000, totalBytes: 20 * megabyte, count: 100, pixels: 8_000, many: { count: 20, pixels: 2_000 }, pages: 600 },
   longWritesPath: ['cache_creation', 'ephemeral_1h_input_tokens'],
   // with this option the provider sends events while the model thinks, so that the idle timeout does not end the call
@@ -146,7 +146,7 @@ const google: ProviderRules = {
   marks: [{ models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 4_096, lookBack: 0 }],
   images: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
   documents: pdfTypes,
-  // 20 MB for the whole request in base64
+  // in base64, the whole request may have 20 MB
   binaries: { bytes: 14 * megabyte, totalBytes: 14 * megabyte, count: 900, pixels: 16_000, pages: 1_000 },
   window: mebibyte,
   models: [

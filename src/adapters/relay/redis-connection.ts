@@ -75,7 +75,7 @@ export async function connectRedis(url: string, { onMessage, onLost }: Connectio
     if (performance.now() - heardAt > SILENCE_MS) return end(new Error('Redis does not answer'))
     if (state !== 'open') return
     if (subscribes) socket.write(formatCommand(['PING']))
-    else command('PING').catch(() => {}) // then the connection is lost
+    else command('PING').catch(() => {}) // ignored, because a lost connection is reported by `onLost`
   }, PING_MS).unref()
 
   function command(...words: readonly string[]): Promise<RedisReply> {

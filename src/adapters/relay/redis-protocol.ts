@@ -9,7 +9,7 @@ const MAX_DEPTH = 4
 export const formatCommand = (words: readonly string[]): string =>
   `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
 
-/** Reads replies from pieces of bytes. Throws if the bytes are not those of Redis, or if a reply is larger than any that is expected. */
+/** Reads replies from pieces of bytes. Throws if the bytes do not follow the protocol of Redis, or if a reply is too large. */
 export function createReplyReader(onReply: (reply: RedisReply) => void): (piece: Buffer) => void {
   let bytes: Buffer = Buffer.alloc(0)
   return (piece) => {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasRedis, startRedis } from '../../../test/support/redis.ts'
@@ -54,6 +54,30 @@ it('a server of another kind is refused, and the relay goes on trying', async ()
   await expect(relay.send('all', 'x')).rejects.toThrow('no connection to Redis')
   end()
   relay.close()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+it('a connection that subscribes while the listener ends is closed', async () => {
+  const sockets = new Set<Socket>()
+  const subscribing = Promise.withResolvers<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('close', () => void sockets.delete(socket)).on('error', () => {}))
+    socket.on('data', (bytes) => {
+      if (bytes.includes('SUBSCRIBE')) subscribing.resolve(socket)
+      else socket.write('+PONG\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const relay = createRedisRelay({ url: `redis://127.0.0.1:${port}`, name: 'x' })
+  const received: string[] = []
+  const end = relay.listen(['all'], { onMessage: (text) => void received.push(text), onConnected: () => expect.unreachable() })
+  const socket = await subscribing.promise
+  end()
+  relay.close()
+  socket.write(formatCommand(['subscribe', 'all', '1']) + formatCommand(['message', 'all', 'late']))
+  await expect.poll(() => sockets.size).toBe(0)
+  expect(received).toEqual([])
   await new Promise((resolve) => server.close(resolve))
 })
 

@@ -62,6 +62,8 @@ interface Subscription {
 /** Keeps a connection open. With a subscription, it receives messages. A subscribed connection can not send, so two connections are needed. */
 function keepConnected(url: string, { addresses = [], listener, sender }: Partial<Subscription>): KeptConnection {
   let connection: RedisConnection | undefined
+  /** It becomes `connection` when it has subscribed. */
+  let latest: RedisConnection | undefined
   let opened = Promise.withResolvers<void>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let wait = FIRST_WAIT_MS
@@ -81,6 +83,7 @@ function keepConnected(url: string, { addresses = [], listener, sender }: Partia
     try {
       const onMessage = (_channel: string, text: string) => listener?.onMessage(text)
       next = await connectRedis(url, { onMessage, onLost: lost })
+      latest = next
       if (ended) return next.close()
       // each subscription has a reply of its own, so one command for each
       for (const address of addresses) await next.command('SUBSCRIBE', address)
@@ -91,7 +94,7 @@ function keepConnected(url: string, { addresses = [], listener, sender }: Partia
       if (connection === next && !ended) listener?.onConnected()
     } catch {
       next?.close() // the server may refuse a subscription
-      if (!connection && timer === undefined) lost() // an open connection that is lost has called it already
+      if (!connection && timer === undefined) lost() // if an open connection was lost, `onLost` has called `lost` already
     }
   }
 
@@ -102,13 +105,13 @@ function keepConnected(url: string, { addresses = [], listener, sender }: Partia
     end() {
       ended = true
       clearTimeout(timer)
-      connection?.close()
+      latest?.close()
       connection = undefined
     },
   }
 }
 
-/** What the server is. Throws if it can not be reached. */
+/** The version of a Redis server. Throws if the server can not be reached. */
 export async function describeRedis(url: string): Promise<{ readonly version: string }> {
   const connection = await connectRedis(url, { onLost: () => {} })
   try {

@@ -14,9 +14,9 @@ import { serveRequests } from './requests.ts'
 import { hasFilter, seccompFilter } from './seccomp/filter.ts'
 import { watchProgram } from './watch.ts'
 
-/** The limits of programs in a sandbox, and what is installed for them. */
+/** The languages and the limits of programs in a sandbox. */
 export interface BubblewrapOptions {
-  /** What programs can be written in. `findSandbox` finds out. */
+  /** The languages in which programs can be written. `findSandbox` finds them. */
   readonly languages: readonly SandboxLanguage[]
   /** Limits that differ from `defaultLimits`. */
   readonly limits?: Partial<SandboxLimits>
@@ -182,7 +182,7 @@ const workspaceTooLarge = (bytes: number): ProgramEnd => ({
 /** The ids that can be written as `alias.name` in a program. */
 const callableTools = (ids: readonly string[]) => ids.filter((id) => /^[a-z]\w*\.[a-z]\w*$/i.test(id)).join(',')
 
-/** Ends a program that is cancelled or has reached a limit. `now` ends it for another reason. `reason` is why it was ended. */
+/** Ends a program when it is cancelled or its time is over. `now` ends it at once for another reason. `reason` is why it was ended. */
 function stopWhenNeeded(
   started: SandboxProcess,
   program: SandboxProgram,

@@ -42,7 +42,7 @@ export interface RunCgroup {
 }
 
 const controllers = ['memory', 'pids'] as const
-/** bubblewrap and the other programs that prepare a sandbox. */
+/** How many processes bubblewrap and the other programs that prepare a sandbox need. */
 const ownProcesses = 12
 const ownBytes = 64 * 1024 * 1024
 /** A process moves into its cgroup at once. So a cgroup of this age without a process was left by a Daybook that was killed. */
@@ -123,7 +123,7 @@ export function openCgroup({ version, folders }: CgroupParents, limits: SandboxL
     async remove() {
       await moving
       for (const fd of joinFds) closeSync(fd)
-      // The kernel forgets ended processes a little later.
+      // An ended process stays in its cgroup for a moment, and only an empty cgroup can be removed.
       for (let tries = 0; tries < 50 && !made.map(removeEmpty).every((gone) => gone); tries += 1) await sleep(20)
     },
   }

@@ -15,7 +15,7 @@ export function checkProgram({ execId, language, folders, timeoutSeconds }: Sand
     ['folders.work', folders.work],
     ['folders.turn', join(folders.out, folders.turn)],
   ] as const) {
-    // The folder of the turn may be a link only if something has gone wrong, because no program can replace it.
+    // The folder of the turn must not be a link. No program can replace it, so a link there means that something else went wrong.
     if (!statsOf(path, option === 'folders.turn' ? lstatSync : statSync)?.isDirectory()) throw invalid(option, `${path} is not a folder`)
   }
   for (const [name, path] of Object.entries(folders.context)) {

@@ -25,7 +25,7 @@ export function cleanOutput(text: string): string {
 /**
  * The index behind the escape sequence that begins at `start`. There are two kinds with content: a control sequence (`ESC [`), which ends
  * with a character from `@` to `~`, and a text for the terminal (`ESC ]`, `ESC P`, `ESC X`, `ESC ^`, `ESC _`), which ends with BEL or with
- * `ESC \`. A sequence that does not end before the line does is dropped up to the end of the line, so that it can not hide later lines.
+ * `ESC \`. If a sequence does not end in its line, only the rest of this line is dropped. So the sequence can not hide later lines.
  */
 function endOfSequence(text: string, start: number): number {
   const first = text.charCodeAt(start)

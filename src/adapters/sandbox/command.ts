@@ -8,7 +8,7 @@ export interface DataFile {
   readonly target: string
 }
 
-/** What decides how bubblewrap is started. */
+/** The parts of the command that starts bubblewrap. */
 export interface CommandParts {
   /** The arguments for the files of the system. */
   readonly system: readonly string[]
@@ -30,7 +30,7 @@ export interface CommandParts {
   readonly interpreter: readonly string[]
 }
 
-/** The user and group that a program sees itself as. */
+/** The ids of the user and the group that a program sees. */
 const userInside = ['--uid', '1001', '--gid', '1000']
 
 /**
@@ -79,10 +79,10 @@ function sandboxArguments(parts: CommandParts, mounts: readonly Mount[], status:
 }
 
 /**
- * Joins the cgroup, sets the limits that the kernel enforces for each process, and starts the interpreter. Others are watched while the program runs. A shell
- * does this with less time than a program for it. If the machine runs out of memory, its kernel ends this program first. The program gets
- * one stream for its output and its error messages, so that they arrive in the order in which it wrote them. Only programs that prepare the
- * sandbox write to the other stream.
+ * The shell script that joins the cgroup, sets the limits that the kernel enforces for each process, and starts the interpreter.
+ * (`watch.ts` watches the other limits.) A shell starts faster than a program for this would. If the machine runs out of memory, its kernel
+ * ends this program first. The output and the error messages of the program go to one stream, so that they arrive in the order in which it
+ * wrote them. Only programs that prepare the sandbox write to the other stream.
  */
 function startScript({ joinFds, limits, cpuSeconds, reservedBytes }: CommandParts): string {
   const kibibytes = Math.ceil((limits.memoryBytes + reservedBytes) / 1024)
@@ -92,7 +92,8 @@ function startScript({ joinFds, limits, cpuSeconds, reservedBytes }: CommandPart
     ...[`-S -t ${cpuSeconds}`, `-H -t ${cpuSeconds + 5}`, `-d ${kibibytes}`, `-f ${blocks}`],
     ...['-n 256', '-c 0', '-l 64'],
   ].map((limit) => `ulimit ${limit}`)
-  // Shells differ in the letter for processes. In bash, `-p` is something that can not be set.
+  // The limit of processes is `-p` in some shells and `-u` in others. In bash, `-p` is the size of a pipe, which can not be set, so it
+  // fails.
   const processes = `{ ulimit -p ${limits.processes} 2> /dev/null || ulimit -u ${limits.processes}; }`
   return `${[...join, ...set, processes].join(' && ')} || exit 125; echo 1000 > /proc/self/oom_score_adj; exec "$@" 2>&1`
 }

@@ -17,7 +17,7 @@ export interface EndedProgram {
   readonly log: string
   /** Whether the kernel has ended a process because the memory of the program was used up. */
   readonly ranOutOfMemory: boolean
-  /** What the folders had before and after. */
+  /** The totals of the folders before and after the run. */
   readonly before: FolderTotals
   readonly after: FolderTotals
   readonly limits: SandboxLimits
@@ -52,7 +52,7 @@ function limitReached(
   return growthLimit(before, after, limits)
 }
 
-/** The kernel refuses more memory to a process. Python and Node then end with these messages. */
+/** Whether a process ended because the kernel refused it more memory. Python and Node then end with these messages. */
 function gotNoMemory(log: string): boolean {
   const lastLine = log.trimEnd().split('\n').at(-1) ?? ''
   return lastLine.split(':')[0]?.endsWith('MemoryError') || log.includes('JavaScript heap out of memory')

@@ -65,7 +65,7 @@ print(json.dumps({'version': platform.python_version(), 'packages': packages}))
 
 type Probe = { readonly language: SandboxLanguage; readonly problem?: never } | { readonly language?: never; readonly problem: string }
 
-/** What was found, so that a process with several agents asks only once. */
+/** The result of the search. It is kept, so that a process with several agents searches only once. */
 const found = new Map<string, Promise<Probe>>()
 
 function probeOnce(id: SandboxLanguage['id'], options: Omit<BubblewrapOptions, 'languages'>): Promise<Probe> {

@@ -3,15 +3,15 @@ import type { SandboxFolders } from '../../ports/sandbox.ts'
 import type { Identity } from './identity.ts'
 import { addTotals, type FolderTotals, giveFolder, lendReadOnly, reclaimFolder, walkFolder } from './walk.ts'
 
-/** The folders of a run while the program has them. */
+/** The folders of a run, while the program can use them. */
 export interface PreparedFolders {
-  /** Folders below that of the turn which the program may only read. */
+  /** Folders below the folder of the turn that the program may only read. */
   readonly readOnly: readonly string[]
   /** The folders that the program can write to. */
   readonly writable: readonly string[]
-  /** What the folders had before the program started. */
+  /** The totals of the folders before the program started. */
   readonly before: FolderTotals
-  /** Takes the folders back after all processes of the program have ended. Returns what they have now. */
+  /** Takes the folders back after all processes of the program have ended. Returns their totals now. */
   release(): Promise<FolderTotals>
 }
 
@@ -22,8 +22,8 @@ const lastRuns = new Map<string, Promise<void>>()
  * Prepares the folders of a run. If the program has a user of its own (`identity`), this user becomes the owner of the folders that the
  * program may write to, and of files that only their owner can read. Afterwards all belong to the owner of `out` again.
  *
- * Runs with the same work folder wait for each other. Otherwise a program could replace a folder by a link after it was checked for the
- * next run, and before it is shown to it. Undefined if the signal fired while this run waited.
+ * Runs with the same work folder wait for each other. Otherwise a program could replace a folder by a link after the folder was checked for
+ * the next run, and before the next run uses it. Undefined if the signal fired while this run waited.
  */
 export async function prepareFolders(
   folders: SandboxFolders,
@@ -85,7 +85,7 @@ async function waitForTurn(work: string, signal: AbortSignal): Promise<(() => vo
   await Promise.race([before, cancelled.promise])
   signal.removeEventListener('abort', onAbort)
   if (!signal.aborted) return endRun
-  void before.then(endRun) // the next run waits for the run before this one
+  void before.then(endRun) // this run is cancelled, so the run after it waits for the run before it
   return undefined
 }
 

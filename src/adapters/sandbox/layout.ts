@@ -20,7 +20,7 @@ export const inside = {
 export const memoryFolderBytes = 64 * 1024 * 1024
 export const memoryFolders = ['/tmp', '/dev/shm'] as const
 
-/** Something of this machine that a program can see. */
+/** A file or folder of this machine (`source`) that a program sees at the path `target`. */
 export interface Mount {
   readonly source: string
   readonly target: string
@@ -33,7 +33,7 @@ interface RunFiles {
   readonly node: string | undefined
   /** The socket for requests. */
   readonly socket: string
-  /** Folders below that of the turn which the program may only read. */
+  /** Folders below the folder of the turn that the program may only read. */
   readonly readOnlyInTurn: readonly string[]
 }
 

@@ -32,9 +32,9 @@ export const firstInputFd = 4
 const maxMessageBytes = 16 * 1024
 
 /**
- * Starts the command of a sandbox. Each input is written to a file descriptor of its own, beginning with `firstInputFd`. The file
- * descriptors `inherited` of this process come behind them. `onOutput` gets what the program writes. `processesBefore` is how many processes are between the one that bubblewrap reports and the first one of the
- * sandbox. Each has one child.
+ * Starts the command of a sandbox. Each input is written to a file descriptor of its own, beginning with `firstInputFd`. After these, the
+ * sandbox gets the file descriptors `inherited` of this process. `onOutput` gets what the program writes. bubblewrap reports the id of one
+ * process. The first process of the sandbox is `processesBefore` generations below it, and each process on the way has one child.
  */
 export function startProcess(
   command: readonly string[],
@@ -61,7 +61,7 @@ export function startProcess(
   })
   inputs.forEach((input, index) => void (streams[firstInputFd + index] as Writable | undefined)?.end(input))
 
-  /** All processes of the sandbox end with this one. */
+  /** The id of the process that bubblewrap reports. When that process ends, the kernel ends all processes of the sandbox. */
   const reportedPid = () => statusNumber(status, 'child-pid')
   const firstPid = () => {
     let pid = reportedPid()
@@ -100,7 +100,7 @@ export function startProcess(
   }
 }
 
-/** Starts a process that gets no variables and no files of this process, except those in `stdio`. */
+/** Starts a process without the environment variables and open files of this process. It gets only the files in `stdio`. */
 function spawnClean([file = '', ...args]: readonly string[], stdio: readonly ('ignore' | 'pipe' | number)[]): ChildProcess {
   const inherited = inheritedFds().filter((fd) => fd >= stdio.length)
   const nothing = openSync('/dev/null', 'r')

@@ -27,10 +27,10 @@ const maxConcurrentAnswers = 8
 const arrivalMs = 30_000
 
 /**
- * Listens on a socket in a folder that only this process can enter. Node does not say which process is at the other end of a connection, so
- * who can connect is decided by who can reach the socket: the folder is closed for all other users of this machine, and the socket is
- * mounted into one sandbox only. Programs in other sandboxes see neither the folder nor the socket. In addition every request must contain
- * the token, which is in a file of that sandbox and nowhere else.
+ * Listens on a socket in a folder that only this process can enter. Node can not tell which process is at the other end of a connection. So
+ * the access to the socket decides: other users of this machine can not open its folder, and the socket is mounted into one sandbox only.
+ * Programs in other sandboxes see neither the folder nor the socket. In addition every request must contain the token, which is in a file
+ * of that sandbox and nowhere else.
  *
  * A connection has one request: a JSON text, and the end of the stream. The answer is `{ok: true, result}` or `{ok: false, error}`.
  */
@@ -86,7 +86,10 @@ function listen(server: Server, path: string): Promise<void> {
 type Arrived = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly error: string }
 type Parsed = { readonly ok: true; readonly request: SandboxRequest } | { readonly ok: false; readonly error: string }
 
-/** Reads up to the end of the request. `count` is told how many more bytes are held, and whether there may be as many. */
+/**
+ * Reads up to the end of the request. `count` gets the number of bytes that arrived, or a negative number when they are released. It
+ * returns false if too many bytes are held.
+ */
 function readRequest(connection: Socket, count: (bytes: number) => boolean): Promise<Arrived> {
   const { promise, resolve } = Promise.withResolvers<Arrived>()
   const pieces: Buffer[] = []

@@ -14,7 +14,10 @@ export interface Usage {
   readonly memoryEntries: number
 }
 
-/** How much memory a sandbox uses. Memory that processes share is counted once, if a first sum is above `limit`. */
+/**
+ * How much memory a sandbox uses. A first sum counts shared memory once for each process. If it is above `limit`, shared memory is counted
+ * only once.
+ */
 export async function readUsage(root: string, limit: number): Promise<Usage> {
   const folders = await Promise.all(memoryFolders.map((path) => statfs(`${root}${path}`).catch(() => undefined)))
   const folderBytes = folders.reduce((sum, each) => sum + (each ? (each.blocks - each.bfree) * each.bsize : 0), 0)
@@ -42,8 +45,8 @@ export async function unnamedFileBytes(root: string): Promise<number> {
 }
 
 /**
- * The files of our folders that a process has in its memory, without a name. A line of the list is
- * `start-end permissions offset device inode path (deleted)`.
+ * The sizes of the files in folders of the run that a process has mapped into its memory and that have no name any more, by inode. A line
+ * of `maps` is `start-end permissions offset device inode path (deleted)`.
  */
 function unnamedMappings(maps: string): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>()

@@ -16,10 +16,10 @@ const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flag
 
 /** A program that nests folders deeper is ended. Each level needs an open folder while it is visited. */
 export const maxDepth = 128
-/** How deep a program can have nested folders before it was ended. */
+/** How deep the folders are visited after the run. A program can exceed `maxDepth` in the moment before it is ended. */
 const reclaimDepth = 1_000
 
-/** What the folders of a program have. */
+/** Numbers of files and bytes in the folders of a program. */
 export interface FolderTotals {
   readonly bytes: number
   readonly entries: number

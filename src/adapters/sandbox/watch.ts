@@ -18,7 +18,7 @@ const folderPollMs = 250
 /** True after bubblewrap has built the sandbox. Before, the first process still has the root folder of this machine. */
 const isReady = (root: string) => existsSync(`${root}${inside.token}`)
 
-/** Calls `onLimit` at most once, when a program uses more than it may. `before` is what its folders had when it started. */
+/** Calls `onLimit` at most once, when a program uses more than it may. `before` are the totals of its folders when it started. */
 export function watchProgram(
   { firstPid }: SandboxProcess,
   folders: readonly string[],

@@ -57,7 +57,7 @@ function stateOf(folders: readonly SkillFolder[]): string | undefined {
   const lines: string[] = []
   let visited = 0
   const visit = (folder: string, depth: number): void => {
-    if (++visited > maxFolders) return // `loadSkills` also reads no more folders
+    if (++visited > maxFolders) return // `loadSkills` has the same limit
     for (const entry of readdirSync(folder, { withFileTypes: true }).sort(byName)) {
       const path = join(folder, entry.name)
       if (entry.isDirectory() && depth < maxSkillDepth && !entry.name.startsWith('.')) visit(path, depth + 1)

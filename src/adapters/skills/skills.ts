@@ -27,7 +27,7 @@ export interface SkillFolder {
 interface LoadedSkill extends SkillFile {
   readonly sources: readonly SkillSource[]
   readonly builtIn: boolean
-  /** The path of its folder, for problems. */
+  /** The path of the skill's folder, for the list of problems. */
   readonly at: string
 }
 
@@ -44,8 +44,8 @@ export const builtInSkills = (): SkillFolder => ({
 
 /**
  * Reads all skills of these folders. If two folders have a skill with the same name, the later folder wins, so an application can replace a
- * skill of Daybook. What is wrong with a file is in `problems`; the other skills can still be used. Later changes of the files have no
- * effect. Throws when a folder can not be read.
+ * skill of Daybook. `problems` lists the files with errors. The other skills can still be used. Later changes of the files have no effect.
+ * Throws when a folder can not be read.
  */
 export function loadSkills(folders: readonly SkillFolder[]): FolderSkills {
   if (!canParseYaml()) return withoutYaml(folders)
@@ -68,7 +68,10 @@ export function loadSkills(folders: readonly SkillFolder[]): FolderSkills {
   }
 }
 
-/** No skills. If only the skills of Daybook are missing, nothing is reported, because the operator has not asked for them. */
+/**
+ * The result if the package that parses YAML is missing: no skills. If only the built-in skills are lost, nothing is reported, because the
+ * operator has not asked for them.
+ */
 function withoutYaml(folders: readonly SkillFolder[]): FolderSkills {
   const own = folders.filter(({ builtIn }) => !builtIn)
   const problem = `can not be read: ${missingPackageText('yaml')}`

@@ -6,8 +6,8 @@ import { errorMessage, missingPackageText } from '../../core/failure.ts'
 export type YamlValue = { readonly value: unknown } | { readonly problem: string }
 
 /**
- * Parses YAML from a file that may be hostile. Every scalar stays a text, so that `1.0` is a version and `no` is a word, and no tag makes an
- * object of another kind. Aliases are refused, because a few of them can stand for gigabytes.
+ * Parses YAML from a file that may be hostile. Every scalar is read as a text: `1.0` stays a version, and `no` stays a word. Tags do not
+ * create objects of other types. Aliases are refused, because a few of them can stand for gigabytes.
  */
 export function parseYaml(text: string): YamlValue {
   const yaml = loadYaml()

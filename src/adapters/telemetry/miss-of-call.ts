@@ -5,7 +5,7 @@ import type { Usage } from '../../core/timeline/response-record.ts'
 import type { Entry } from '../../ports/store.ts'
 import type { ObservedAgent } from '../../ports/telemetry.ts'
 
-/** The share of the tokens cached before that a call may fail to read before the journal is examined. */
+/** A call may read this share less from the cache than the call before has left there. If it reads even less, the journal is examined. */
 const toleratedShare = 0.02
 
 /**

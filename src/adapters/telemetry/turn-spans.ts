@@ -14,9 +14,15 @@ import { mayHaveMissed, missOfCall } from './miss-of-call.ts'
 /** The spans of the turns that are running. They are made of journal entries and of the beginnings and ends of model calls. */
 export interface TurnSpans {
   onEntry(conversationId: string, event: EntryEvent): void
-  /** The context of a model call that is about to begin. If the call begins a round or a compaction, starts the span of it. */
+  /**
+   * The context of a model call that is about to begin. If the call begins a round or a compaction, the span of the round or compaction is
+   * started.
+   */
   contextOfCall(conversationId: string, role: ModelRole): Context
-  /** Remembers the span of a model call. The returned function ends the call. The span ends when the journal has the response. */
+  /**
+   * Keeps the span of a model call. Call the returned function when the call has ended. The span is closed when the journal has the
+   * response.
+   */
   beginCall(conversationId: string, role: ModelRole, span: Span): () => void
   /** The context of the current round. */
   roundContext(conversationId: string, turnId: string): Context
@@ -116,7 +122,7 @@ export function createTurnSpans(tracer: Pick<Tracer, 'startSpan'>, agentName: st
       turn.round?.span.setAttribute('daybook.round', response.iteration)
       if (turn.round) turn.round.answered = true
     }
-    if (!call) return // the response was received by a process that died
+    if (!call) return // the model call was made by another process, which died
     const endedAt = call.endedAt ?? Date.now()
     call.span.setAttributes({
       ...usageAttributes(usage),
@@ -165,7 +171,10 @@ export function createTurnSpans(tracer: Pick<Tracer, 'startSpan'>, agentName: st
     endTurn(conversationId, turn, closed.turn_id, closed.exit_reason)
   }
 
-  /** Makes a span for each wait that has ended. The wait may have begun days ago in another process, so its begin is in the journal. */
+  /**
+   * Makes a span for each wait that has ended. The wait may have begun days ago in another process, so its start time is read from the
+   * journal.
+   */
   async function onResumed(conversationId: string, parent: Context, { wait_ids, ts }: TurnResumed): Promise<void> {
     try {
       for await (const { change } of agent.readJournal(conversationId)) {

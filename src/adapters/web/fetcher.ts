@@ -120,7 +120,7 @@ interface RobotsCache {
 const robotsCacheMs = 3_600_000
 const robotsCacheSize = 500
 
-/** Keeps the rules of the last sites for an hour. `request` gets the file, without obeying it. */
+/** Keeps the rules of the last sites for an hour. `request` fetches the file `robots.txt`, without asking the rules. */
 function createRobotsCache(request: (url: string, signal: AbortSignal) => Promise<FetchResult>): RobotsCache {
   const known = new Map<string, { readonly until: number; readonly rules: Promise<RobotsRules> }>()
 

@@ -58,7 +58,7 @@ export function createGuard({ allow = [], resolve = systemResolve }: GuardOption
       const host = hostOf(url)
       const port = portOf(url)
       const answers = isIP(host) === 0 ? await resolve(host) : [{ address: host }]
-      if (answers.length === 0) throw new Error(`the host ${host} has no address`)
+      if (answers.length === 0) throw new Error(`the host ${host} has no IP address`)
       for (const { address } of answers) requireAllowed(isAllowedAddress(host, address, port))
       return answers.map(({ address }) => ({ address, family: isIP(address) === 6 ? 6 : 4 }))
     },
@@ -100,7 +100,7 @@ export function hostOf({ hostname }: URL): string {
 
 export const portOf = ({ port, protocol }: URL): number => (port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port))
 
-/** Whether a name belongs to a private network by convention. It is then not looked up, because the question alone would tell its name. */
+/** Whether a name belongs to a private network by convention. Such a name is not looked up, because the look-up alone would reveal it. */
 function isLocalName(host: string): boolean {
   const labels = host.split('.')
   return labels.length === 1 || localDomains.has(labels.at(-1) ?? '') || host.endsWith('.home.arpa')

@@ -88,7 +88,7 @@ function unsavedFiles(current: Contents, record: CheckoutRecord | undefined, kep
 
 const unsavedMessage = (rels: readonly string[]) => `made in this turn and not saved yet: ${nameSome(rels)}`
 
-/** The files in the folder that can not be read, so that the new folder could not have them. */
+/** The files in the folder that can not be read. The new folder could not contain them. */
 function unreadFiles(skipped: readonly SkippedEntry[], kept: KeptFiles): readonly string[] {
   const isUnread = ({ path, reason }: SkippedEntry) => unreadReasons.has(reason) && kept.has(path)
   return skipped.filter(isUnread).map(({ path }) => path)

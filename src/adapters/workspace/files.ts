@@ -22,7 +22,10 @@ export type Version = ReadonlyMap<string, StoredFile>
 
 /** Where published versions are stored. Each kind of workspace has its own store. */
 export interface VersionStore {
-  /** The version of a turn. Undefined when the turn published none or the store does not have it. May throw `versionUnavailable`. */
+  /**
+   * The version of a turn. Undefined when the turn published none or the store does not know it. Throws `versionUnavailable` when the version
+   * can not be fetched.
+   */
   find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
   /** The bytes of these files, by path. A file whose bytes are lost is left out. */
   read(files: Version, history: RecordedFiles): Promise<ReadonlyMap<string, Uint8Array>>
@@ -116,7 +119,7 @@ interface FolderListing {
 /** All files below a folder, and what else is in it. Names that begin with a dot are included. */
 export async function listFolder(files: Files, folder: string): Promise<FolderListing> {
   const listed = await files.list(folder, { dotEntries: true })
-  if (listed.truncated) throw new Failure('workspace.failed', `${folder} holds more files than a workspace can keep`)
+  if (listed.truncated) throw new Failure('workspace.failed', `${folder} has more files than a workspace can store: remove some of them`)
   return {
     files: new Map(listed.files.map(({ path, size, readOnly }) => [path.slice(folder.length + 1), { size, readOnly }])),
     skipped: skippedBelow(folder, listed.skipped),
@@ -136,7 +139,7 @@ export async function listSkipped(files: Files, folder: string): Promise<readonl
 const skippedBelow = (folder: string, skipped: readonly SkippedEntry[]): readonly SkippedEntry[] =>
   skipped.map(({ path, reason }) => ({ path: path.slice(folder.length + 1), reason }))
 
-/** The reasons of files and folders that are there, but can not be read. */
+/** The reasons of skipped files and folders that exist, but can not be read. */
 export const unreadReasons: ReadonlySet<UnsafeFileReason> = new Set(['hard_link_blocked', 'no_access'])
 
 const PARALLEL_READS = 16

@@ -7,7 +7,7 @@ import { isExcluded } from './names.ts'
 export interface KeptFiles {
   /** The paths below `files/` of files that tools made in this turn. The version contains them, whatever their names are. */
   readonly made: ReadonlySet<string>
-  /** The paths that are kept whatever their names are: those that tools have made, and those that the turn has checked out. */
+  /** The paths that are kept whatever their names are: files of tools, and files that the turn has checked out. */
   readonly always: ReadonlySet<string>
   has(rel: string): boolean
 }

@@ -14,7 +14,8 @@ interface Gate {
  * deleted, and would otherwise create the folder again.
  */
 export function createRemovalFence() {
-  // By folder of the conversation. Weak references, because a workspace is never closed. Folders that are in use refer to their gate.
+  // The gate of each conversation, by its folder. The references are weak, because workspaces are never closed. An open folder refers to
+  // its gate, so the gate exists as long as the folder is used.
   const gates = new Map<string, WeakRef<Gate>>()
   const forgotten = new FinalizationRegistry<string>((home) => {
     if (!gates.get(home)?.deref()) gates.delete(home)

@@ -32,7 +32,9 @@ export interface FolderProvider {
   countFiles?(folder: string): Promise<number>
   /** Removes the folder, if nothing but empty folders is in it. */
   removeEmpty?(folder: string): Promise<void>
-  /** The absolute path of a folder. Only for folders on disk. Programs can run in a workspace only with this function or the next one. */
+  /**
+   * The absolute path of a folder. Only for folders on disk. Programs can run in a workspace only with this function or `openTemporary`.
+   */
   pathOf?(folder: string): string
   /** Creates an empty folder on disk. Only for folders in memory. A program that runs in the workspace works in this folder. */
   openTemporary?(): Promise<TemporaryFolder>

@@ -9,7 +9,7 @@ import { checkText } from '../message.ts'
 import type { OwnerDeletion } from './delete-owner.ts'
 import type { HeldLease, TenantSummary } from './overview.ts'
 
-/** What operators do with the data of all users. The caller must have checked that it may. */
+/** What operators do with the data of all users. These functions do not check whether the caller is an operator. */
 export interface Administration {
   /**
    * Deletes everything that is stored of a user, or of all users of a tenant, and returns a receipt: what was removed, and what remains and why.
@@ -25,8 +25,9 @@ export interface Administration {
    */
   leases(): Promise<readonly HeldLease[]>
   /**
-   * Ends the lease of a conversation, so that another process goes on with its turn. Returns false when no process holds it. While nothing
-   * proves that the process is dead, throws `conversation.busy` without `force`. With `force`, the next step of that process fails.
+   * Ends the lease of a conversation, so that another process goes on with its turn. Returns false when no process holds the lease. If the
+   * process that holds it is not proven dead, throws `conversation.busy` without `force`. With `force`, the next step of that process
+   * fails.
    */
   releaseLease(key: string, options?: { readonly force?: boolean }): Promise<boolean>
 }

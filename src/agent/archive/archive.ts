@@ -16,10 +16,11 @@ import type { TurnLog } from '../../core/timeline/turn-log.ts'
 import { titleProblem } from '../../core/title.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Hosting } from '../../ports/hosting.ts'
+import type { SharedLimits } from '../../ports/store/limits.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../ports/store/list.ts'
 import type { RetentionPolicy, RetentionReport } from '../../ports/store/retention.ts'
 import type { WorkList } from '../../ports/store/work-list.ts'
-import type { ConversationStore, Entry, Owner } from '../../ports/store.ts'
+import type { ClaimOptions, ConversationStore, Entry, Owner } from '../../ports/store.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import type { Bookkeeping } from '../conversation/spending.ts'
 import type { Deletion } from '../deletion.ts'
@@ -30,7 +31,7 @@ import { isReadOnlyTool } from '../tools.ts'
 import { type Administration, createAdministration } from './administration.ts'
 import { withOwnFiles, withVersions } from './bundle-files.ts'
 import { type DownloadableFile, findFile } from './downloadable-file.ts'
-import { type Recalled, type RecallQuery, recallFrom, searchConversations } from './search-conversations.ts'
+import { createConversationSearch, type Recalled, type RecallQuery, recallFrom } from './search-conversations.ts'
 import { readStoredResult, type StoredResult } from './stored-result.ts'
 import type { RoundReport, UsageReport } from './usage-report.ts'
 import { type WaitingPage, type WaitingQuery, waitingList } from './waiting-list.ts'
@@ -44,7 +45,7 @@ export type { ConversationInfo, DownloadableFile }
 export interface Archive extends Scheduling, Administration {
   /**
    * Lists conversations, most recently active first. `search` finds conversations whose title, messages or answers contain the text. A page
-   * of a search may have fewer conversations than the limit, and `next` nevertheless. The conversations of sub-agents are left out.
+   * of a search may have fewer conversations than the limit although `next` is set. The conversations of sub-agents are left out.
    */
   list(query: ListQuery): Promise<ConversationPage>
   /**
@@ -54,12 +55,14 @@ export interface Archive extends Scheduling, Administration {
   head(key: string): Promise<ConversationInfo>
   /** The work that waits in the store, and the conversations that are parked. */
   readonly work: Pick<WorkList, 'retry' | 'backlog' | 'summary'>
+  /** Counts for limits that hold on all servers together. Undefined with a store that only one machine can use. */
+  readonly limits: SharedLimits | undefined
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
   /**
    * Deletes the conversation, its workspace and its hosted files. A turn that runs in this process is stopped first. Throws
-   * `conversation.busy` while another process holds the claim of the conversation. If a step of the deletion fails, no reader finds the
-   * conversation any more. The next `delete`, `retain` or `recover` then removes the data that is left.
+   * `conversation.busy` while another process holds the claim of the conversation. Even if a later step of the deletion fails, no reader
+   * finds the conversation any more. The next `delete`, `retain` or `recover` then removes the data that is left.
    */
   delete(key: string): Promise<void>
   /**
@@ -70,9 +73,10 @@ export interface Archive extends Scheduling, Administration {
   /** Checks whether the store can store new entries. If not, for example because the disk is full, throws `store.failed`. */
   check(): Promise<void>
   /**
-   * Copies a conversation into a new one. `at` is the last turn to copy, by default the last finished one. A number is the `seq` of an entry:
-   * the copy is the conversation as it was then. If a tool call had no result, it goes back to the last entry at which no call was open. A
-   * turn that was open then is closed as `forked`.
+   * Copies a conversation into a new one. If `at` is the id of a turn, this turn is the last one that is copied. By default it is the last
+   * finished turn. If `at` is a number, it is the `seq` of an entry, and the copy is the conversation as it was after this entry. If a tool
+   * call had no result then, the copy ends earlier, at the last entry at which no call was open. An open turn of the copy is closed as
+   * `forked`.
    */
   fork(key: string, as: string, at?: string | number): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
@@ -98,9 +102,12 @@ export interface Archive extends Scheduling, Administration {
   entries(key: string, range: { readonly after: number; readonly limit: number }): Promise<readonly Entry[]>
   /** The prompt that the model got in one round, with its blocks and its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
-  /** The cost of one round, divided over its blocks, and its use of the provider's cache. Throws `turn.missing` if no call of it was billed. */
+  /**
+   * The cost of one round, divided over its blocks, and its use of the provider's cache. Throws `turn.missing` if no call of the round was
+   * billed.
+   */
   round(key: string, turnId: string, iteration: number): Promise<RoundReport>
-  /** Runs recorded turns again with the present code, as the function `replay`. With `turnId`, only this turn. */
+  /** Runs recorded turns again with the present code, as the function `replay` does. With `turnId`, replays only this turn. */
   replay(key: string, turnId?: string): Promise<readonly Replayed[]>
   /** A report about the costs of the conversation, and about its use of the provider's cache. */
   usage(key: string): Promise<UsageReport>
@@ -130,6 +137,8 @@ interface ArchiveParts {
 export function createArchive(parts: ArchiveParts): Archive {
   const { store, clock, owner, hosting, workspaces, agentParts, bookkeeping, publishEntry, deletion, commitToRunning } = parts
 
+  const search = createConversationSearch(store)
+
   async function loadTimeline(key: string): Promise<Timeline> {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -143,8 +152,8 @@ export function createArchive(parts: ArchiveParts): Archive {
   }
 
   /** Claims the conversation for one commit. Throws `conversation.busy` when another owner holds the claim. */
-  async function commitWithClaim(key: string, changes: readonly Change[]): Promise<void> {
-    const claim = await store.claim(key, owner)
+  async function commitWithClaim(key: string, changes: readonly Change[], options: ClaimOptions = {}): Promise<void> {
+    const claim = await store.claim(key, owner, options)
     try {
       if (changes.length === 0) return
       for (const entry of await store.append(claim, changes)) publishEntry(key, { type: 'entry', ...entry })
@@ -176,7 +185,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 
   async function usage(key: string): Promise<UsageReport> {
     await head(key)
-    const { readUsageReport } = await import('./usage-report.ts') // imported on demand, like the prompt view
+    const { readUsageReport } = await import('./usage-report.ts') // imported on demand, because turns do not need this module
     return readUsageReport(store, key, bookkeeping, agentParts().tokens ?? roughTokens)
   }
 
@@ -189,10 +198,11 @@ export function createArchive(parts: ArchiveParts): Archive {
   return {
     list: (query) => {
       const listed = { ...query, top: true as const }
-      return query.search ? searchConversations(store, listed) : store.list(listed)
+      return query.search ? search(listed) : store.list(listed)
     },
     head,
     work: store.work,
+    limits: store.limits,
     async create(key, title) {
       await deletion.finish(key)
       if (await store.head(key)) throw conversationExists(key)
@@ -201,7 +211,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     },
     async rename(key, title) {
       await head(key)
-      if (!(await commitToRunning(key, setTitle(title)))) await commitWithClaim(key, [setTitle(title)])
+      if (!(await commitToRunning(key, setTitle(title)))) await commitWithClaim(key, [setTitle(title)], { create: false })
       return head(key)
     },
     async delete(key) {

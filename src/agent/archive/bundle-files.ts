@@ -12,8 +12,8 @@ import { recordsOf } from '../conversation/history.ts'
 
 /**
  * Adds the files of all versions to the bundle of the conversation `key`. The bundle becomes a fork or an imported conversation, and every
- * kind of workspace can then read the versions in it. A version that was lost stays lost there. Throws if a version can not be reached at
- * the moment. Otherwise the new conversation would never have this version.
+ * kind of workspace can then read the versions in it. A version that the original has lost is not in the bundle. Throws if a version can
+ * not be reached at the moment. Otherwise the new conversation would never have this version.
  */
 export async function withVersions(bundle: Bundle, key: string, store: ConversationStore, workspaces: Workspaces): Promise<Bundle> {
   const turnIds = bundle.turn_logs.flatMap(({ turn_id, blocks }) => (blocks.some(isPublished) ? [turn_id] : []))

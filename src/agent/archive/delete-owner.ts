@@ -19,11 +19,11 @@ export interface DeletionReceipt {
   /** How many rows were removed from each table of the store. */
   readonly tables: Counts
   readonly files: {
-    /** Blobs that no conversation refers to any more: large texts, attachments and files of turns. */
+    /** How many blobs were removed: large texts, attachments and files of turns. A blob that other conversations refer to stays. */
     readonly blobs: number
-    /** Files that could be downloaded. */
+    /** How many hosted files were removed. */
     readonly hosted: number
-    /** Files in the workspaces of this machine. */
+    /** How many files were removed from the workspaces of this machine. */
     readonly working: number
   }
   readonly remains: readonly Remainder[]
@@ -44,7 +44,10 @@ export interface Remainder {
   readonly count?: number
 }
 
-/** A receipt with the beginnings of the storage keys below which everything was removed. They have the name of the user or tenant. */
+/**
+ * A receipt, and the beginnings of the storage keys of the removed data. These beginnings contain the name of the user or tenant. The
+ * receipt does not.
+ */
 export interface OwnerDeletion {
   readonly receipt: DeletionReceipt
   readonly prefixes: readonly string[]
@@ -61,12 +64,12 @@ interface DeleteOwnerParts {
 /** How long a deletion waits for a conversation that another process runs. A lease that is not renewed ends within this time. */
 const BUSY_WAIT_MS = LEASE_MS + 15_000
 const BUSY_POLL_MS = 100
-/** How often the conversations are listed again, because new ones were created meanwhile. */
+/** How often at most the conversations are listed again, because new ones were created meanwhile. */
 const MAX_PASSES = 10
 
 /**
- * Deletes all conversations of a user or tenant, and returns a receipt. If the process dies, the next call goes on, and the receipt has
- * everything that both have removed. If nothing is left, the receipt of the last deletion is returned.
+ * Deletes all conversations of a user or tenant, and returns a receipt. If the process dies, the next call goes on, and its receipt also
+ * counts what the first call removed. If nothing is left, the receipt of the last deletion is returned.
  */
 export async function deleteOwner(owner: UserOrTenant, parts: DeleteOwnerParts): Promise<OwnerDeletion> {
   const { store, clock, hosting, workspaces } = parts
@@ -84,7 +87,7 @@ export async function deleteOwner(owner: UserOrTenant, parts: DeleteOwnerParts):
         'conversation.busy',
         'new conversations are created all the time: end the access of the user first, and delete again',
       )
-    // a conversation is deleted with those of its sub-agents, so these come last and are usually gone by then
+    // deleting a conversation also deletes the conversations of its sub-agents, so these come last and are usually gone by then
     for (const key of [...keys].sort((a, b) => Number(isChildKey(a)) - Number(isChildKey(b)))) await deleteWhenFree(key, receiptId, parts)
   }
   await finishOthers(subject, receipts, parts)
@@ -106,7 +109,7 @@ function subjectOf({ tenant, project, user }: UserOrTenant): string {
     .digest('hex')
 }
 
-/** The keys of all conversations of a user or tenant, with those of sub-agents. */
+/** The keys of all conversations of a user or tenant, including the conversations of sub-agents. */
 export async function conversationsOf(store: Pick<ConversationStore, 'list'>, owner: UserOrTenant): Promise<readonly string[]> {
   const keys: string[] = []
   const prefix = keyPrefixOf(owner)
@@ -139,12 +142,12 @@ async function deleteWhenFree(key: string, receipt: string, { store, clock, dele
   }
 }
 
-/** Another process may have deleted the conversation meanwhile. */
+/** Ignores the error for a conversation that another process has deleted meanwhile. */
 function ignoreMissing(error: unknown): void {
   if (!(error instanceof Failure && error.code === 'conversation.missing')) throw error
 }
 
-/** Finishes deletions that count for this receipt and that a process has left behind, or waits for a process that works on them. */
+/** Finishes deletions for this receipt that a dead process left unfinished. While a living process works on them, waits for it. */
 async function finishOthers(subject: string, receipts: Receipts, { deletion }: DeleteOwnerParts): Promise<void> {
   for (let waited = 0; ; waited += BUSY_POLL_MS) {
     if (((await receipts.find(subject))?.unfinished ?? 0) === 0) return

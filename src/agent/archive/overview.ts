@@ -8,7 +8,7 @@ import type { ConversationStore, Owner } from '../../ports/store.ts'
 export interface TenantSummary {
   readonly tenant: string
   readonly users: number
-  /** Without those of sub-agents. */
+  /** The number of conversations, without those of sub-agents. */
   readonly conversations: number
   readonly openTurns: number
   /** Conversations whose open turn waits, for example for an approval. */
@@ -17,7 +17,7 @@ export interface TenantSummary {
   readonly lastActivityAt: string | null
 }
 
-/** A lease that a process holds, with an open turn. */
+/** A lease that a process holds on a conversation with an open turn. */
 export interface HeldLease {
   readonly conversationId: string
   readonly turnId: string
@@ -49,13 +49,14 @@ export async function summariseTenants(store: ConversationStore): Promise<readon
 }
 
 /**
- * The leases of open turns that processes hold, the longest without an entry first. The lease of a process that is proven dead, or that has
- * not renewed it, is free and not in the list. `asker` describes the calling process.
+ * The leases of open turns that processes hold, the longest without an entry first. The list has no lease that is free: its process is
+ * proven dead, or has not renewed the lease in time. `asker` describes the calling process.
  */
 export async function listHeldLeases(store: ConversationStore, asker: Owner, clock: Clock): Promise<readonly HeldLease[]> {
   const leases: HeldLease[] = []
   for await (const { conversationId, openTurn, lastActivityAt } of allConversations(store, { open: true })) {
-    if (openTurn === null || isChildKey(conversationId)) continue // the caller of a sub-agent holds its lease, too
+    // the process that runs the calling conversation also holds the lease of its sub-agent, so the sub-agent is left out
+    if (openTurn === null || isChildKey(conversationId)) continue
     const owner = await store.findOwner(conversationId, asker)
     if (!owner) continue
     const idleSeconds = Math.max(0, Math.round((Date.parse(clock.now()) - Date.parse(lastActivityAt ?? clock.now())) / 1_000))

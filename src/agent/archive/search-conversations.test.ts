@@ -70,6 +70,34 @@ describe.each(['memory', 'sqlite'] as const)('search in a store of the kind %s',
     for (const file of files) expect(readFileSync(join(file.parentPath, file.name)).includes('ubergine')).toBe(false)
   })
 
+  it('lets other work of the process run, also if many searches come together', async () => {
+    const { agent, store, find } = await open([])
+    for (let n = 0; n < 100; n++) await agent.archive.create(`c${n}`, `Title ${n}`)
+    let done = false
+    let longest = 0
+    let turns = 0
+    let searches = 0 // that have read something since the last turn of the event loop
+    const readJournal: typeof store.readJournal = (...values) => {
+      searches++
+      return store.readJournal(...values)
+    }
+    const count = () => {
+      turns++
+      longest = Math.max(longest, searches)
+      searches = 0
+      if (!done) setImmediate(count)
+    }
+    setImmediate(count)
+    const { agent: observed } = createHarness({ replies: [], store: { ...store, readJournal }, model: scriptedModel([]) })
+    const searching = Array.from({ length: 10 }, () => observed.archive.list({ search: 'not there' }))
+    expect((await Promise.all(searching)).flatMap(({ conversations }) => conversations)).toEqual([])
+    done = true
+    expect(turns).toBeGreaterThan(500)
+    expect(longest).toBeLessThan(5)
+    expect(await find('title 99')).toEqual(['c99'])
+    await store.close()
+  })
+
   it('gives its results in pages, each after a limited amount of reading', async () => {
     const { agent, store } = await open(Array.from({ length: 12 }, (_, n) => reply.answer(n % 3 === 0 ? 'Radish.' : 'Leek.')))
     for (let n = 0; n < 12; n++) await agent.run(`c${n}`, 'Which?').result

@@ -1,3 +1,5 @@
+import { setImmediate as nextTask } from 'node:timers/promises'
+import { createFairQueue } from '../../core/fair-queue.ts'
 import { parseConversationKey, type Scope } from '../../core/scope.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { readChange } from '../../core/view/read-change.ts'
@@ -9,12 +11,22 @@ import type { MemorySearch } from '../../tools/react/memsearch.ts'
 
 /** How many entries are read for one page. Reading 20,000 entries takes less than a second. */
 const maxEntries = 20_000
+/** How many conversations are listed together. */
+const BATCH = 20
 
 /**
- * Lists the conversations whose title, messages or answers contain the text of the search. Only texts that users can see are compared:
- * otherwise a user could find out by searching what a tool has returned. The journals are read one after the other, the most recently
- * active first. So there is no index that could keep the words of a deleted conversation. A page may have fewer conversations than the
- * limit although there are more.
+ * Runs the searches of a process one after the other. Users take turns, so a user with many searches does not delay the other users much.
+ */
+export function createConversationSearch(store: Pick<ConversationStore, 'list' | 'readJournal'>) {
+  const enqueue = createFairQueue([store], 1)
+  return (query: ListQuery): Promise<ConversationPage> => enqueue(query.prefix ?? '', () => searchConversations(store, query))
+}
+
+/**
+ * Lists the conversations whose title, messages or answers contain the text of the search. Only texts that users can see are compared.
+ * Otherwise a user could find out by searching what a tool has returned. The search reads the journals one after the other, the most
+ * recently active first. It uses no index, because an index could keep the words of a deleted conversation. A page may have fewer
+ * conversations than the limit although there are more.
  */
 export async function searchConversations(
   store: Pick<ConversationStore, 'list' | 'readJournal'>,
@@ -25,16 +37,22 @@ export async function searchConversations(
   const found: ConversationInfo[] = []
   let { cursor } = query
   let entries = 0
+  const isOver = () => found.length >= limit || entries >= entriesOfPage
   do {
-    // The search reads one conversation at a time, because the cursor of its page is the place where the next search goes on.
-    const page = await store.list({ ...query, limit: 1, ...(cursor !== undefined && { cursor }) })
-    cursor = page.next
+    const listed = { ...query, ...(cursor !== undefined && { cursor }) }
+    const page = await store.list({ ...listed, limit: BATCH })
+    let examined = 0
     for (const conversation of page.conversations) {
       const { matches, read } = await examine(store, conversation, wanted)
       if (matches) found.push(conversation)
       entries += read
+      examined++
+      await nextTask() // stores in this process read synchronously, so without a pause no other work would run
+      if (isOver()) break
     }
-  } while (cursor !== undefined && found.length < limit && entries < entriesOfPage)
+    // if the search ends within a batch, the next search goes on after the last conversation that was read
+    cursor = examined === page.conversations.length ? page.next : (await store.list({ ...listed, limit: examined })).next
+  } while (cursor !== undefined && !isOver())
   return { conversations: found, ...(cursor !== undefined && { next: cursor }) }
 }
 

@@ -17,7 +17,10 @@ export interface StoredResult extends Omit<TurnResult, 'exitReason' | 'timings' 
   readonly timings: Pick<TurnTimings, 'startedAt' | 'endedAt' | 'totalMs'>
 }
 
-/** Reads the result of a turn from the journal. Undefined when the conversation has no such turn. `timeline` has the sources. */
+/**
+ * Reads the result of a turn from the journal. Undefined when the conversation has no such turn. The cited sources are taken from
+ * `timeline`.
+ */
 export async function readStoredResult(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,
@@ -56,7 +59,8 @@ export async function readStoredResult(
     ...endFields(closed?.exit_reason ?? '', final.truncated),
     exitReason: closed?.exit_reason ?? null,
     ...answerFields({ answer: final.text, followups: followups?.kind === 'followups' ? followups.items : [], ...output }, timeline),
-    ...(opened.options?.output && closed && outputFields({ answer: final.text, ...output }, closed.exit_reason as ExitReason)), // an unknown reason counts as an error
+    // an exit reason that this version does not know counts as an error
+    ...(opened.options?.output && closed && outputFields({ answer: final.text, ...output }, closed.exit_reason as ExitReason)),
     files: filesOfTurn(blocks, turnId),
     ...(final.stopped && { stopped: true }),
     usage: sums.usage,
@@ -67,7 +71,7 @@ export async function readStoredResult(
   }
 }
 
-/** The output of a turn. Its last answer is then JSON. */
+/** The output of a turn, which is the last answer parsed as JSON. Empty if the last answer is not JSON. */
 function outputIn(blocks: readonly Block[]): Pick<FinalDecision, 'output'> {
   const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
   const value = answer?.mime === 'application/json' ? parseJson(answer.text) : undefined

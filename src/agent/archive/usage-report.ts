@@ -30,7 +30,7 @@ export interface RoundReport {
   readonly cache: CacheRow | undefined
 }
 
-/** The part of a usage report that is about one round. Undefined when there is no such round, or when no call of it was billed. */
+/** The part of a usage report that is about one round. Undefined when there is no such round, or when no call of the round was billed. */
 export function roundReport({ cost, cache }: UsageReport, turnId: string, iteration: number): RoundReport | undefined {
   const ofRound = roundCost(cost, turnId, iteration)
   return ofRound && { cost: ofRound, cache: cache.rows.find((row) => row.turnId === turnId && row.iteration === iteration) }

@@ -74,7 +74,7 @@ export function waitingList(
     return isObject(params) && JSON.stringify(params).length <= MAX_PARAMS_CHARS ? (params as JsonObject) : undefined
   }
 
-  /** The waits of a conversation and of its sub-agents. Only a conversation that waits for sub-agents is searched for theirs. */
+  /** The waits of a conversation and of the sub-agents that it waits for. */
   async function ofConversation(conversationId: string): Promise<readonly Waiting[]> {
     const own = await describe(await headOf(store, conversationId))
     const children = own.flatMap(({ child_id }) => child_id ?? [])

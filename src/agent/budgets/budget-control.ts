@@ -5,7 +5,9 @@ import {
   type AmountLimits,
   type BudgetKind,
   budgetKindOf,
+  budgetKinds,
   budgetsOf,
+  invalidBudgetName,
   leftOf,
   limitsOf,
   nothing,
@@ -23,7 +25,7 @@ export interface BudgetAmount {
   readonly money: number
 }
 
-/** The limits of a budget. What is left out is not limited. */
+/** The limits of a budget. A field that is left out has no limit. */
 export interface BudgetLimits {
   readonly tokens?: number
   readonly money?: number
@@ -34,10 +36,10 @@ export interface Budget {
   /** `day`, `day/acme`, `tenant/acme`, `user/acme/web/ann` or `conversation/acme/web/ann/chat_1`. */
   readonly name: string
   readonly kind: BudgetKind
-  /** The limits that apply, with what was allowed in addition. */
+  /** The limits that apply. They include the amounts that an operator has allowed in addition. */
   readonly limits: BudgetLimits
   readonly spent: BudgetAmount
-  /** What is reserved for model calls that run. */
+  /** The amounts that are reserved for running model calls. */
   readonly reserved: BudgetAmount
   /** What new calls may take. */
   readonly left: BudgetLimits
@@ -55,12 +57,19 @@ export interface BudgetControl {
   list(query?: BudgetQuery): Promise<BudgetPage>
   /** The budgets of a conversation that have limits, from the largest to the smallest. */
   of(conversationId: string): Promise<readonly Budget[]>
+  /** One budget. It is also returned if nothing was spent from it. */
+  get(name: string): Promise<Budget>
+  /**
+   * For each conversation, the smallest amount that one of its budgets has left. With `kinds`, only budgets of these kinds count. A
+   * conversation without limits is left out.
+   */
+  left(conversationIds: readonly string[], kinds?: readonly BudgetKind[]): Promise<ReadonlyMap<string, BudgetLimits>>
   /**
    * Sets the limits of a budget, such as `tenant/acme`. They apply in all processes, within about a second. An empty object removes all
    * limits, and null lets the limits of the settings apply. What was spent before the budget had limits is not counted.
    */
   set(name: string, limits: BudgetLimits | null): Promise<Budget>
-  /** Removes a budget with what was spent. Returns false when there is none with this name. */
+  /** Removes a budget and what was counted for it. Returns false when there is no budget with this name. */
   remove(name: string): Promise<boolean>
 }
 
@@ -85,20 +94,36 @@ export function createBudgetControl({ budgets, watch, settings }: ControlParts):
   }
   const describe = (budget: StoredBudget): Budget => describeBudget(budget, usualLimits(settings().budgets))
 
+  /** The budgets of conversations that have limits, in the order of `budgetsOf`. */
+  async function limited(conversationIds: readonly string[]): Promise<readonly (readonly Budget[])[]> {
+    if (conversationIds.length === 0 || !(await watch.hasBudgets())) return conversationIds.map(() => [])
+    const named = conversationIds.map(budgetsOf)
+    const names = [...new Set(named.flatMap((each) => each.map(({ name }) => name)))]
+    const found = new Map((await stored().read(names)).map((budget) => [budget.name, budget]))
+    const usual = usualLimits(settings().budgets)
+    return named.map((each) =>
+      each.flatMap(({ kind, name }) => {
+        const budget = found.get(name) ?? { ...unused, name }
+        return limitsOf(budget, usual.get(kind)) ? [describeBudget(budget, usual)] : []
+      }),
+    )
+  }
+
   return {
     async list(query = {}) {
       const page = await stored().list(checkQuery(query))
       return { budgets: page.budgets.map(describe), ...(page.next !== undefined && { next: page.next }) }
     },
-    async of(conversationId) {
-      if (!(await watch.hasBudgets())) return []
-      const named = budgetsOf(conversationId)
-      const found = new Map((await stored().read(named.map(({ name }) => name))).map((budget) => [budget.name, budget]))
-      const usual = usualLimits(settings().budgets)
-      return named.flatMap(({ kind, name }) => {
-        const budget = found.get(name) ?? { ...unused, name }
-        return limitsOf(budget, usual.get(kind)) ? [describeBudget(budget, usual)] : []
-      })
+    of: async (conversationId) => (await limited([conversationId]))[0] ?? [],
+    async get(name) {
+      if (budgetKindOf(name) === undefined) throw invalidBudgetName(name)
+      const [found] = await stored().read([name])
+      return describe(found ?? { ...unused, name })
+    },
+    async left(conversationIds, kinds = budgetKinds) {
+      const budgets = await limited(conversationIds)
+      const lefts = conversationIds.map((id, n) => [id, leastOf(budgets[n]?.filter(({ kind }) => kinds.includes(kind)) ?? [])] as const)
+      return new Map(lefts.filter(([, { tokens, money }]) => tokens !== undefined || money !== undefined))
     },
     async set(name, limits) {
       const { tokens, money } = limits === null ? {} : checkLimits(limits)
@@ -111,11 +136,17 @@ export function createBudgetControl({ budgets, watch, settings }: ControlParts):
   }
 }
 
-/** A budget from which nothing was spent, so that the store has no row for it. */
+function leastOf(budgets: readonly Budget[]): BudgetLimits {
+  const least = (key: keyof BudgetLimits) => Math.min(...budgets.map(({ left }) => left[key] ?? Number.POSITIVE_INFINITY))
+  const [tokens, money] = [least('tokens'), least('money')]
+  return { ...(Number.isFinite(tokens) && { tokens }), ...(Number.isFinite(money) && { money }) }
+}
+
+/** An unused budget. The store has no row for it. */
 const unused = { limits: null, extra: nothing, spent: nothing, reserved: nothing, day: null }
 
 function describeBudget(budget: StoredBudget, usual: ReadonlyMap<BudgetKind, AmountLimits>): Budget {
-  const kind = budgetKindOf(budget.name) ?? 'conversation' // a store has only valid names
+  const kind = budgetKindOf(budget.name) ?? 'conversation' // always found, because a store has only valid names
   const own = usual.get(kind)
   return {
     ...{ name: budget.name, kind, limits: toLimits(limitsOf(budget, own) ?? {}) },

@@ -38,7 +38,7 @@ export type CallSlot = NonNullable<ResponseReceived['role']> | 'decision'
 /** A model call that is about to be made. */
 export interface ExpectedCall {
   readonly model: string
-  /** The tokens of the prompt, corrected by the calibration. */
+  /** The estimated tokens of the prompt, corrected by `calibrationOf`. */
   readonly inputTokens: number
   readonly maxTokens: number
   /** Attempts of this call that have failed. Their cost is counted with the response. */
@@ -54,13 +54,13 @@ export interface BudgetRefusal {
   readonly question?: string
 }
 
-/** How long the answer to the question whether there are budgets is used, in milliseconds. */
+/** For how many milliseconds the result of a check for limits is used. Then the store is asked again. */
 const LOOK_MS = 1_000
 
 /** Finds out whether any budget has limits. Without limits, calls are not reserved. */
 export interface BudgetWatch {
   hasBudgets(): Promise<boolean>
-  /** Called when this process has set limits. */
+  /** Makes the next call of `hasBudgets` ask the store again. Called when this process has set limits. */
   forget(): void
 }
 
@@ -75,7 +75,7 @@ export function watchBudgets(budgets: Budgets | undefined, settings: () => Pick<
       const asked = { at: performance.now(), answer }
       known = asked
       answer.catch(() => {
-        if (known === asked) known = undefined // the caller gets the error
+        if (known === asked) known = undefined // a failed check is not kept. The caller gets its error
       })
       return answer
     },
@@ -159,13 +159,14 @@ function expectedAmount({ model, inputTokens, maxTokens, failed = [] }: Expected
   const input = Math.ceil(inputTokens)
   const none: ModelUsage = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: maxTokens, reasoning: 0 }
   const before = failed.reduce((sum, { usage, model: name }) => addAmounts(sum, amountOfCall(usage, name, priceOf)), nothing)
-  // some providers take more for text that they write to their cache
+  // some providers charge more for text that they write to their cache
   const prices = [
     { ...none, uncached: input },
     { ...none, cacheWrite: input },
   ].map((usage) => priceOf && knownPrice(priceOf, usage, model))
   const price = prices.includes(undefined) ? undefined : Math.max(...prices.map((each) => each ?? 0))
-  return { tokens: before.tokens + input + maxTokens, micros: price === undefined ? null : before.micros + toMicros(price) }
+  const { tokens, micros } = addAmounts(before, { tokens: input + maxTokens, micros: toMicros(price ?? 0) })
+  return { tokens, micros: price === undefined ? null : micros }
 }
 
 /** What a response has cost, with the attempts that failed before it. */

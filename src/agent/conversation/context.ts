@@ -25,7 +25,7 @@ export interface ConversationContext {
   readonly live: LiveFeed
   readonly renderers: Renderers
   readonly spending: Spending
-  /** The budgets that the conversation shares with others. Undefined when the store has none. */
+  /** The budgets that the conversation shares with others. Undefined when no budget has limits. */
   readonly budgets?: CallBudgets | undefined
   readonly records: Records
   /**

@@ -2,7 +2,7 @@ import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import type { Claim, Owner } from '../../ports/store.ts'
+import type { Claim, OfferedEvent, Owner } from '../../ports/store.ts'
 import type { AgentContext, ToolServices } from '../agent-context.ts'
 import { type CallBudgets, createCallBudgets } from '../budgets/call-budgets.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
@@ -22,7 +22,7 @@ import { openLedger } from './ledger.ts'
 import { createPutBlobs, type PutBlobs } from './put-blobs.ts'
 import { createResultsByEvent, type ResultsByEvent } from './results.ts'
 import { createSpending, restoreSpending } from './spending.ts'
-import { firstTurn, hasNothingToDo, inputOf, missingConversation, newTurnId } from './start-reason.ts'
+import { firstTurn, hasNothingToDo, inputOf, newTurnId } from './start-reason.ts'
 import { createOfferTaker } from './take-offers.ts'
 
 /**
@@ -37,28 +37,33 @@ export async function startConversation(
   kept: KeptTimelines,
 ): Promise<RunningConversation | undefined> {
   const { store } = agent
-  if (reason.kind === 'event' && !(await store.head(conversationId))) throw missingConversation(conversationId)
   const isUnfinished = reason.kind === 'unfinished'
-  const claim =
-    (isUnfinished ? reason.claim : undefined) ?? (await store.claim(conversationId, owner, isUnfinished ? {} : { forgetFailures: true }))
+  // only a message may create a conversation. Any other reason would bring back a conversation that was just deleted, without entries
+  const create = reason.kind === 'message' ? {} : ({ create: false } as const)
+  const claimed = isUnfinished
+    ? (reason.claim ?? store.claim(conversationId, owner, create).catch(ignoreMissing))
+    : store.claim(conversationId, owner, { ...create, forgetFailures: true })
+  const claim = await claimed
+  if (!claim) return undefined
   try {
     const opened = await kept.open(agent, claim)
-    const hasOffers = claim.found.offers > 0 && (await store.readOffers(conversationId)).length > 0
-    if (hasOffers || !hasNothingToDo(reason, opened.saved.timeline))
-      return await startTurns(
-        openConversation(agent, claim, kept, { ...opened, budgets: await budgetsFor(agent, claim) }),
-        reason,
-        hasOffers,
-      )
+    const offers = claim.found.offers > 0 ? await store.readOffers(conversationId) : []
+    if (offers.length > 0 || !hasNothingToDo(reason, opened.saved.timeline))
+      return await startTurns(openConversation(agent, claim, kept, { ...opened, budgets: await budgetsFor(agent, claim) }), reason, offers)
     kept.keep(agent, claim, opened)
   } catch (error) {
     agent.hub.close(conversationId)
     await releaseClaim(agent, claim, { failed: errorMessage(error) })
     throw error
   }
-  // the work list had the conversation, although there is nothing to do: without a pause it would be taken again at once
+  // the work list has the conversation, although there is nothing to do. Without a pause, a worker would take it again at once
   await releaseClaim(agent, claim, isUnfinished ? NOTHING_TO_DO : undefined)
   return undefined
+}
+
+/** Ignores the error for a conversation that was deleted meanwhile, because such a conversation has no work. */
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
 }
 
 /** A conversation that the store lists as work, but that has none, is tried again later. */
@@ -68,10 +73,10 @@ const NOTHING_TO_DO = { failed: 'there was nothing to do, although the conversat
  * Starts the turns of a claimed conversation. If a dead process left work or other processes have offered messages, these come first, and a
  * new message becomes a followup.
  */
-async function startTurns(conversation: Conversation, reason: StartReason, hasOffers: boolean): Promise<RunningConversation> {
+async function startTurns(conversation: Conversation, reason: StartReason, offers: readonly OfferedEvent[]): Promise<RunningConversation> {
   const { agent, conversationId, firstTurnId, ledger, inbox, results, journaled, abort } = conversation
-  const takeOffers = createOfferTaker({ conversationId, store: agent.store, clock: agent.clock, ledger, inbox })
-  if (hasOffers) await takeOffers()
+  const takeOffers = createOfferTaker({ conversationId, store: agent.store, clock: agent.clock, ledger, inbox }, offers)
+  if (offers.length > 0) await takeOffers()
   const { start, event } = firstTurn(ledger.timeline, reason, agent.clock)
   if (event) await inbox.accept(event)
   const first = start && beginTurn(conversation, firstTurnId, start)
@@ -253,7 +258,7 @@ async function runOneTurn(
   start: TurnStart,
   previous: RunningTurn | undefined,
 ): Promise<TurnResult> {
-  const { agent, ledger, spending, workspaces, abort } = conversation
+  const { agent, ledger, spending, workspaces, journaled, abort } = conversation
   const { clock, settings, hooks } = agent
   // Before this turn begins, the caller of the previous turn must have got its result. Otherwise that caller would also see events of this
   // turn.
@@ -279,6 +284,7 @@ async function runOneTurn(
   const result = await runTurn(turn, withFrozen(withOptions(start, options), frozen?.frozen), feedbacks).catch((error: unknown) => {
     if (!isLost(error)) throw error
     abort.abort(error)
+    journaled.reject(error) // has no effect if the message is already in the journal
     return cancelledResult(turn) // another process runs the turn now, or has deleted the conversation
   })
   const { exitReason } = result
@@ -294,7 +300,8 @@ async function closeConversation(conversation: Conversation, last: RunningTurn |
   const { agent, claim, kept, conversationId, firstSeq, ledger, renderers, inbox, results, workspaces, putBlobs, signal, handOver } =
     conversation
   inbox.close()
-  // An event may be on its way to the journal. If the claim ended first, the store would reject it. Its sender gets the error of its commit.
+  // Waits for events that are being committed. If the claim ended before, the store would reject them. If a commit fails, the sender of its
+  // event gets the error.
   await ledger.commit([]).catch(() => {})
   agent.hub.close(conversationId)
   workspaces.close()

@@ -9,8 +9,8 @@ export interface DueTimes {
 }
 
 /**
- * Calls `onDue` for each conversation when its time has come. Many thousand turns may wait for one provider, so a conversation takes the
- * memory of its id only: the ids are kept by the second in which they are due, and one timer runs for the next of these seconds.
+ * Calls `onDue` for each conversation when its time has come. Thousands of turns may wait for one provider, so each conversation takes only
+ * the memory of its id. The ids are grouped by the second in which they are due, and a single timer runs, for the next of these seconds.
  */
 export function createDueTimes(clock: Pick<Clock, 'now'>, onDue: (conversationId: string) => void): DueTimes {
   const bySecond = new Map<number, string[]>()

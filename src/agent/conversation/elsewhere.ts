@@ -14,17 +14,20 @@ import type { Inbox, NewEvent } from './inbox.ts'
 import type { DeliveryResult } from './running.ts'
 import { missingConversation } from './start-reason.ts'
 
-/** How often an agent looks whether the process that runs a conversation has ended, while a message of this agent waits there. */
+/** How often an agent checks whether another process has ended, while a message of the agent waits for that process. */
 const TAKE_OVER_MS = 1_000
 
-/** How long `steer` waits until the other process has taken the steer, and how often it looks. */
+/** How long `steer` waits until the other process has taken the steer, and how often it checks this. */
 const STEER_WAIT_MS = 10_000
 const STEER_POLL_MS = 50
 
 interface LocalConversations {
   /** Whether the conversation is running in this process, or must not be started. */
   isActive(conversationId: string): boolean
-  /** Whether conversations are taken from the work list, by this process or by others. Then this file starts none. */
+  /**
+   * Whether conversations are taken from the work list, by this process or by others. If so, the functions of this file start no
+   * conversation.
+   */
   isLeftToWorkers(): boolean
   /** Claims the conversation and continues its unfinished work. */
   start(conversationId: string): Promise<RunningConversation | undefined>
@@ -40,7 +43,7 @@ interface LocalConversations {
  * So an offer that comes while the other process ends is seen by one of the two.
  */
 export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalConversations) {
-  const { store, onProblem } = agent // these stay the same as long as the agent lives
+  const { store, onProblem } = agent // read once: if parts of the agent are replaced, this has no effect here
   const closed = new AbortController()
   const watched = new Set<string>()
   const dueTurns = createDueTimes(agent.clock, (conversationId) => {
@@ -68,8 +71,8 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
   }
 
   /**
-   * Resumes a turn that waits for a model provider, if this process still runs at that time. So it does for a turn that waits for a sub-agent,
-   * because the sub-agent may wait for a provider. Other waits end when something arrives.
+   * Resumes a turn at `dueAt`, if this process still runs then and the turn waits for a model provider. A turn that waits for a sub-agent
+   * is resumed, too, because the sub-agent may wait for a provider. Other waits end when something arrives.
    */
   function resumeWhenDue({ conversationId, waits, dueAt }: ConversationInfo): void {
     if (local.isLeftToWorkers() || dueAt === null || !waits.some(({ kind }) => kind === 'provider' || kind === 'child')) return
@@ -95,11 +98,11 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     }
   }
 
-  /** Waits until the offer is taken. An offer that is not taken in time is read when its turn goes on. */
+  /** Waits until the offer is taken. Returns undefined when it is not taken in time. The turn then reads the offer when it goes on. */
   async function untilTaken(conversationId: string, eventId: string): Promise<OfferOutcome | undefined> {
     for (let waited = 0; waited < STEER_WAIT_MS && !closed.signal.aborted; waited += STEER_POLL_MS) {
       const outcome = await store.findOffer(conversationId, eventId)
-      if (outcome !== 'open') return outcome ?? 'refused' // undefined: the conversation was deleted
+      if (outcome !== 'open') return outcome ?? 'refused' // undefined means that the conversation was deleted
       await sleep(STEER_POLL_MS)
     }
     return undefined
@@ -119,8 +122,8 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     },
 
     /**
-     * Puts an event into the work list of the store, in one transaction. With `create`, the conversation is created if it does not exist. An
-     * event that the journal has already is offered, too, and the process that takes it then finds out that it is known.
+     * Puts an event into the work list of the store, in one transaction. With `create`, the conversation is created if it does not exist.
+     * An event that the journal already has is offered, too. The process that takes the offer then sees that the event is known.
      */
     async queue(conversationId: string, event: NewEvent, create: boolean): Promise<DeliveryResult> {
       const head = await store.head(conversationId)
@@ -151,8 +154,9 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     },
 
     /**
-     * Called when this process has released the claim of a conversation. Continues the conversation if an offer came too late for it, and
-     * later if its turn waits for a model provider. If the turn of a sub-agent has ended although its caller waits, the caller is woken.
+     * Called when this process has released the claim of a conversation. Continues the conversation if it has offers that were not taken.
+     * If its turn waits for a model provider, continues it when the provider can be asked again. If the turn of a sub-agent has ended while
+     * its caller waits, wakes the caller.
      */
     resumeIfOffered(conversationId: string): void {
       if (closed.signal.aborted) return

@@ -65,8 +65,8 @@ export interface Inbox {
    */
   beginActivity(background?: 'background'): Activity
   /**
-   * Resolves when an event is accepted that the turn must answer (a followup, a steer or a reactive event), or that is the decision of a
-   * person, at the latest after `ms` milliseconds or when `until` resolves.
+   * Resolves when an event is accepted that the turn must answer: a followup, a steer, a reactive event, or the decision of a person. At
+   * the latest it resolves after `ms` milliseconds, or when `until` resolves.
    */
   waitForEvents(ms: number, until?: Promise<void>): Promise<void>
   /**
@@ -113,7 +113,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   function limitTime(ms: number | undefined): void {
     clearTimeout(limitTimer)
     timeUp = false
-    if (ms === undefined || ms > MAX_TIMER_MS) return // without a timer, a time limit is checked only before every round
+    if (ms === undefined || ms > MAX_TIMER_MS) return // a time limit without a timer is checked only before each round
     if (ms <= 0) endTime()
     else limitTimer = setTimeout(endTime, ms)
   }

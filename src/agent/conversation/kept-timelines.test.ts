@@ -32,7 +32,7 @@ const claimAndOpen = async (agent: TestAgent, kept: ReturnType<typeof createKept
   kept.open(agent, await agent.store.claim(id, owner('a')))
 
 it('gives back the timeline and its renderers while no other claim came between', async () => {
-  const [agent, kept] = [createAgent(), createKeptTimelines()]
+  const [agent, kept] = [createAgent(), createKeptTimelines(4_000_000)]
   const { saved, renderers } = await writeAndKeep(agent, kept, 'c1', 'hello')
   const opened = await claimAndOpen(agent, kept, 'c1')
   expect(opened.saved).toBe(saved)
@@ -40,7 +40,7 @@ it('gives back the timeline and its renderers while no other claim came between'
 })
 
 it('loads the timeline after another claim, also if it has written nothing', async () => {
-  const [agent, kept] = [createAgent(), createKeptTimelines()]
+  const [agent, kept] = [createAgent(), createKeptTimelines(4_000_000)]
   const { saved, renderers } = await writeAndKeep(agent, kept, 'c1', 'hello')
   await agent.store.release(await agent.store.claim('c1', owner('b')))
   const opened = await claimAndOpen(agent, kept, 'c1')
@@ -50,7 +50,7 @@ it('loads the timeline after another claim, also if it has written nothing', asy
 })
 
 it('gives back the timeline with new renderers when the agent has other tools', async () => {
-  const [agent, kept] = [createAgent(), createKeptTimelines()]
+  const [agent, kept] = [createAgent(), createKeptTimelines(4_000_000)]
   const { saved, renderers } = await writeAndKeep(agent, kept, 'c1', 'hello')
   const changed = { ...agent, createRenderers: () => createRenderers(roughTokens, () => false) }
   const opened = await kept.open(changed, await agent.store.claim('c1', owner('a')))

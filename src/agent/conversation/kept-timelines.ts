@@ -3,9 +3,6 @@ import type { Claim, Saved } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import type { Renderers } from './renderers.ts'
 
-/** How much memory the kept timelines may take together, by the estimate of `bytesOf`. About 80 short conversations take as much. */
-const MAX_KEPT_BYTES = 4 * 1024 * 1024
-
 type TimelineOwner = Pick<AgentContext, 'store' | 'createRenderers'>
 
 /** A timeline, and the objects that have rendered it. */
@@ -35,8 +32,9 @@ interface KeptTimeline extends OpenTimeline {
   readonly bytes: number
 }
 
-export function createKeptTimelines(maxBytes: number = MAX_KEPT_BYTES): KeptTimelines {
-  const kept = new Map<string, KeptTimeline>() // the first was not used for the longest time
+/** `maxBytes` is how much memory the timelines may take together, by the estimate of `bytesOf`. */
+export function createKeptTimelines(maxBytes: number): KeptTimelines {
+  const kept = new Map<string, KeptTimeline>() // the first item is the one that was not used for the longest time
   let bytes = 0
 
   function take(conversationId: string): KeptTimeline | undefined {
@@ -76,9 +74,9 @@ export function createKeptTimelines(maxBytes: number = MAX_KEPT_BYTES): KeptTime
   }
 }
 
-/** The objects of a block, of its rendered parts, and of its places in indexes. */
+/** The estimated memory for one block: the block, its rendered parts, and its entries in indexes. */
 const BYTES_PER_BLOCK = 1_000
-/** A text is in the timeline and in the prompt. */
+/** A text is in memory twice: in the timeline and in the prompt. */
 const BYTES_PER_CHARACTER = 2
 
 /** About how much memory a timeline and its renderers take. */

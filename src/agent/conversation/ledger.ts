@@ -14,8 +14,8 @@ export interface Ledger {
   readonly lastSeq: number
   /**
    * Appends the changes to the journal, then applies them to the timeline, then sends them to listeners. A change that a client has seen is
-   * therefore always stored. The offers that `takes` returns are marked as taken in the same append. It is called after the changes were
-   * made. `raises` raises budgets in the same append.
+   * therefore always stored. The same append marks the offers that `takes` returns as taken. `takes` is called after the changes were made.
+   * `raises` raises budgets in the same append.
    */
   commit(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void>
 }

@@ -4,7 +4,7 @@ import { isChildKey, tenantOfKey } from '../../core/scope.ts'
 import type { Claim, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import type { Worker } from '../work/worker.ts'
-import { isLost, releaseClaim, runsElsewhere } from './claim.ts'
+import { isLost, isSuperseded, releaseClaim, runsElsewhere } from './claim.ts'
 import type { RunningConversation, StartReason } from './context.ts'
 import { startConversation } from './conversation.ts'
 import { createElsewhere } from './elsewhere.ts'
@@ -21,7 +21,7 @@ export interface RunningConversations {
   deliver(conversationId: string, event: NewEvent): ReturnType<Inbox['accept']>
   /**
    * Gives the message or event to the running conversation. If the conversation is not running, starts it with the message or event. If
-   * another process runs it, offers the message or event to this process.
+   * another process runs it, offers the message or event to that process.
    */
   deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult>
   /**
@@ -30,7 +30,7 @@ export interface RunningConversations {
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
   /** Starts a conversation that this process has claimed. Releases the claim if it can not be started. */
   startClaimed(claim: Claim): Promise<RunningConversation | undefined>
-  /** From now on, a worker runs what is left for it, until the returned function is called. */
+  /** From now on, a worker also runs turns here, until the returned function is called. */
   attachWorker(worker: Pick<Worker, 'wake' | 'isFull'>): () => void
   /** How many conversations of each tenant this process runs. Those of sub-agents are not counted. */
   byTenant(): ReadonlyMap<string, number>
@@ -55,7 +55,7 @@ export interface DeliveryResult {
   readonly running: RunningConversation | undefined
   /** Set when the conversation was already running and accepted the event. */
   readonly acceptedEvent?: NewEvent
-  /** Set when another process runs the conversation, and the event was offered to this process. */
+  /** Set when another process runs the conversation, and the event was offered to that process. */
   readonly offered?: OfferedMessage
   /** Set when an event with the same id was accepted before. The new event then has no effect. */
   readonly known?: true
@@ -77,9 +77,9 @@ export interface OfferedMessage {
 export function createRunningConversations(agent: () => AgentContext, owner: Owner, { acceptOnly = false } = {}): RunningConversations {
   const active = new Map<string, Promise<RunningConversation | undefined>>()
   const excluded = new Map<string, Promise<void>>()
-  const kept = createKeptTimelines()
   let closed = false
-  const { store, clock, onProblem } = agent() // these stay the same as long as the agent lives
+  const { store, clock, onProblem, settings } = agent() // read once: if parts of the agent are replaced, this has no effect here
+  const kept = createKeptTimelines(settings.keptTimelineBytes)
   const elsewhere = createElsewhere(agent(), owner, {
     isActive: (conversationId) => active.has(conversationId) || excluded.has(conversationId),
     start: (conversationId) => start(conversationId, { kind: 'unfinished' }),
@@ -140,7 +140,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       const present = active.get(conversationId)
       if (!present) {
         const isQueued = acceptOnly || worker?.isFull(conversationId) === true
-        const started = isQueued ? 'queued' : await start(conversationId, reason).catch(unlessElsewhere)
+        const started = isQueued ? 'queued' : await start(conversationId, reason).then(unlessLost).catch(unlessElsewhere)
         if (typeof started !== 'string') return { running: started }
         event ??= eventFor(reason, clock)
         return isQueued ? elsewhere.queue(conversationId, event, reason.kind === 'message') : elsewhere.offer(conversationId, event)
@@ -148,10 +148,10 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
       if (running && !running.inbox.closed) {
         event ??= eventFor(reason, clock)
-        const accepted = await running.inbox.accept(event)
-        if (accepted) return { running, acceptedEvent: event, ...(accepted === 'known' && { known: true }) }
+        const accepted = await acceptUnlessLost(running, event)
+        if (accepted && accepted !== 'lost') return { running, acceptedEvent: event, ...(accepted === 'known' && { known: true }) }
       }
-      await running?.finished.catch(() => {}) // the inbox is closed: wait for the end of the conversation, then try again
+      await running?.finished.catch(() => {}) // the inbox is closed, or the claim is lost: wait for the end of the conversation, then try again
     }
   }
 
@@ -176,7 +176,11 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     async deliver(conversationId, event) {
       for (;;) {
         const running = await active.get(conversationId)?.catch(() => undefined)
-        if (running) return running.inbox.accept(event)
+        if (running) {
+          const accepted = await acceptUnlessLost(running, event)
+          if (accepted !== 'lost') return accepted
+          await running.finished.catch(() => {}) // the caller that started the conversation gets the error
+        }
         if (excluded.has(conversationId) || closed) return false
         const answer = await elsewhere.steer(conversationId, event)
         if (answer !== 'here') return answer
@@ -198,7 +202,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       const { conversationId } = claim
       if (!closed && !active.has(conversationId) && !excluded.has(conversationId))
         return start(conversationId, { kind: 'unfinished', claim })
-      await releaseClaim(agent(), claim, 'done') // a message has started it meanwhile, or it is being deleted
+      await releaseClaim(agent(), claim, 'done') // a message has started the conversation meanwhile, or it is being deleted
       return undefined
     },
     byTenant() {
@@ -243,10 +247,34 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   }
 }
 
-/** Turns the error for a conversation that another process runs, or has to run, into a value. Throws any other error. */
+/**
+ * Returns `elsewhere` if the error means that another process runs the conversation, has to run it, or has just taken it. Throws any other
+ * error.
+ */
 function unlessElsewhere(error: unknown): 'elsewhere' {
-  if (runsElsewhere(error)) return 'elsewhere'
+  if (runsElsewhere(error) || isSuperseded(error)) return 'elsewhere'
   throw error
+}
+
+/** Throws if another process has taken the conversation before the message or event that started it was journaled. */
+async function unlessLost(running: RunningConversation | undefined): Promise<RunningConversation | undefined> {
+  await running?.journaled.catch(async (error: unknown) => {
+    if (!isSuperseded(error)) return // the caller gets any other error as the result of the turn
+    await running.finished.catch(() => {})
+    throw error
+  })
+  return running
+}
+
+/** Gives an event to a running conversation. If another process has taken the conversation, the conversation ends here. */
+async function acceptUnlessLost(running: RunningConversation, event: NewEvent): Promise<'accepted' | 'known' | 'lost' | false> {
+  try {
+    return await running.inbox.accept(event)
+  } catch (error) {
+    if (!isSuperseded(error)) throw error
+    running.abort(error)
+    return 'lost'
+  }
 }
 
 const agentClosed = () => new Failure('store.closed', 'this agent is closed')

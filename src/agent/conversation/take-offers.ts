@@ -1,7 +1,7 @@
 import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { ConversationStore, OfferedEvent } from '../../ports/store.ts'
+import { type ConversationStore, OFFERS_PER_READ, type OfferedEvent } from '../../ports/store.ts'
 import { cancelMessage } from './cancel-message.ts'
 import type { Inbox, Replacement } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
@@ -15,20 +15,24 @@ interface OfferedTo {
 }
 
 /**
- * Makes a function that takes the offers of a conversation which this process has claimed, in their order. The events then are in the inbox,
- * as if a caller in this process had sent them. If the inbox is closed meanwhile, the other offers stay for the next owner.
+ * Makes a function that takes the offers of a conversation, in their order. This process must have claimed the conversation. The offered
+ * events are then in the inbox, as if a caller in this process had sent them. If the inbox is closed meanwhile, the remaining offers stay
+ * for the next owner. The first call begins with the offers in `found`, which were read after the claim.
  */
-export function createOfferTaker(conversation: OfferedTo): () => Promise<void> {
+export function createOfferTaker(conversation: OfferedTo, found: readonly OfferedEvent[]): () => Promise<void> {
   let taking: Promise<void> | undefined
   let again = false
+  let unread = found
   const takeAll = async () => {
     do {
       again = false
-      await takeOffers(conversation)
+      const offers = unread
+      unread = []
+      await takeOffers(conversation, offers)
     } while (again)
   }
   return () => {
-    again = true // an offer may have come after the last read
+    again = true // a new offer may have come after the last read
     taking ??= takeAll().finally(() => {
       taking = undefined
     })
@@ -36,12 +40,14 @@ export function createOfferTaker(conversation: OfferedTo): () => Promise<void> {
   }
 }
 
-async function takeOffers(conversation: OfferedTo): Promise<void> {
+async function takeOffers(conversation: OfferedTo, found: readonly OfferedEvent[]): Promise<void> {
   const { conversationId, store, inbox } = conversation
+  let offers = found
   while (!inbox.closed) {
-    const offers = await store.readOffers(conversationId)
-    if (offers.length === 0) return
+    if (offers.length === 0) offers = await store.readOffers(conversationId)
     for (const offer of offers) await takeOffer(conversation, offer)
+    if (offers.length < OFFERS_PER_READ) return // `watchOffers` tells about offers that come later
+    offers = []
   }
 }
 
@@ -52,7 +58,8 @@ async function takeOffer(conversation: OfferedTo, event: OfferedEvent): Promise<
     else await inbox.accept(event, 'offered')
   } catch (error) {
     if (!isRejectedEvent(error)) throw error
-    await ledger.commit([], () => [{ eventId: event.event_id, outcome: 'refused' }]) // otherwise it would keep back all later offers
+    // an invalid offer is marked as refused, so that the next read does not return it again
+    await ledger.commit([], () => [{ eventId: event.event_id, outcome: 'refused' }])
   }
 }
 
@@ -72,7 +79,7 @@ async function takeWithdrawal({ inbox, ledger, clock }: OfferedTo, event: Offere
 const withdrawnEvent = ({ payload }: OfferedEvent): string | undefined =>
   isObject(payload) && typeof payload.event_id === 'string' ? payload.event_id : undefined
 
-/** Whether a withdrawal has no effect on a message that a turn has read. */
+/** Whether a withdrawal is only for a message that no turn has read. */
 const isForUnread = ({ payload }: OfferedEvent): boolean => isObject(payload) && payload.unread_only === true
 
 const replacementIn = ({ payload, text }: OfferedEvent): Replacement | undefined =>

@@ -61,7 +61,7 @@ export function createWaitingMessages({ store, clock, conversations }: WaitingMe
     const withdrawal = unreadWithdrawalOf(eventId, clock, replacement)
     await store.offer(conversationId, withdrawal)
     await conversations.start(conversationId, { kind: 'unfinished' }).catch((error: unknown) => {
-      if (!isBusy(error) && !isLost(error)) throw error // another process runs the conversation, so it takes the offer
+      if (!isBusy(error) && !isLost(error)) throw error // another process runs the conversation, so that process takes the offer
     })
     for (let waited = 0; waited < WAIT_MS; waited += POLL_MS) {
       const outcome = await store.findOffer(conversationId, withdrawal.event_id)

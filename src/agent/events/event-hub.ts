@@ -9,8 +9,8 @@ import { createSharedEntries } from './shared-entries.ts'
  */
 export interface EventHub {
   /**
-   * Called when a conversation starts to run. `seq` is the number of its last entry, and `epoch` that of its claim. The returned feed may be
-   * used until `close`.
+   * Called when a conversation starts to run. `seq` is the number of its last entry, and `epoch` is the epoch of its claim. The returned
+   * feed may be used until `close`.
    */
   open(conversationId: string, seq: number, epoch: number): LiveFeed
   close(conversationId: string): void
@@ -18,8 +18,8 @@ export interface EventHub {
   /** Adds a listener and returns a function that removes it. */
   subscribe(conversationId: string, listener: Listener): () => void
   /**
-   * Records in `range` which entries are published. Returns a function that ends this. A range does not count as a watcher, so the live
-   * output of a response is not computed for it.
+   * Records in `range` which entries are published. Returns a function that ends this. A range is not a watcher: for a range alone, the
+   * live output of a response is not computed.
    */
   noteEntries(conversationId: string, range: EntryRange): () => void
   /** Called when the conversation was deleted. A deleted conversation has no further events. */
@@ -101,7 +101,9 @@ type Listener = (published: PublishedEvent) => void
 const withoutProgress = (events: LivePublished[], callId: string | undefined): LivePublished[] =>
   events.filter(({ event }) => event.type !== 'status' || event.status !== 'tool.progress' || event.call_id !== callId)
 
-/** Adds an event to the live events of a response. Events of an earlier round, and a line of progress that it replaces, are left out. */
+/**
+ * Adds an event to the live events of a response. Removes events of earlier rounds, and the line of progress that the new event replaces.
+ */
 export function addInFlight(events: LivePublished[], published: LivePublished): LivePublished[] {
   const { event } = published
   const first = events[0]?.event
@@ -142,7 +144,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
       }
       return { event, seq: event.seq }
     }
-    if (!live) return { event, seq: 0, epoch: 0, number: 0 } // the conversation has ended: followers leave it out
+    if (!live) return { event, seq: 0, epoch: 0, number: 0 } // the conversation has ended, so followers ignore the event
     const published = { event, seq: live.seq, epoch: live.epoch, number: ++live.number }
     live.inFlight = addInFlight(live.inFlight, published)
     return published

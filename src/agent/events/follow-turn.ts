@@ -37,9 +37,9 @@ interface FollowParts {
 const WITHDRAWAL_POLL_MS = 100
 
 /**
- * Follows the journal of a conversation that another process runs, until the turn that has read the message is closed or waits. The result is made of
- * the entries, so it does not matter which process runs the turn, and whether another one continues it. If the signal aborts, the message is
- * taken back, as `RunOptions.signal` describes.
+ * Follows the journal of a conversation that another process runs, until the turn that has read the message is closed or waits. The result
+ * is made from the entries. So it does not matter which process runs the turn, or whether another process continues it. If the signal
+ * aborts, the message is taken back, as `RunOptions.signal` describes.
  */
 export async function followTurn(message: FollowedMessage, parts: FollowParts): Promise<TurnResult> {
   const { conversationId, offered, signal, feed } = message
@@ -76,7 +76,9 @@ export async function followTurn(message: FollowedMessage, parts: FollowParts): 
   }
 }
 
-/** Watching a store does not keep the process running. A caller that awaits an answer wants the process to go on, so a timer keeps it. */
+/**
+ * Watching a store does not keep the process running. But a caller that awaits an answer needs the process, so a timer keeps it running.
+ */
 const KEEP_ALIVE_MS = 60_000
 
 /** The result of the turn, as the journal has it. A turn that is still open, because the agent was closed, counts as cancelled. */

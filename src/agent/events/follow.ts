@@ -78,7 +78,7 @@ export async function* follow(
         if (item.lastSeq === undefined) return // the conversation was deleted
         if (item.lastSeq > lastEntry) yield* readEntries()
       } else if ('number' in item) {
-        if (!isLater(item, lastLive)) continue // it came twice, or from a process that has lost the conversation
+        if (!isLater(item, lastLive)) continue // the event came twice, or from a process that has lost the conversation
         lastLive = item
         if (item.seq > lastEntry && relay) yield* readEntries()
         if (signal?.aborted) return
@@ -88,7 +88,8 @@ export async function* follow(
         if (event.seq > lastEntry + 1) yield* readEntries(event.seq)
         if (signal?.aborted) return
         lastEntry = event.seq
-        if (elsewhere && endsLiveOutput(event.change)) lastDecision = event.seq // late events of another process are left out
+        // live events that another process sent before this entry, but that arrive later, are left out
+        if (elsewhere && endsLiveOutput(event.change)) lastDecision = event.seq
         elsewhere?.onEntry(event)
         yield event
       }

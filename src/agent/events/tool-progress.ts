@@ -37,7 +37,7 @@ export function createProgressLine(
 
   return {
     show(text) {
-      if (typeof text !== 'string') return // a tool is code of the application, perhaps without types
+      if (typeof text !== 'string') return // a tool of the application may be written without types
       next = text
       if (!pause) emitNext()
     },

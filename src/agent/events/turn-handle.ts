@@ -10,7 +10,7 @@ export interface TurnHandle<Output = unknown> extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult<Output>>
   /**
    * Yields the output of a turn with an output schema while the model writes it. The yielded object grows: copy it to keep it. It is
-   * checked only when it is complete, so it may have fields that the output will not have. It takes the place of iterating over the events.
+   * checked only when it is complete, so it may have fields that the output will not have. Use it instead of iterating over the events.
    */
   partialOutput(): AsyncIterable<PartialOutput<Output>>
 }

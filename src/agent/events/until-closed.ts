@@ -43,7 +43,8 @@ export async function untilClosed(
 ): Promise<StoredResult> {
   const { store, hub, agentClosed } = parts
   if (!(await store.head(conversationId))) throw missingConversation(conversationId)
-  const offer = await store.findOffer(conversationId, eventId) // before the journal is read, because an offer that is taken moves there
+  // read before the journal: if the offer is taken in between, the journal has it
+  const offer = await store.findOffer(conversationId, eventId)
   const state: EventState = { accepted: false, turnId: undefined, end: undefined }
   let lastSeq = 0
   for await (const { seq, change } of store.readJournal(conversationId, { after: 0, passNewer: true })) {
@@ -79,7 +80,8 @@ export async function untilClosed(
   /** Ends the waiting if a process refuses the event. */
   async function watchRefusal(leave: AbortController): Promise<void> {
     while (!state.accepted && !leave.signal.aborted) {
-      await sleep(OFFER_POLL_MS, undefined, { signal: leave.signal, ref: false }).catch(() => {}) // it rejects when the waiting is over
+      // `sleep` rejects when the waiting is over
+      await sleep(OFFER_POLL_MS, undefined, { signal: leave.signal, ref: false }).catch(() => {})
       if (leave.signal.aborted || (await store.findOffer(conversationId, eventId)) !== 'refused') continue
       state.end = 'withdrawn'
       leave.abort()

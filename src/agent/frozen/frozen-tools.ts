@@ -9,7 +9,7 @@ import { changedTexts, freezeTexts, frozenTexts, type Texts } from './frozen-tex
 /** The tools of MCP servers that a turn uses. */
 export interface FrozenTools {
   readonly toolbox: Toolbox
-  /** For `turn.opened`. Undefined when the turn is resumed. */
+  /** The frozen texts that `turn.opened` stores. Undefined when the turn is resumed. */
   readonly frozen?: FrozenTexts
   readonly services: ToolServices
   /** The tools to go on with after a compaction, if they have changed. */

@@ -16,7 +16,7 @@ export interface McpText extends ChangingText {
   mayHave(id: string): boolean
 }
 
-/** The tools of a list, and the servers that had not answered when it was made. */
+/** The MCP tools that a frozen text describes, and the servers that had not answered when the text was made. */
 export interface FrozenServerTools {
   readonly tools: readonly Tool[]
   readonly silent: readonly string[]
@@ -41,7 +41,7 @@ export function frozenServerTools(text: string, servers: Parameters<typeof mcpTo
   return { tools: tools.map((definition) => mcpTool(definition, servers)), silent }
 }
 
-/** The tools of servers that an agent with tools of its own can have. */
+/** The tools of MCP servers that an agent can have besides its own tools. A tool with the id of an own tool is left out. */
 export function fittingTools(
   offered: readonly Tool[],
   own: readonly Pick<Tool, 'id'>[],
@@ -53,10 +53,10 @@ export function fittingTools(
   return dialect === 'native' ? others.slice(0, maxNativeTools - own.length) : others
 }
 
-/** How many lists of tools an agent keeps. Conversations with a warm cache may use older lists. */
+/** How many lists of tools an agent keeps in memory. A conversation whose prompt the provider still caches may use an older list. */
 const MAX_LISTS = 16
 
-/** Makes the tools, the system text and the other objects of a frozen list. The objects of the last lists are kept. */
+/** Makes the tools, the system text and the other objects of a frozen list. The objects of the last `MAX_LISTS` lists are kept. */
 export function mcpToolsIn(
   mcp: McpText,
   own: readonly Tool[],
@@ -114,7 +114,9 @@ function line(words: string, ids: readonly string[]): readonly string[] {
   return [`${words}${ids.slice(0, MAX_NAMED).join(', ')}${more}.`]
 }
 
-/** Reads the lists only if one of them has changed, because every round asks for the remarks. */
+/**
+ * Calls `read` only if a server has changed, and otherwise returns the last result. This is done because every round asks for the remarks.
+ */
 function rememberLast(read: (states: readonly McpServerState[]) => McpTools): (states: readonly McpServerState[]) => McpTools {
   let last: { readonly states: readonly McpServerState[]; readonly tools: McpTools } | undefined
   const isSame = (one: McpServerState, other: McpServerState | undefined) =>

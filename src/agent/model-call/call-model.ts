@@ -34,7 +34,7 @@ import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } fro
 import { isProviderTrouble, mayRetry, waitBeforeRetry, withFallback } from './retry.ts'
 import { isOverflowError, isToolsRefusal } from './service-errors.ts'
 
-/** A call of the decision model, with its response. If attempts failed, the response is that of the last attempt. */
+/** A call of the decision model, with its response. If the call was repeated, this is the response of the last attempt. */
 export type ModelCall = NewCall | JournaledCall
 
 interface CallOutcome {
@@ -75,7 +75,7 @@ const maxOverflows = 3
  * Sends the prompt and reads the response. If the call fails, it is repeated, but only while the user has seen nothing of the response.
  * Before the retry, `callModel` waits, or compacts the timeline if the prompt was too long. If the provider can not answer, the fallback
  * model is asked. An error that can not be retried is in the returned response. If both models fail, it is the error of the usual model.
- * Each attempt is reserved in the budgets of the conversation. If the first one does not fit, no call is made.
+ * Each attempt is reserved in the budgets of the conversation. If the first attempt does not fit into a budget, no call is made.
  */
 export async function callModel(
   turn: Turn,
@@ -94,7 +94,7 @@ export async function callModel(
   let last: NewCall | undefined
   let other = agent.fallback && withFallback(turn)
   let asked = turn
-  // the call of the usual model, while the fallback model is asked
+  // the failed call of the usual model, kept while the fallback model is asked
   let failed: { readonly call: NewCall; readonly cost: RetriedAttempt | undefined } | undefined
   if (other && agent.fallback?.isBusy(agent.models.decision)) [asked, other] = [other, turn]
   try {
@@ -132,7 +132,7 @@ export async function callModel(
         ;[asked, other] = [other, undefined]
         retries = 0
       } else if (failed) {
-        const { call: ofUsual, cost: own } = failed // the cost of this call is in its response
+        const { call: ofUsual, cost: own } = failed // `ofUsual` has its own cost in its response, so `retried` must not have it
         return { ...ofUsual, retried: [...retried, ...(cost ? [cost] : [])].filter((each) => each !== own) }
       } else return call
       if (signal.aborted) return { ...call, interrupted: true }
@@ -290,18 +290,21 @@ export function responseReceived(
   finishReason?: string,
 ): ResponseReceived {
   const usage = response.usage && toUsageRecord(response.usage)
-  const record: Mutable<ResponseReceived> = {
-    type: 'response.received',
-    turn_id: origin.turnId,
-    ts: origin.ts,
-    iteration: origin.iteration,
-    call_id: origin.callId,
-    raw: response.raw,
-    finish_reason: finishReason ?? response.finish?.reason ?? (response.error ? 'error' : 'other'),
-  }
-  if (response.calls) record.dialect = 'native'
-  if (usage) record.usage = usage
-  record.prompt = promptRecord(prompt, response.finish?.modelName, usage !== undefined)
+  const type = 'response.received'
+  const { turnId: turn_id, ts, iteration, callId: call_id } = origin
+  const { raw, calls } = response
+  const finish_reason = finishReason ?? response.finish?.reason ?? (response.error ? 'error' : 'other')
+  const sent = promptRecord(prompt, response.finish?.modelName, usage !== undefined)
+  // Most responses are made without spreading: fields that are spread or added take more memory, as long as the response is kept.
+  const record: Mutable<ResponseReceived> =
+    usage && !calls
+      ? { type, turn_id, ts, iteration, call_id, raw, finish_reason, usage, prompt: sent }
+      : {
+          ...{ type, turn_id, ts, iteration, call_id, raw, finish_reason },
+          ...(calls && { dialect: 'native' }),
+          ...(usage && { usage }),
+          prompt: sent,
+        }
   if (response.error) record.error = response.error
   if (retried.length > 0) record.retried = retried
   if (wrapUp !== undefined) record.wrap_up = wrapUp

@@ -117,7 +117,7 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
       ended = true
       const rest = parser.end()
       if (how === 'cut')
-        // the stream broke off, so the last text may be the beginning of a tag. It is not shown and not checked
+        // The stream broke off, so the last text may be the beginning of a tag. This text is neither shown nor checked.
         for (const event of rest) received.push(event)
       else receive(rest)
       liveOutput.end(how)

@@ -9,9 +9,9 @@ export interface NativeReader {
   receive(event: NativeEvent): void
   end(how: LaneEnd): void
   readonly liveOutput: LiveOutput
-  /** The parts so far as the text that is journaled. */
+  /** The parts received so far, in the form that is journaled. */
   raw(): string
-  /** The parts so far as text that the model can read. */
+  /** The parts received so far, as text that the model can read. */
   text(): string
   content(): NativeContent
   /** Whether the arguments of a call are not complete. */

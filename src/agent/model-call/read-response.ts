@@ -215,14 +215,10 @@ const isUnclosed = (raw: string, channels: readonly Channel[]): boolean =>
   parseChannels(raw, channels).channels.some(({ closed }) => closed === 'cut')
 
 /** Converts token usage to the form in which it is journaled. */
-export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
-  uncached,
-  cache_read: cacheRead,
-  cache_write: cacheWrite,
-  ...(cacheWriteLong !== undefined && { cache_write_long: cacheWriteLong }),
-  output,
-  reasoning,
-})
+export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage =>
+  cacheWriteLong === undefined
+    ? { uncached, cache_read: cacheRead, cache_write: cacheWrite, output, reasoning }
+    : { uncached, cache_read: cacheRead, cache_write: cacheWrite, cache_write_long: cacheWriteLong, output, reasoning }
 
 /** Splits a complete response into channels. */
 export function parseChannels(raw: string, channels: readonly Channel[]): Pick<ModelResponse, 'channels' | 'preamble'> {
@@ -269,7 +265,7 @@ export function createStopTimer(): StopTimer {
       if (!finished) timer ??= setTimeout(expire, ms)
     },
     startIfOpen(ms: number) {
-      if (!finished) nextTask ??= setImmediate(() => self.start(ms)) // a timer for each response would take 1 µs
+      if (!finished) nextTask ??= setImmediate(() => self.start(ms)) // `setTimeout` for each response would take 1 µs
     },
     waitFor: (reading: Promise<void>) =>
       new Promise<{ readonly thrown: unknown } | undefined>((resolve) => {

@@ -49,7 +49,7 @@ export function createFallback(model: Model, clock: Pick<Clock, 'now'>): Fallbac
   }
 }
 
-/** The turn as the fallback model is asked: with its dialect and its system text. Undefined when it is the usual model of the turn. */
+/** The turn with the fallback model, its dialect and its system text. Undefined when the turn uses this model already. */
 export function withFallback(turn: Turn): Turn | undefined {
   const { fallback, models } = turn.agent
   if (!fallback || fallback.model === models.decision) return undefined

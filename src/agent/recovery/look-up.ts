@@ -9,7 +9,7 @@ import type { Turn } from '../turn/turn.ts'
 
 /**
  * Asks the tool of a call what became of the call. If the tool throws or takes too long, the answer is `unknown`. If the agent is closed
- * meanwhile, the invocation is returned, which says that it was stopped.
+ * meanwhile, returns the invocation of `lookUp`, which was stopped.
  */
 export async function lookUpCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<LookUp | Invocation> {
   const { tool } = call
@@ -54,7 +54,7 @@ async function ask(
     },
   }
   const prepared = hasReference(params) ? withBoundReferences(asking) : asking
-  // A steer does not stop the question, because the model needs the answer before it goes on.
+  // A steer does not abort `lookUp` or `withdraw` of the tool, because the model needs the answer before it goes on.
   const context = callOf(turn, progress, { tool, params, ...call }, seen, conversation.signal)
   const invocation = await invoke(prepared, params, context, agent.settings)
   if (invocation.stopped) return invocation

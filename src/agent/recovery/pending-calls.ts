@@ -59,8 +59,8 @@ export async function settlePendingCalls(
 }
 
 /**
- * Whether the tool of a call may have run. The groups of calls run one after the other, so the tools of a later group have not, unless the
- * earlier call waited meanwhile:
+ * Whether the tool of a call may have run. The groups of calls run one after the other. So if a call of an earlier group has not ended, the
+ * tools of a later group have not run. The exception is an earlier call that waited while the later group ran:
  *
  *   a waits   b runs   the process dies   a is approved   a runs   the process dies again: both may have run
  */
@@ -118,8 +118,8 @@ async function pendingCall(
     const found = checked?.tool.lookUp ? await lookUpCall(turn, before, checked, seen) : 'unknown'
     if (typeof found === 'object') return noted(invocationOf(found))
     if (found === 'not-done') return run(before, entered)
-    // A steer or the time limit would abort the tool before it starts. The result would then not tell the model that the tool may have run
-    // before.
+    // With a waiting steer or after the time limit, the tool is not repeated. It would be aborted before it starts, and the result would
+    // not tell the model that the tool may have run before.
     const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
     return mayRepeat ? run(before, entered) : noted(invocationOf((await withdraw()) ?? unknownOutcome(toolId)))
   }

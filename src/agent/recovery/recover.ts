@@ -81,8 +81,8 @@ export async function recoverAll(
 }
 
 /**
- * Does what is left to do besides the work list: finishes deletions, and wakes the callers of sub-agents for which something has arrived, because
- * the process that stored it may have died before it did so.
+ * Does the work that the work list does not have. It finishes deletions. It also wakes the callers of sub-agents for which an event is
+ * stored, because the process that stored the event may have died before it woke them.
  */
 export async function keepUp(store: ConversationStore, clock: Clock, finishDeletions: () => Promise<void>): Promise<void> {
   await finishDeletions()
@@ -102,9 +102,9 @@ function skippedConversation(conversationId: string, error: unknown, clock: Cloc
 }
 
 /**
- * Yields the conversations with an open turn or a waiting followup, including those that are running now. The conversation of a sub-agent is
- * left out: the call that opened it is repeated, and its own agent resumes it then. If the call waits, its conversation is woken: the process
- * that stored something for the sub-agent may have died before it did so.
+ * Yields the conversations with an open turn or a waiting followup, including those that are running now. The conversation of a sub-agent
+ * is left out, because it is resumed when the call that opened it is repeated. If this call waits, the calling conversation is woken. The
+ * process that stored something for the sub-agent should have done this, but may have died before.
  */
 async function* listUnfinished(store: ConversationStore, clock: Clock): AsyncGenerator<string> {
   const found = new Set<string>()

@@ -22,7 +22,7 @@ export type WaitEnd =
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
   | { readonly kind: 'waits' }
   | { readonly kind: 'approved'; readonly decision: CallDecided }
-  /** Something has happened to the sub-agent for which the call waits. The tool runs again, and asks it. */
+  /** Something has happened to the sub-agent for which the call waits. The tool runs again and asks the sub-agent. */
   | { readonly kind: 'again' }
 
 /** A call that waits. */
@@ -78,7 +78,7 @@ export async function endWait(turn: Turn, call: WaitingCall): Promise<WaitEnd | 
   return isAsked ? finish(turn, call, wait, interim(wait)) : { kind: 'waits' }
 }
 
-/** Ends the wait of a call for a sub-agent, if something has arrived for the sub-agent or if its own wait ends now. */
+/** Ends the wait of a call for a sub-agent, if something has arrived for the sub-agent or if the sub-agent stops waiting now. */
 async function endChildWait(turn: Turn, call: WaitingCall, wait: Wait): Promise<WaitEnd> {
   const { agent, conversation } = turn
   const woken = conversation.ledger.timeline.inbox.filter((event) => wakes(event, wait))

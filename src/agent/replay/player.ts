@@ -54,8 +54,8 @@ export interface Player {
    */
   dueAfterResponse(): readonly Arrival[]
   /**
-   * The title in the recording. It has blocks at the point where the recorded turn has committed them, and none if the turn has no response
-   * of a call for a title.
+   * The title in the recording. Its blocks are committed at the same place as in the recording. If the turn has no response of a call for a
+   * title, there are no blocks.
    */
   recordedTitle(): PendingTitle
   /** The dialect of the next recorded decision. If there is none, the dialect of the last one. */
@@ -96,7 +96,7 @@ export function createPlayer(
   const isClosed = entries.at(-1)?.change.type === 'turn.closed'
   let cursor = 0
   let divergence: Divergence | undefined
-  let diedAt: number | undefined // the cursor when the process last died
+  let diedAt: number | undefined // the value of `cursor` when the process last died
   let calls: readonly string[] = [] // the calls without a result, in order
 
   const isArrival = (entry: Entry | undefined) =>
@@ -137,13 +137,13 @@ export function createPlayer(
   }
 
   /**
-   * Whether the process died at this point of the recording: the turn has read its inbox, and what follows is that it reads its inbox again.
-   * A turn that goes on calls the model or ends in between.
+   * Whether the process died at this point of the recording: the turn has read its inbox, and its next step is to read the inbox again. A
+   * turn that goes on calls the model or ends in between.
    */
   function diedAfterFold(): boolean {
     const last = entries.slice(0, cursor).findLast((entry) => !isArrival(entry))
     if (last?.change.type !== 'event.folded' || foldAt(entries, nextIndex(), withdrawals) === undefined) return false
-    if (diedAt === cursor) return false // the replay was here before, so the recorded process went on
+    if (diedAt === cursor) return false // the replay has resumed the turn at this point, and the recorded process then went on
     diedAt = cursor
     return true
   }

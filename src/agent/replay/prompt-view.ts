@@ -127,7 +127,7 @@ function viewOf({ request, response, layout }: RecordedCall, count: TokenCounter
 /** The blocks of a prompt with their places: the system text, the shown blocks, and the tail. */
 function blocksOfPrompt(system: string, { prompt: { parts, points, stableParts }, shown }: PromptLayout): PromptBlock[] {
   const spans = new Map<number, PromptBlock['spans']>()
-  // the list of the renderer has rendered blocks, which also say whether they are joined to the block before
+  // the cast is safe: `shown` has the blocks of the renderer, which also say whether they are joined to the block before
   for (const { position, ...span } of blockSpans(shown as readonly RenderedBlock[], points))
     spans.set(position, [...(spans.get(position) ?? []), span])
   const tail = parts.slice(stableParts).map((part, index) => ({ part: stableParts + index, start: 0, end: textLength(part) }))

@@ -44,7 +44,7 @@ export function foldAt(entries: readonly Entry[], index: number, withdrawals: Re
   const fold = coming[end]
   if (fold?.type !== 'event.folded') return undefined
   const expired = coming[end + 1]
-  if (fold.turn_id === null && expired?.type === 'turn.closed') return undefined // a turn that ends removes late steers
+  if (fold.turn_id === null && expired?.type === 'turn.closed') return undefined // this commit ends the turn and removes late steers
   return [...fold.event_ids, ...(expired?.type === 'event.folded' ? expired.event_ids : [])]
 }
 
@@ -96,8 +96,9 @@ export function neverStarted(entry: Entry | undefined): boolean {
 }
 
 /**
- * The budget that the turn reached before a call that would begin with these entries. Undefined when the call was made. A turn that has reached a
- * budget makes one more call with `wrap_up`, or ends without another response. A replay has no waits.
+ * The budget that the turn reached before a call that would begin with these entries. Undefined when the call was made. A turn that has
+ * reached a budget makes one more call with `wrap_up`, or ends without another response. A turn may also wait for a larger budget, but
+ * these entries contain no waits.
  */
 export function budgetReachedIn(entries: readonly Entry[], isWrapUp: boolean): BudgetRefusal | undefined {
   for (const { change } of entries) {

@@ -35,7 +35,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
     },
     startTurn: inbox.startTurn,
     endTurn: inbox.endTurn,
-    // a replay has no timer: `recordedModel` ends the time at the call that the limit interrupted
+    // a replay has no timer: `recordedModel` ends the time during the call that the time limit interrupted
     limitTime: () => inbox.limitTime(undefined),
     get timeUp() {
       return inbox.timeUp

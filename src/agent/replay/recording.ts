@@ -25,8 +25,8 @@ export interface Recording {
   /** The blocks that the last prompt before this turn contained. */
   readonly shown: RecordedPrompt
   /**
-   * True when a retention policy has removed entries before the turn or in it, or when the turn was imported. A bundle has no responses. The
-   * turn can not be replayed then.
+   * True when the turn can not be replayed: a retention policy has removed entries before the turn or in it, or the turn was imported. An
+   * imported turn has no responses.
    */
   readonly torn: boolean
 }
@@ -88,8 +88,8 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
 const importedReasons: ReadonlySet<string> = new Set(['imported', IMPORTED_OPEN, FORKED])
 
 /**
- * Whether a replay does not compare the change. In a replay no process dies, so no call is repeated. The order in which tools return is not
- * the same, so other calls wait for an earlier one.
+ * Whether a replay skips the change in its comparison. In a replay no process dies, so no call is repeated. Tools may return in another
+ * order than in the recording, so `call.finished` may be made for other calls.
  */
 export const isSkipped = ({ type }: Change): boolean => type === 'call.repeated' || type === 'call.finished'
 
@@ -144,7 +144,7 @@ function comparedEntries(entries: readonly Entry[]): readonly Entry[] {
 const isWait = ({ type }: Change): boolean => type === 'turn.waiting' || type === 'turn.resumed'
 const endsWait = (next: Change | undefined): boolean => next?.type === 'turn.resumed' || next?.type === 'call.finished'
 
-/** The timeline in which the turn has already waited as long as it waited in all. The time limit does not count this time. */
+/** The timeline at the start of the turn, with the waiting time of the whole turn added. The time limit does not count this time. */
 function withWaitedTime(start: Timeline, entries: readonly Entry[]): Timeline {
   const waits = entries.map(({ change }) => change).filter(isWait)
   const waited = waits.reduce(applyChange, start).openTurn?.waited_ms

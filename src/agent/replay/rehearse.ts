@@ -23,14 +23,14 @@ export interface RehearsedConversation {
   readonly open: boolean
   /**
    * The differences between the last prompt of the conversation and the same prompt as the present agent makes it. The next prompt begins
-   * with these bytes, so the provider has no cache for it from the first difference on.
+   * with the prompt of the present agent, so the provider can read it from its cache only up to the first difference.
    */
   readonly prompt: readonly PromptDivergence[]
   /** The first point at which the present agent takes another step in the last turn, or writes another block. */
   readonly divergence?: Divergence
   /** The calls that wait for an approval and that the present agent can not run. */
   readonly unfitWaits: readonly UnfitWait[]
-  /** The tokens that the provider would have read from its cache, if its cache is still there. Set if `prompt` has a difference. */
+  /** The tokens that the provider could otherwise read from its cache, if the cache has not expired. Set if `prompt` has a difference. */
   readonly lost?: LostCache
   /** Why the conversation could not be checked. */
   readonly unchecked?: string

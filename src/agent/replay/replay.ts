@@ -37,7 +37,7 @@ export async function replay(
   return replayTurns(store, conversationId, parts, turnId)
 }
 
-/** Replays turns as `replay` does, but does not check `parts`, because they are those of an agent. */
+/** Replays turns as `replay` does, but does not check `parts`, because they come from an agent that has checked them. */
 export async function replayTurns(
   store: RecordedStore,
   conversationId: string,
@@ -72,7 +72,7 @@ export async function runReplay({ turn, player, resumed }: ReplaySetup, recordin
 }
 
 /**
- * The ledger from which the feedback on earlier turns is collected: it has the timeline before the turn. What is committed to it is
- * dropped, because the turn is replayed on the timeline `start`, which has these changes already.
+ * The ledger from which the feedback on earlier turns is collected: it has the timeline before the turn. Changes that are committed to it
+ * are dropped: the turn is replayed on the timeline `start`, which already has these changes.
  */
 const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

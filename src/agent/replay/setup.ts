@@ -120,7 +120,7 @@ export async function setUpReplay(
     const events = createInbox(ledger, turnId, stop.signal)
     const inbox = recordedInbox(events, player)
     const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, die, endTime: () => events.limitTime(0) })
-    /** What depends on the list of tools that the turn has frozen. */
+    /** The objects that depend on the list of tools that the turn has frozen. */
     const withTools = (frozen: FrozenTexts | undefined): ToolServices => {
       const { tools, systemOf } = define(toolsOf(frozen))
       return {
@@ -252,7 +252,8 @@ function agentDefinition(
     tools,
     count,
     systemOf,
-    // No retries and no waits for a provider: only the try that got a response, or that ended the turn, is recorded.
+    // A replay neither retries nor waits for a provider, because the journal records only the attempt that got a response or ended the
+    // turn.
     settings: { ...settings, retryDelaysMs: [], providerWaitSeconds: 0, recordPrompts: true },
   }
 }

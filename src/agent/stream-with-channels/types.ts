@@ -86,7 +86,7 @@ export interface StreamWithChannelsOptions {
   readonly attempt?: number
   /** Aborting this signal aborts the call. */
   readonly signal?: AbortSignal
-  /** The current time in milliseconds. Without this function, results have no times. */
+  /** The current time in milliseconds. Without this function, results contain no times. */
   readonly clock?: () => number
 }
 

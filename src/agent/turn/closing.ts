@@ -156,7 +156,7 @@ export function closingChanges(
   ]
 }
 
-/** The SIDs that the text cites, without those that do not exist. */
+/** The existing SIDs that the text cites. */
 export function citedSources(text: string, { sources }: Timeline): readonly number[] {
   return existingSids(extractSids(text), sources)
 }

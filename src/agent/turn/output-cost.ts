@@ -5,14 +5,14 @@ const maxSteps = 200_000
 
 /** Keywords whose schemas are checked with the same value. */
 const sameValue = ['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else'] as const
-/** Keywords whose schemas are checked with the parts of a value. Which of them apply to a part does not matter here. */
+/** Keywords whose schemas are checked with the parts of a value. For the count, each of these schemas applies to every part. */
 const parts = ['items', 'prefixItems', 'additionalItems', 'contains', 'additionalProperties', 'propertyNames', 'patternProperties'] as const
 
 /**
- * Whether checking a value with a JSON Schema takes too long. If a schema has two ways to the same part, a check takes both, so that a
- * schema of a few lines can need more steps than any computer can do. Clients of a server may send such a schema. The steps are counted
- * without taking them: the steps of a schema with a value are counted once. A schema that comes back to itself with the same value never
- * ends.
+ * Whether checking a value with a JSON Schema takes too long. Two branches of a schema may lead to the same part of it, and a check follows
+ * both. So a schema of a few lines can need more steps than any computer can do. Clients of a server may send such a schema. The steps are
+ * counted without checking anything, and each pair of a schema and a value is counted only once. A schema that leads back to itself with
+ * the same value never ends.
  */
 export function takesTooLong(root: JsonObject, value: unknown): boolean {
   const counted = new Map<object, Map<unknown, number>>()
@@ -24,7 +24,7 @@ export function takesTooLong(root: JsonObject, value: unknown): boolean {
     counted.set(schema, known)
     const before = known.get(part)
     if (before !== undefined) return before
-    known.set(part, Number.POSITIVE_INFINITY) // for a schema that contains itself
+    known.set(part, Number.POSITIVE_INFINITY) // the result if the schema leads back to itself with the same value
     const steps = countSteps(schema as JsonObject, part)
     known.set(part, steps)
     return steps

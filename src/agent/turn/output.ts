@@ -24,7 +24,7 @@ export interface OutputRefusal {
    * - `error`: the model service or Daybook failed.
    * - `waiting`: the turn has not ended. It waits, for example for an approval.
    * - `cancelled`: the turn has not ended. Another process resumes it.
-   * - `not_asked`: another turn has read the message, as a followup. It has no output schema or another one.
+   * - `not_asked`: another turn has read the message, as a followup. That turn has no output schema, or another one.
    */
   readonly code: 'declined' | 'invalid' | 'limit' | 'stopped' | 'error' | 'waiting' | 'cancelled' | 'not_asked'
   readonly message: string
@@ -51,7 +51,7 @@ export function outputSchema(where: string, schema: StandardSchemaV1): JsonObjec
   const text = JSON.stringify(described)
   if (text.length > maxOutputSchema)
     throw refuse(`the JSON Schema of \`output\` has ${text.length} characters, at most ${maxOutputSchema} are possible`)
-  return JSON.parse(text) as JsonObject // without values that JSON does not have
+  return JSON.parse(text) as JsonObject // a copy without values that JSON can not have, such as undefined
 }
 
 /**
@@ -66,14 +66,14 @@ export function jsonSchema<Output = unknown>(schema: JsonObject): StandardSchema
     validate: (value: unknown) =>
       takesTooLong(schema, value)
         ? { issues: [{ message: 'it takes too long to check this value with the JSON Schema' }] }
-        : // the caller of `jsonSchema` says what the type is
+        : // the cast trusts the caller of `jsonSchema`, who names the type
           (parser['~standard'].validate(value) as StandardResult<Output> | Promise<StandardResult<Output>>),
     jsonSchema: { input: () => schema, output: () => schema },
   }
   return { '~standard': standard }
 }
 
-/** Whether output can be checked with the stored JSON Schema alone. If not, the option ends with the process. */
+/** Whether output can be checked with the stored JSON Schema alone. If not, the schema is lost when the process ends. */
 export function isStorable(schema: JsonObject): boolean {
   try {
     jsonSchema(schema)
@@ -104,17 +104,19 @@ export function createOutputCheck(stored: JsonObject, live: StandardSchemaV1 = j
 }
 
 /**
- * Parses an answer that should be JSON. Words and a code fence around the JSON are ignored. If there are brackets outside of the JSON, the
- * answer is refused: the JSON may be a part of a larger value that is broken.
+ * Parses an answer that should be JSON. Words and a code fence around the JSON are ignored. If there are brackets or double quotes outside of
+ * the JSON, the answer is refused: the JSON may be a part of a larger value that is broken.
  */
 function parseOutput(answer: string): ParsedJson {
   const value = parseJson(stripFence(answer).body)
   if (value !== undefined) return { ok: true, value, repairs: [] }
   const start = Math.min(...['{', '['].map((bracket) => answer.indexOf(bracket)).filter((at) => at !== -1), answer.length)
   const end = Math.max(answer.lastIndexOf('}'), answer.lastIndexOf(']')) + 1
-  const parsed = parseModelJson(start < end ? answer.slice(start, end) : answer)
-  if (!parsed.ok || !parsed.repairs.includes('surrounding_text')) return parsed
-  const message = 'There are brackets outside of the JSON value.'
+  if (start >= end) return parseModelJson(answer)
+  const parsed = parseModelJson(answer.slice(start, end))
+  const hasQuotesAround = answer.lastIndexOf('"', start) !== -1 || answer.indexOf('"', end) !== -1
+  if (!parsed.ok || (!hasQuotesAround && !parsed.repairs.includes('surrounding_text'))) return parsed
+  const message = 'There are brackets or double quotes outside of the JSON value.'
   return { ok: false, error: { code: 'json.unexpected', message, excerpt: '', offset: 0, path: [] } }
 }
 
@@ -146,7 +148,7 @@ const invalidOutput = (problem: string): Notice =>
   violation('output_invalid', {
     problem: `The answer is not the output that this turn asks for: ${snippet(problem, 1_500)}.`,
     next: 'Answer again with one complete JSON value that matches the JSON Schema in ANNOUNCE, and nothing else.',
-    shown: false, // the user has seen a part of it, but the output has to be written again as a whole
+    shown: false, // the user may have seen a part of the answer, but the whole output has to be written again
   })
 
 /**

@@ -4,6 +4,7 @@ import type { Decision, FinalDecision } from '../../core/decision/decision.ts'
 import { salvageAnswer } from '../../core/decision/fallback-answer.ts'
 import { type DecisionOptions, readDecision } from '../../core/decision/read.ts'
 import { outputLimit } from '../../core/estimate/estimate.ts'
+import { hasSource } from '../../core/sources/pool.ts'
 import { toDecisionResponse } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
 import type { Progress } from './round.ts'
@@ -31,7 +32,7 @@ export function readResponseDecision(
 ): ResponseReading {
   if (response.violation) return { notices: [response.violation] }
   const parsed = toDecisionResponse(response, Math.min(maxTokens, outputLimit(agent.models.decision.window)))
-  const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
+  const isSource = (sid: number) => hasSource(ledger.timeline.sources, sid)
   const options: DecisionOptions = {
     clarify: agent.settings.clarify,
     tools: agent.toolbox.signatures,

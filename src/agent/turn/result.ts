@@ -1,6 +1,7 @@
 import { costOfTurn, noSums, type TurnCost, type TurnUsage } from '../../core/cost/turn-usage.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { selectSources } from '../../core/sources/pool.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { StoredTurnOptions, Wait } from '../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
@@ -51,7 +52,7 @@ export interface TurnResult<Output = unknown> {
   /** How many decisions the model was asked for, including those that were rejected or interrupted. 0 when the turn has not ended. */
   readonly rounds: number
   readonly timings: TurnTimings
-  /** The options that held in this turn. A message that a running turn has read got the options of that turn. Missing when there were none. */
+  /** The options of this turn. If a running turn has read the message, these are the options of that turn. Missing when there were none. */
   readonly options?: StoredTurnOptions
   /** The object that the model wrote in the channel `usage` of its answer. It has no relation to the tokens that the provider billed. */
   readonly writtenUsage?: JsonObject
@@ -122,7 +123,7 @@ export function answerFields({ answer, followups, output }: Pick<FinalDecision, 
     answer: output ? answer : withExistingCitations(answer, timeline),
     followups: citablePhrases(followups, timeline),
     sourcesUsed,
-    sources: sourcesUsed.flatMap((cited) => timeline.sources.rows.filter(({ sid }) => sid === cited)),
+    sources: selectSources(timeline.sources, sourcesUsed).rows,
   }
 }
 

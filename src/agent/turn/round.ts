@@ -49,7 +49,7 @@ export type { Progress }
 export type RoundResult =
   | { readonly kind: 'next'; readonly progress: Progress }
   | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
-  /** The turn stays open and waits. The process that finds that something arrived resumes it. */
+  /** The turn stays open and waits. When something has arrived, a process resumes it. */
   | { readonly kind: 'waiting'; readonly progress: Progress; readonly waits: readonly Wait[] }
 
 /**
@@ -107,7 +107,7 @@ function limitWrapUpTime(
   inbox.limitTime(Math.max(startedAt + maxMilliseconds + waited - Date.parse(clock.now()), settings.wrapUpSeconds * 1000))
 }
 
-/** The limit that a check has found. */
+/** The reached limit for each result of a budget check. */
 const reachedLimits: { readonly [Check in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: ReachedLimit } = {
   'wrap_up:rounds': 'rounds',
   'wrap_up:time': 'time',
@@ -164,6 +164,10 @@ async function answeredWithOutput(turn: Turn, progress: Progress, answer: ModelA
   return rejectResponse(turn, progress, answer.origin, answer.call, [...answer.warnings, checked as Notice])
 }
 
+/**
+ * Checks the tool call of a response, commits it (`commitCalls`), then runs the tool and commits the result (`runToolCall`). A response
+ * with several calls, or with a call that may need an approval, goes to `runSeveralCalls`.
+ */
 async function callTool(
   turn: Turn,
   { progress, admitted }: { readonly progress: Progress; readonly admitted: Progress },

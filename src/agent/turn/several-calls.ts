@@ -28,8 +28,8 @@ interface SeveralCalls {
 }
 
 /**
- * Runs the calls of a response and commits their results. Each call is checked by itself: a call that breaks a rule gets a result that
- * says so, and the others run. If all calls break rules, no tool runs, and the notices are returned.
+ * Runs the calls of a response and commits their results. Each call is checked by itself. A call that breaks a rule gets a result with the
+ * error, and the other calls run. If all calls break rules, no tool runs, and the notices are returned.
  */
 export async function runSeveralCalls(
   turn: Turn,
@@ -94,7 +94,7 @@ export interface PendingCall {
   readonly checked?: CheckedCall
   /**
    * Returns the outcome of the call if it is known, or runs the tool. `entered` is the timeline with the results of earlier calls. A call
-   * that waits has no outcome yet. The others run, and their results are committed when this call has its own.
+   * that waits has no outcome yet. Later calls run meanwhile, and their results are committed after the result of this call.
    */
   settle(progress: Progress, entered: Timeline | undefined): Outcome | Promise<Invocation> | 'waits'
 }
@@ -189,7 +189,7 @@ function createResultQueue(turn: Turn, before: Progress, calls: readonly Pending
     async add(index, outcome, stored) {
       const mustWait = committing || index !== next
       outcomes.set(index, mustWait && !stored ? await storeFinished(turn, calls[index] as PendingCall, outcome) : outcome)
-      if (committing) return // the call that is committing goes on with this outcome
+      if (committing) return // a commit is running. It goes on with this outcome
       committing = true
       try {
         for (let due = outcomes.get(next); due; due = outcomes.get(next)) await commitNext(due)
@@ -206,7 +206,10 @@ function createResultQueue(turn: Turn, before: Progress, calls: readonly Pending
   }
 }
 
-/** The count of repairs after several results of one round. If one call was accepted, the round was. Otherwise the first refusal counts. */
+/**
+ * The count of repairs after several results of one round. If one call was accepted, the round counts as accepted. Otherwise the first
+ * refusal counts.
+ */
 export const repairsOfRound = (first: RepairCount, later: RepairCount): RepairCount =>
   later.consecutive === 0 && later.refusal === undefined ? later : first
 

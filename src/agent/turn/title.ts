@@ -27,13 +27,13 @@ const titleChannels: readonly Channel[] = [
 /** The title of a new conversation, which the model writes while the first turn runs. */
 export interface PendingTitle {
   /**
-   * The blocks about the title, which the model reads in the next prompt. Undefined until the model has answered. `place` is the commit for
-   * which they are asked: the next one of the round, with the response of the decision, or one of their own between two rounds.
+   * The blocks about the title, which the model reads in the next prompt. Undefined until the model has answered. `place` says which commit
+   * will contain the blocks: `with response` is the next commit of the round, `between rounds` is a commit of their own.
    */
   drafts(place: 'with response' | 'between rounds'): readonly Draft[] | undefined
   /** Resolves when the model has answered, or when the call has ended without an answer. Never rejects. */
   readonly settled: Promise<void>
-  /** Ends the call if it is running. Resolves when nothing of it is being committed any more. */
+  /** Ends the call for the title if it is running. Resolves when no commit of the call is running any more. */
   stop(): Promise<void>
 }
 
@@ -54,8 +54,8 @@ const hasPrice = ({ agent: { settings }, conversation: { spending } }: Turn, { n
   settings.maxMoney === undefined || spending.hasPrice(name)
 
 /**
- * Adds the title to a turn that another process has begun. A title that the journal has is not asked again: only its blocks are made, if
- * they are missing. `changes` are the entries of the turn.
+ * Adds the title to a turn that another process has begun. If the journal has the title, the model is not asked again, and only missing
+ * blocks of the title are made. `changes` are the entries of the turn.
  */
 export function resumeTitle(turn: Turn, result: RoundResult, changes: readonly Change[]): RoundResult {
   if (result.kind === 'waiting') return result
@@ -87,7 +87,7 @@ export const startsWith = ([first]: readonly Block[], [draft]: readonly Draft[])
 
 /**
  * Calls the gate model. The response and the title are committed as soon as the model has answered, so that a crash does not lose them and
- * users see the title at once. The blocks that the model reads are committed with the next round. If the call fails, the
+ * users see the title at once. The blocks of the title, which later prompts show, are committed with the next round. If the call fails, the
  * conversation has no title. An incomplete response is not committed.
  */
 function askTitle(turn: Turn): PendingTitle {
@@ -95,11 +95,11 @@ function askTitle(turn: Turn): PendingTitle {
   const { ledger, inbox } = conversation
   const activity = inbox.beginActivity('background')
   let drafts: readonly Draft[] | undefined
+  let answered = false
   let stopped = false
   let committed = Promise.resolve()
 
-  async function commit(response: ResponseReceived): Promise<void> {
-    const { title } = parseTitleResponse(response.raw)
+  async function commit(response: ResponseReceived, title: string | undefined): Promise<void> {
     const { ts } = response
     try {
       await ledger.commit((timeline) => [
@@ -116,9 +116,11 @@ function askTitle(turn: Turn): PendingTitle {
   }
 
   const settled = callQuietly(turn, titleRequest(turn), activity).then((response) => {
+    answered = true
     if (stopped || response.finish_reason === 'interrupted' || ledger.timeline.openTurn?.turn_id !== turnId) return
-    drafts = titleDrafts(response)
-    committed = commit(response)
+    const parsed = parseTitleResponse(response.raw)
+    drafts = titleDrafts(response, parsed)
+    committed = commit(response, parsed.title)
     return committed
   })
   return {
@@ -126,7 +128,7 @@ function askTitle(turn: Turn): PendingTitle {
     settled,
     stop() {
       stopped = true
-      activity.abort(new DOMException('The turn has ended.', 'AbortError'))
+      if (!answered) activity.abort(new DOMException('The turn has ended.', 'AbortError'))
       return committed
     },
   }
@@ -140,8 +142,8 @@ function titleRequest({ turnId, agent, conversation: { ledger, renderers } }: Tu
 }
 
 /** The blocks that are made of a response: the title, and questions to the user. */
-export function titleDrafts({ turn_id, ts, raw }: ResponseReceived): readonly Draft[] {
-  const { title, questions } = parseTitleResponse(raw)
+export function titleDrafts({ turn_id, ts, raw }: ResponseReceived, parsed = parseTitleResponse(raw)): readonly Draft[] {
+  const { title, questions } = parsed
   return [
     ...(title === undefined ? [] : [stageBlock('gate', turn_id, ts, `[STAGE: GATE OUTPUT]\nconversation_title: ${title}`)]),
     ...(questions.length > 0 ? [clarificationBlock(turn_id, ts, questions)] : []),
@@ -149,8 +151,8 @@ export function titleDrafts({ turn_id, ts, raw }: ResponseReceived): readonly Dr
 }
 
 /**
- * The blocks of the title, if the model has answered, and the progress without the title. The caller commits the blocks before those of a
- * round, or between two rounds, so that they never come between a call and its result.
+ * The blocks of the title, if the model has answered, and the progress without the title. The caller commits these blocks between two
+ * rounds or before the blocks of a round. So they never come between a call and its result.
  */
 export function takeTitle(
   progress: Progress,

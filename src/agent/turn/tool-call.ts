@@ -61,7 +61,7 @@ export interface ShownCall extends Pick<CheckedCall, 'origin' | 'params' | 'code
 
 /**
  * Commits the response and its calls before a tool runs. If the journal has a call without a result, the process died while the tool ran.
- * `seen` is the timeline that the model saw. `finished` are the outcomes of calls that no tool runs for.
+ * `seen` is the timeline that the model saw. `finished` are the outcomes of calls whose tools do not run.
  */
 export function commitCalls(
   turn: Turn,
@@ -171,7 +171,9 @@ function addCallDrafts(drafts: Draft[], { origin, toolId, params, code, warnings
   for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
 }
 
-/** The tool with the steps that the call needs before and after it. */
+/**
+ * Wraps the tool of a call. An exec tool checks its contract and writes the context files first. References in the parameters are replaced.
+ */
 function preparedTool({ workspace }: Turn, { tool, params }: CheckedCall): Tool {
   const contracted = tool.exec ? withContract(withContext(workspace, tool)) : tool
   return hasReference(params) ? withBoundReferences(contracted) : contracted

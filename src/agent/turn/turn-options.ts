@@ -17,11 +17,14 @@ import { createOutputCheck, isStorable, type OutputCheck, outputSchema } from '.
 import type { TurnStart } from './start.ts'
 import type { Turn } from './turn.ts'
 
-/** Options of `run` and `send` that hold for one turn. They hold for the turn that the message starts, and not if a running turn reads it. */
+/**
+ * Options of `run` and `send` for one turn. They apply to the turn that the message starts. If a running turn reads the message, they have
+ * no effect.
+ */
 export interface TurnChoices {
   /**
-   * The model for the decisions of this turn: a name from the option `models` of the agent, or a model. A model without a name can not be
-   * stored. If the process dies, the turn goes on with the agent's own model.
+   * The model for the decisions of this turn: a name from the option `models` of the agent, or a model. A model that is not in `models` can
+   * not be stored. If the process dies, a turn with such a model goes on with the agent's own model.
    */
   readonly model?: string | Model
   /** How many rounds this turn may have. */
@@ -42,7 +45,7 @@ export interface TurnChoices {
 /** The longest `instructions` of a run. */
 export const maxInstructions = 20_000
 
-/** The options of a turn: what the journal has of them, and values that can not be stored. */
+/** The options of a turn: the part that the journal stores, and the values that can not be stored. */
 export interface TurnOptions {
   readonly stored: StoredTurnOptions
   readonly model?: Model
@@ -229,8 +232,8 @@ export const withOptions = (start: TurnStart, options: TurnOptions | undefined):
 const LOST_OPTIONS = 'lost_options'
 
 /**
- * Tells the model and the operator which options a resumed turn has lost: those that could not be stored, and a model whose name this agent
- * does not know.
+ * Tells the model and the operator which options a resumed turn has lost: options that could not be stored, and a model that this agent
+ * does not know by its name.
  */
 export async function reportLostOptions(
   { turnId, agent, conversation: { ledger } }: Turn,
@@ -245,6 +248,8 @@ export async function reportLostOptions(
   await ledger.commit((timeline) => [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
 }
 
-/** Whether a change tells which options a resumed turn has lost. A replay does not make this change, because no process dies in it. */
+/**
+ * Whether a change tells which options a resumed turn has lost. A replay does not make this change, because in a replay no process dies.
+ */
 export const isAboutLostOptions = (change: Change): boolean =>
   change.type === 'blocks.appended' && change.blocks.every(({ type, meta }) => type === 'system.message' && meta?.kind === LOST_OPTIONS)

@@ -50,7 +50,7 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
  */
 export interface Turn {
   readonly turnId: string
-  /** With MCP servers it changes when a compaction adopts another list of tools. */
+  /** The objects of the agent that the turn uses. With MCP servers, they change when a compaction adopts another list of tools. */
   readonly agent: TurnServices
   readonly conversation: ConversationContext
   readonly workspace: TurnWorkspace

@@ -32,7 +32,7 @@ export function approvalWait({ agent: { clock, settings } }: Turn, { tool, origi
   }
 }
 
-/** The change that records new waits. `active` is true when the turn goes on beside them. */
+/** The change that records new waits. `active` is true when the turn goes on while they last. */
 export const waitingChange = ({ turnId, agent }: Turn, waits: readonly Wait[], active: boolean): readonly Change[] =>
   waits.length === 0
     ? []

@@ -5,7 +5,7 @@ import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
 import { answerId, isExpired, readDecisionEvent } from './wait-events.ts'
 
-/** How often the time of a question is looked at. An answer wakes the turn at once. */
+/** How often it is checked whether the time for an answer is over. An answer wakes the turn at once. */
 const CHECK_MS = 1_000
 
 /**

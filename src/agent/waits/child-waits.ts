@@ -22,12 +22,12 @@ export const isParked = ({ openTurn, waits, offers, dueAt }: ConversationInfo, n
 export const wokenChild = ({ kind, payload }: InboxEvent): string | undefined =>
   kind === 'decision' && isObject(payload) && typeof payload.child_id === 'string' ? payload.child_id : undefined
 
-/** Whether this event wakes a call that waits in this way. */
+/** Whether this event ends this wait, because something has arrived for the sub-agent of the wait. */
 export const wakes = (event: InboxEvent, { kind, child_id }: Wait): boolean => kind === 'child' && wokenChild(event) === child_id
 
 /**
- * Wakes the callers of a sub-agent, because something has arrived for it. Returns the conversation at the top. A call that is not waiting yet
- * finds the event when it is about to wait. If the same state of the sub-agent is reported again, this has no effect.
+ * Wakes the callers of a sub-agent, because something has arrived for it. Returns the conversation at the top. A call that is not waiting
+ * yet finds the event when it is about to wait. A second call for the same state of the sub-agent has no effect.
  */
 export async function wakeCallers(store: Pick<ConversationStore, 'head' | 'offer'>, child: string, ts: string): Promise<string> {
   const { lastSeq = 0, offers = 0 } = (await store.head(child)) ?? {}

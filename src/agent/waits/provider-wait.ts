@@ -29,7 +29,7 @@ export async function waitForProvider(turn: Turn, progress: Progress, error: Ser
   return { kind: 'waiting', progress, waits }
 }
 
-/** For how long the turn has waited for providers before, in seconds, or was going to wait. */
+/** How many seconds the turn has waited for providers so far. A wait that ended early is counted with its planned length. */
 function waitedSeconds(changes: readonly Change[]): number {
   let seconds = 0
   for (const change of changes) {

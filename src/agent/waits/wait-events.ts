@@ -46,7 +46,7 @@ export function readCompletionEvent(event: InboxEvent | undefined): StoredOutcom
   return isObject(outcome) && typeof outcome.ok === 'boolean' ? (outcome as unknown as StoredOutcome) : undefined
 }
 
-/** The waits of the open turn whose call does not run: the turn can not go on before they end. */
+/** The waits of the open turn without those whose call is running. The turn can not go on before these waits end. */
 export const openWaits = ({ openTurn }: Timeline): readonly Wait[] => openTurn?.waits?.filter(({ running }) => !running) ?? []
 
 /** The wait of a call. */
@@ -67,8 +67,11 @@ export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: str
   })
 }
 
-/** What the payload of a decision names: the call that waits, or the wait for a larger budget, which belongs to no call. */
+/** The call or the wait that the payload of a decision names. A wait for a larger budget belongs to no call. */
 export const replyKey = ({ kind, wait_id, call_id }: Wait): string | undefined => (kind === 'budget' ? wait_id : call_id)
+
+/** Whether an id is that of a wait for a larger budget. */
+export const isBudgetWait = (id: string): boolean => id.startsWith('budget-')
 
 /** The call that an event is about. */
 export const callOf = ({ payload }: InboxEvent): string | undefined =>

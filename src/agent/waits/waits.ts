@@ -35,7 +35,7 @@ async function park({ turnId, agent, conversation }: Turn): Promise<boolean> {
     parked = waits.length > 0 && !canGoOn(timeline, waits, turnId, ts)
     if (!parked) return []
     const unusable = unusableEvents(timeline, waits)
-    // a turn whose calls all wait was parked by the commit that contains the calls
+    // the turn is parked already: if all calls wait, the commit with the calls parks it
     if (unusable.length === 0 && timeline.openTurn?.waiting_since !== undefined) return []
     const folded = { type: 'event.folded' as const, ts, event_ids: unusable.map(({ event_id }) => event_id), turn_id: null }
     return [...(unusable.length > 0 ? [folded] : []), { type: 'turn.waiting' as const, turn_id: turnId, ts, waits: [] }]

@@ -1,5 +1,5 @@
-/*
- * What a worker does so that the many messages of one tenant do not delay the messages of the others.
+/**
+ * Rules by which a worker chooses conversations, so that many messages of one tenant do not delay the messages of other tenants.
  *
  * A turn needs the processor and the database most when it starts. If a worker claimed conversations as fast as it can, everything in its
  * process and in the database would be slow, also the start of a turn of another tenant. So each claim costs its tenant some time, in
@@ -18,7 +18,7 @@ const COST_FACTOR = 4
 /** The highest cost of a claim, in milliseconds. A claim may take long because the connection was lost. */
 const MAX_COST_MS = 500
 
-/** How much a tenant may spend before it is left out, in milliseconds. So some messages that come together start at once. */
+/** How much a tenant may spend before it is left out, in milliseconds. It lets a few messages that arrive together start at once. */
 const ALLOWANCE_MS = 250
 
 /** One of this many slots is kept for tenants that run little. */
@@ -58,15 +58,15 @@ interface FairShareParts {
 }
 
 export function createFairShare({ slots, running, nowMs }: FairShareParts): FairShare {
-  /** When each tenant had something to do, the earliest first. */
+  /** When each tenant last had something to do, the earliest first. */
   const lastSeen = new Map<string, number>()
-  /** Until when the claims of each tenant are paid. */
+  /** The time at which each tenant has paid for its claims. Each claim moves it into the future by the cost of the claim. */
   const paidAt = new Map<string, number>()
   const keptSlots = Math.floor(slots / SLOTS_PER_KEPT_SLOT)
 
   function seen(tenant: string): void {
     const now = nowMs()
-    lastSeen.delete(tenant) // `set` then puts it at the end
+    lastSeen.delete(tenant) // `set` then puts the tenant at the end
     lastSeen.set(tenant, now)
     for (const [earliest, at] of lastSeen) {
       if (at > now - REMEMBERED_MS) break
@@ -76,7 +76,7 @@ export function createFairShare({ slots, running, nowMs }: FairShareParts): Fair
 
   const hasOthers = () => lastSeen.size > 1
 
-  /** The tenants that have spent more than their allowance, and for how long that is so. */
+  /** The tenants that have spent more than their allowance, and for how many milliseconds each is left out. */
   function overspent(now: number): ReadonlyMap<string, number> {
     const found = new Map<string, number>()
     for (const [tenant, at] of paidAt) {

@@ -21,10 +21,10 @@ const defaults = { conversations: 1_000, attempts: 10 }
 /** How often a worker looks for work if nothing tells it that there is some. A hint may be lost, for example with a connection. */
 const SWEEP_MS = 5_000
 
-/** The shortest pause before a worker looks again because of a time, in milliseconds. */
+/** The shortest time in milliseconds after which a worker looks again, for example because a lease ends. */
 const MIN_PAUSE_MS = 10
 
-/** How often a worker looks for work that is not in the work list: deletions that were not finished, and sub-agents for which an event has arrived. */
+/** How often a worker looks for work that is not in the work list: unfinished deletions, and sub-agents with a new event. */
 const UPKEEP_MS = 30_000
 
 /** How long a worker waits after the store failed. */
@@ -39,7 +39,7 @@ export interface Worker {
   stop(): void
 }
 
-/** The work of an agent: starts a worker, and ends it. An agent has at most one. */
+/** Starts and ends the worker of an agent. An agent has at most one worker. */
 export function createWork({
   acceptOnly,
   ...parts
@@ -103,8 +103,8 @@ export interface WorkerParts {
 }
 
 /**
- * Starts a worker. It claims conversations while it may run more of them, and otherwise waits until one ends, something is offered, or the
- * next lease ends. So the list is in the store and not in memory, and any number of workers can share it.
+ * Starts a worker. It claims conversations while it may run more of them. Otherwise it waits until one ends, something is offered, or the
+ * next lease ends. The list of work is in the store and not in memory, so any number of workers can share it.
  */
 export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: WorkOptions = {}): Worker {
   const { store, owner, conversations, upkeep, onProblem, timers } = parts
@@ -144,7 +144,7 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
   async function takeAll(): Promise<number> {
     while (!stopped) {
       mayHaveMore = conversations.size >= max
-      if (mayHaveMore) return SWEEP_MS // the end of a conversation wakes the worker
+      if (mayHaveMore) return SWEEP_MS // it looks earlier if a conversation ends, because this wakes the worker
       const { tenants: leftOut, endsInMs = SWEEP_MS } = share.leftOut()
       const before = timers.nowMs()
       const { claim, ...next } = await store.work.claimNext(owner, { ...limits, leftOut })
@@ -200,7 +200,7 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
       if (stopped) return
       if (isLooking) again = true
       else if (conversations.size >= max)
-        mayHaveMore = true // the end of a conversation wakes the worker
+        mayHaveMore = true // when a conversation ends, the worker is woken again
       else wakeFor(conversationId)
     },
     isFull(conversationId) {

@@ -118,5 +118,6 @@ async function repeatCheckout(
   })
   if (sources.length === 0) return
   const outcome = await workspace.checkout(turnId, { mode, sources, force: true }, history)
-  if (!outcome.ok) throw new Failure('workspace.failed', `what this turn had checked out is not here: ${outcome.problems[0]?.message}`)
+  if (!outcome.ok)
+    throw new Failure('workspace.failed', `the files that this turn had checked out can not be restored: ${outcome.problems[0]?.message}`)
 }

@@ -40,8 +40,8 @@ export interface TurnWorkspace {
   /** Records a tool call, which `writeContext` then writes to the context files. */
   addCall(call: CallRecord): void
   /**
-   * Removes the folders of closed turns that have a version. Does nothing if the workspace is not open. Never rejects, because a folder
-   * that stays does no harm.
+   * Removes the folders of closed turns that have a version. Does nothing if the workspace is not open. Never rejects, because a
+   * folder that stays does no harm.
    */
   removeFinished(): Promise<void>
   /**
@@ -130,7 +130,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
         },
         implementation: workspaces?.implementation,
         async programRan() {
-          const workspace = await started?.catch(() => undefined) // if the workspace could not be opened, there is nothing to tell it
+          const workspace = await started?.catch(() => undefined) // if the workspace could not be opened, there is nothing to tell
           workspace?.programRan()
         },
         async resume() {
@@ -165,8 +165,8 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
 }
 
 /**
- * Whether a tool may have been called in this conversation. Blocks that a summary has replaced are not searched. If there is a summary,
- * they may contain a call.
+ * Whether a tool may have been called in this conversation. If there is a summary, returns true, because the blocks that it replaced may
+ * contain a call.
  */
 function hasCalls(timeline: Timeline): boolean {
   for (let position = 0; position < timeline.size; position++) if (blockAt(timeline, position)?.type === 'react.tool.call') return true

@@ -94,7 +94,10 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
   }
 }
 
-/** Notes which messages a turn has read. A turn that waits for a person reads no message, so the chat need not wait for it. */
+/**
+ * Notes which messages turns have read. A turn that waits for a person reads no messages. So when a turn begins to wait, no message counts
+ * as unread, and the chat does not wait for it.
+ */
 function noteRead({ read, unread }: Chat, change: Change): void {
   if (change.type === 'turn.waiting') unread.clear()
   if (change.type !== 'event.folded') return
@@ -104,7 +107,10 @@ function noteRead({ read, unread }: Chat, change: Change): void {
   }
 }
 
-/** Entries with these changes show that a turn is running. Another process may run it, so its beginning may be an earlier entry. */
+/**
+ * An entry with any of these changes shows that a turn is running. If another process opened the turn before the chat began, the chat
+ * sees no `turn.opened`, but later entries.
+ */
 const turnChanges: ReadonlySet<string> = new Set<Change['type']>(['turn.opened', 'blocks.appended', 'response.received'])
 
 const historyTurns = 3

@@ -52,7 +52,7 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
     if (key !== undefined && key >= ' ') showPrompt()
   }
 
-  // This listener must run before the one of readline: it shows the prompt, and then readline shows the typed character after it.
+  // This listener must run before the listener of readline: it shows the prompt, and then readline shows the typed character after it.
   if (interactive) input.prependListener('keypress', onKey)
   lines.on('line', (text) => {
     promptShown = false

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
-import { type BackupReport, backUpInstallation, restoreInstallation } from '../../wiring/backup.ts'
+import { type BackupReport, backUpInstallation, restoreInstallation } from '../../wiring/installation/backup.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { plural } from '../table.ts'

@@ -25,7 +25,7 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
     .argument('[conversation]')
     .option('--hit-rate <share>', 'the least share of tokens that must come from the cache', parseShare, defaultCacheBudget.hitRate)
     .option('--misses <n>', 'how many avoidable misses are allowed', wholeNumber, defaultCacheBudget.misses)
-    .option('--round-parts <n>', 'how many parts a round may add', wholeNumber, defaultCacheBudget.roundParts)
+    .option('--round-parts <n>', 'how many parts a round may add to the prompt', wholeNumber, defaultCacheBudget.roundParts)
     .action(async (id: string | undefined, budget: CacheBudget) => {
       const { agent, skills } = await context.settings()
       if (id === undefined && agent === undefined) {

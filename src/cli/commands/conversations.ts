@@ -29,7 +29,7 @@ export function listCommand({ terminal, style, withConversations }: CommandConte
 
 export function retryCommand({ terminal, style, withConversations }: CommandContext): Command {
   const command = new Command('retry')
-    .description('run a conversation again whose turns failed, or list the conversations that are parked because they failed too often')
+    .description('run a conversation again whose turns failed; without a name, list the conversations that failed too often')
     .argument('[conversation]')
     .action((id: string | undefined) =>
       withConversations(async (client) => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Command, Option } from 'commander'
-import { migrateStore } from '../../wiring/migrate.ts'
+import { migrateStore } from '../../wiring/installation/migrate.ts'
 import { type BucketSide, type MoveProgress, moveInstallation } from '../../wiring/move/move.ts'
 import { isDatabaseUrl } from '../../wiring/move/place.ts'
 import type { CommandContext } from '../context.ts'
@@ -11,8 +11,8 @@ import { printLine, type Terminal, withProgress } from '../terminal.ts'
 /** The command `migrate`. */
 export function migrateCommand({ terminal, style, settings: readSettings }: CommandContext): Command {
   const command = new Command('migrate')
-    .description('bring the database to the format of this version; a newer or damaged one is left unchanged')
-    .option('--dry-run', 'say what would be done, and keep nothing of it')
+    .description('bring the database to the format of this version; a newer or damaged database is left unchanged')
+    .option('--dry-run', 'print what would be done, and change nothing')
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       const settings = await readSettings()
       const done = await withProgress(terminal, style, 'migrating the database', () => migrateStore(settings, { dryRun }))
@@ -85,7 +85,7 @@ export function moveCommand({ terminal, settings: readSettings }: CommandContext
   ])
 }
 
-/** Shows the progress: in a terminal in one line, and in a log one line per step and every ten seconds. */
+/** Shows the progress. A terminal gets one line that is updated. A log gets a line for each step, and one every ten seconds. */
 function progressPrinter({ errors }: Pick<Terminal, 'errors'>) {
   let shownAt = Number.NEGATIVE_INFINITY
   let lastStep: string | undefined

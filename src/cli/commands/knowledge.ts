@@ -19,7 +19,7 @@ export function knowledgeCommand(context: CommandContext): Command {
         rebuild,
         onProgress({ done, total }) {
           const share = Math.floor((10 * done) / total)
-          if (share === shown || total < 100) return // a line for each tenth, and none for a few documents
+          if (share === shown || total < 100) return // prints a line for each tenth of the documents, and none if there are only a few
           shown = share
           terminal.errors.write(`${done} of ${plural(total, 'document')} read\n`)
         },

@@ -121,7 +121,18 @@ it('says what to do when a turn has a limit of cost and the price of its model i
   line.settings = { ...line.settings, 'budget.money': 1 }
   const { exitCode, errors } = await line.run('run', 'Hello.')
   expect(exitCode).toBe(1)
-  expect(errors).toContain('remove the limit budget.money (DAYBOOK_BUDGET_MONEY), or choose a model whose price is known\n')
+  expect(errors).toContain(
+    'remove the limit budget.money (DAYBOOK_BUDGET_MONEY) and those of money in budgets, or choose a model whose price is known\n',
+  )
+})
+
+it('a budget of the settings ends the turn before it is exceeded', async () => {
+  line.setReplies(reply.answer('Never sent.'))
+  line.environment.DAYBOOK_BUDGETS_CONVERSATION = 'tokens=1000'
+  const { output } = await line.run('run', 'Hello.', '--conversation', 'c1', '--json')
+  expect(output).not.toContain('Never sent.')
+  expect(JSON.parse(output.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', exit_reason: 'budget' })
+  expect((await line.run('admin', 'budgets', 'show', 'conversation/c1')).text).toMatch(/conversation\/c1 +1,000 tokens +\d+ tokens \$0/)
 })
 
 it('lists the files that the turn made, and not the attachments that it read', async () => {

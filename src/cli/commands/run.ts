@@ -34,7 +34,7 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
       try {
         exit(await run(command, context, prompt, options))
       } catch (error) {
-        // programs that read the lines get the error, too. Wrong usage has the exit code 2 and no lines
+        // programs that read the JSON lines also get the error as a JSON line. Wrong usage, with the exit code 2, prints no such line
         const message = options.json && !(error instanceof CommanderError) ? describeError(error) : undefined
         if (message !== undefined) printLine(context.terminal, JSON.stringify({ type: 'error', message }))
         throw error
@@ -48,7 +48,8 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   ])
 }
 
-const unpricedAdvice = 'remove the limit budget.money (DAYBOOK_BUDGET_MONEY), or choose a model whose price is known'
+const unpricedAdvice =
+  'remove the limit budget.money (DAYBOOK_BUDGET_MONEY) and those of money in budgets, or choose a model whose price is known'
 
 async function run(
   command: Command,
@@ -96,7 +97,7 @@ async function run(
   }
 }
 
-/** What the user can do about a turn that waits. */
+/** Tells the user what to do about a turn that waits. */
 function howToDecide({ waits }: TurnView, id: string): string {
   if (waits.some(({ kind }) => kind === 'approval')) return `to let it run: daybook approve ${id}\nto refuse it: daybook refuse ${id}`
   return `the turn waits: daybook waiting lists what for, and daybook show ${id} shows the conversation`

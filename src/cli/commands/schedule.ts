@@ -83,7 +83,7 @@ function seconds(text: string): number {
   throw new InvalidArgumentError('must be seconds, or a number with s, m, h or d, such as 90, 15m or 7d')
 }
 
-/** A time with a zone. Without a zone, it is a time of this machine. */
+/** Parses a time. A time without a zone is in the zone of this machine. */
 function timeOf(command: Command, text: string): string {
   const time = new Date(text)
   if (Number.isNaN(time.getTime())) command.error(`error: --at must be a time such as 2030-01-31T09:00:00+01:00, not "${plainLine(text)}"`)

@@ -50,7 +50,7 @@ export function steerCommand(context: CommandContext, exit: (code: number) => vo
       const steered = client
         ? (await client.send(id, text, { mode: 'steer' })).status === 'steer_accepted'
         : await withLocalTurn(context, settings, id, (conversation) => conversation.steer(text))
-      // a server takes a steer that comes too late for a message
+      // a server treats a steer that comes too late as a message
       const late = client ? `no turn was running in ${id}: the text was sent as a message` : noTurn(id)
       exit(report(context, steered, `steered ${id}`, late))
     })
@@ -86,7 +86,7 @@ async function withLocalTurn(
   send: (conversation: Session['conversation']) => Promise<boolean>,
 ): Promise<boolean> {
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
-  const { agent: _agent, ...withoutAgent } = settings // no turn runs in this process
+  const { agent: _agent, ...withoutAgent } = settings // not needed, because no turn runs in this process
   const session = await openSession(withoutAgent, { conversation: id, onProblem })
   try {
     return await send(session.conversation)

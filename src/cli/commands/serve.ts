@@ -12,6 +12,8 @@ const levels = ['info', 'warn', 'error', 'silent'] as const
 
 /** How long a turn stays open after its answer, in milliseconds. A message that the user sends in this time is still read by the turn. */
 const exitGraceMs = 750
+/** A server has many conversations. Loading their timelines for each turn would take a large part of its processor time. */
+const keptTimelineBytes = 64 * 1024 * 1024
 
 export function serveCommand(context: CommandContext): Command {
   const command = new Command('serve')
@@ -46,6 +48,7 @@ export async function serveUntilSignal(
   }
   const opened = await openAgent(settings, {
     exitGraceMs,
+    keptTimelineBytes,
     acceptOnly: settings.role === 'web',
     ...observe(metrics),
     onProblem: ({ where, error }) => log('error', where, { error }),
@@ -63,7 +66,7 @@ export async function serveUntilSignal(
       metrics,
       now,
       newId: newConversationId,
-      checkMachine: async () => (await import('./doctor.ts')).checkMachine(settings, terminal.environment),
+      checkMachine: async () => (await import('./setup/doctor.ts')).checkMachine(settings, terminal.environment),
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
     const link = server.signInLink()
@@ -82,18 +85,21 @@ export async function serveUntilSignal(
   }
 }
 
-/** Several servers share the work of a store only if each of them can be on another machine. */
+/**
+ * Throws if a server with the role `web` or `worker` has no database. It shares the store with other servers, which may be on other
+ * machines.
+ */
 function checkRole({ role, store, databaseUrl }: Pick<Settings, 'role' | 'store' | 'databaseUrl'>): void {
   if (role === 'both' || (databaseUrl !== undefined && store !== 'memory')) return
   throw new RangeError(`a server with the role ${role} needs a database that other servers can use: set databaseUrl (DAYBOOK_DATABASE_URL)`)
 }
 
 async function serverSettings(settings: Omit<Settings, 'agent'>): Promise<ServerSettings> {
-  const { host, port, auth, origins, userThinking, role, work } = settings
+  const { host, port, auth, origins, userThinking, role, work, limits } = settings
   const { defaultServerSettings } = await import('../../server/settings.ts')
   const common = {
     ...defaultServerSettings,
-    ...{ host, port, origins, userThinking, role },
+    ...{ host, port, origins, userThinking, role, ...limits },
     ...{ workConversations: work.conversations, workPerTenant: work.perTenant, workAttempts: work.attempts, workBacklog: work.backlog },
   }
   const keys = [

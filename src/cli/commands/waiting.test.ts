@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
-import { type Reply, reply } from '../../testing/scripted-model.ts'
+import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { createAgent } from '../../wiring/agent.ts'
 import { defineAgent } from '../../wiring/define-agent.ts'
 import { openStore } from '../../wiring/store.ts'
 
@@ -55,6 +56,29 @@ it('complete delivers a result in place of the approval, and wrong parameters ar
   await line.run('run', 'Plan it.', '--conversation', 'c1')
   expect((await line.run('approve', 'c1', '--params', '[1]')).exitCode).toBe(2)
   expect(await line.run('complete', 'c1', '{"by":"hand"}')).toMatchObject({ exitCode: 0, output: 'Done by hand.\n' })
+})
+
+it('approve raises a budget that was reached, also for a conversation of another user', async () => {
+  line.setReplies(reply.answer('With more.'))
+  line.settings = { ...line.settings, 'budgets.whenReached': 'ask' }
+  const store = await openStore({ data: join(line.folder, 'data') })
+  const agent = createAgent({ model: scriptedModel([]), store, settings: { budgets: { whenReached: 'ask' } } })
+  await agent.budgets.set('user/acme/web/ann', { tokens: 5 })
+  expect((await agent.run('acme/web/ann/c1', 'Hello.').result).exitReason).toBe('waiting')
+  await agent.close()
+  await store.close()
+  expect((await line.run('admin', 'work')).text).toContain('acme/web/ann/c1')
+  expect((await line.run('waiting', 'acme/web/ann/c1')).text).toContain('May it have more?')
+  expect(await line.run('--server', 'http://127.0.0.1:1', 'approve', 'acme/web/ann/c1')).toMatchObject({
+    exitCode: 1,
+    text: expect.stringContaining('without --server'),
+  })
+  expect((await line.run('approve', '../c1')).exitCode).toBe(2)
+  expect((await line.run('approve', 'acme/web/ann/none')).exitCode).toBe(1)
+  expect(await line.run('approve', 'acme/web/ann/c1', '--params', '{"tokens":1000000}')).toMatchObject({
+    exitCode: 0,
+    output: 'With more.\n',
+  })
 })
 
 it('a chat asks, and goes on after /approve', async () => {

@@ -4,16 +4,18 @@ import { errorMessage } from '../../core/failure.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { pausesTurn } from '../../core/timeline/waits.ts'
 import type { CommandContext } from '../context.ts'
-import { conversationName, withExamples } from '../options.ts'
+import { conversationNameOrKey, withExamples } from '../options.ts'
 import { openSession, type Session } from '../session.ts'
 import { plainLine, printLine, styleFor } from '../terminal.ts'
 import { createTurnPrinter } from '../turn-printer.ts'
+
+const CONVERSATION = 'the conversation; without --server also one of another user, as daybook admin work shows it'
 
 /** The command `waiting`. It lists what turns wait for. */
 export function waitingCommand({ terminal, style, withConversations }: CommandContext): Command {
   const command = new Command('waiting')
     .description('list what turns wait for, such as the approval of a call')
-    .argument('[conversation]', 'only this conversation', conversationName)
+    .argument('[conversation]', 'only this conversation', conversationNameOrKey)
     .action((conversation?: string) =>
       withConversations(async (client) => {
         const waits = await client.waiting(conversation)
@@ -37,9 +39,9 @@ function describeWait({ kind, question, expires_at, approver }: WaitView): strin
 export function approveCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('approve')
     .description('approve a call that waits, and print the rest of its turn')
-    .argument('<conversation>', 'the conversation', conversationName)
+    .argument('<conversation>', CONVERSATION, conversationNameOrKey)
     .argument('[call]', 'the call; not needed if only one call waits')
-    .option('--note <text>', 'words for the model, if you change the parameters')
+    .option('--note <text>', 'a text for the model, if you change the parameters')
     .option('--params <json>', 'run the tool with these parameters instead')
     .action(async (conversation: string, call: string | undefined, options: { note?: string; params?: string }) => {
       const decision = {
@@ -52,6 +54,7 @@ export function approveCommand(context: CommandContext, exit: (code: number) => 
   return withExamples(command, [
     ['daybook approve c_1a2b3c', ''],
     [`daybook approve c_1a2b3c 5d6e7f --params '{"to":"ann@example.org"}'`, ''],
+    [`daybook approve acme/web/ann/c1 --params '{"tokens":100000}'`, 'a turn of another user waits for a larger budget'],
   ])
 }
 
@@ -66,7 +69,7 @@ function editedParams(command: Command, given: string | undefined): Pick<Decisio
 export function refuseCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('refuse')
     .description('refuse a call that waits, and print the rest of its turn')
-    .argument('<conversation>', 'the conversation', conversationName)
+    .argument('<conversation>', CONVERSATION, conversationNameOrKey)
     .argument('[call]', 'the call; not needed if only one call waits')
     .option('--note <text>', 'the reason; the model reads it')
     .action(async (conversation: string, call: string | undefined, { note }: { note?: string }) => {
@@ -80,12 +83,13 @@ export function refuseCommand(context: CommandContext, exit: (code: number) => v
 export function completeCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('complete')
     .description('deliver the late result of a call, and print the rest of its turn')
-    .argument('<conversation>', 'the conversation', conversationName)
+    .argument('<conversation>', CONVERSATION, conversationNameOrKey)
     .argument('<result>', 'the result: JSON, or any text')
     .option('--call <id>', 'the call; not needed if only one call waits')
     .option('--failed <code>', 'the call has failed; the result is the message')
     .action(async (conversation: string, result: string, { call, failed }: { call?: string; failed?: string }) => {
-      const output = (parseJson(result) ?? result) as Extract<CompletionBody, { ok: true }>['output'] // a text, or it was parsed from JSON
+      // any text and any JSON value is a valid output
+      const output = (parseJson(result) ?? result) as Extract<CompletionBody, { ok: true }>['output']
       const completion: CompletionBody =
         failed === undefined ? { ok: true, output } : { ok: false, error: { code: failed, message: result } }
       exit(await settle(context, conversation, call, (session, id, of) => session.conversation.complete(id, completion, of)))
@@ -102,12 +106,16 @@ async function settle(
 ): Promise<number> {
   const { terminal } = context
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
-  const session = await openSession(await context.settingsWithAgent(), { conversation, onProblem })
+  const settings = await context.settingsWithAgent()
+  if (settings.server !== undefined && conversation.includes('/'))
+    throw new RangeError('a server knows only the conversations of the user of the token: give the name alone, or run it without --server')
+  const session = await openSession(settings, { conversation, onProblem })
   const abort = new AbortController()
   try {
     const waits = await session.conversations.waiting(conversation)
     const callId = given ?? onlyCall(waits)
-    const of = waits.find(({ call_id }) => call_id === callId)?.conversation_id // a call of a sub-agent is in its own conversation
+    // the call of a sub-agent is in the conversation of the sub-agent
+    const of = waits.find((wait) => replyKey(wait) === callId)?.conversation_id
     const events = session.conversation.follow(await session.conversation.lastSeq(), abort.signal)
     const status = await act(session, callId, of)
     if (status === 'known') {
@@ -134,8 +142,12 @@ async function settle(
 /** The exit code of a command whose turn waits. */
 export const WAITING_EXIT_CODE = 3
 
+/** The id that a reply to a wait names: the id of the call. The wait for a larger budget belongs to no call, so its own id is used. */
+const replyKey = ({ kind, call_id, wait_id }: WaitView): string | undefined => (kind === 'budget' ? wait_id : call_id)
+
 function onlyCall(waits: readonly WaitView[]): string {
-  const calls = waits.flatMap(({ kind, call_id }) => (kind === 'child' ? [] : (call_id ?? []))) // for a child, its own call waits
+  // a wait for a sub-agent is left out: the call that waits in the sub-agent is also in `waits`
+  const calls = waits.flatMap((wait) => (wait.kind === 'child' ? [] : (replyKey(wait) ?? [])))
   const [only] = calls
   if (only === undefined) throw new RangeError('no call waits in this conversation; daybook waiting lists all calls that wait')
   if (calls.length > 1) throw new RangeError(`several calls wait: name one of ${calls.join(', ')}`)

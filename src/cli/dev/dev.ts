@@ -28,7 +28,7 @@ export function devCommand(context: CommandContext): Command {
   ])
 }
 
-/** Settings of the process and not of the agent. They stay as they were at the start. */
+/** Settings of the process and not of the agent. They keep the values that they had at the start. */
 const fixedSettings = [
   'data',
   'store',
@@ -110,7 +110,8 @@ function createLoader(context: CommandContext, options: DevOptions, print: (text
       } catch (error) {
         const line = describeError(error)
         if (line === undefined) throw error
-        for (const file of before) next.files.add(file) // the error may be that an import was removed by mistake
+        // also watches the files of the last load: the error may be that an import was removed by mistake
+        for (const file of before) next.files.add(file)
         watcher.set(next.files)
         print(style.failure(line))
         return undefined

@@ -59,7 +59,7 @@ export function rehearseCommand(context: CommandContext, exit: (code: number) =>
   ])
 }
 
-/** A conversation with a finding, and the price of its lost cache in billionths of a dollar. Undefined when the price is not known. */
+/** A conversation with a finding. `lostMoney` is the price of its lost cache in billionths of a dollar, or undefined if it is not known. */
 type AffectedConversation = RehearsedConversation & { readonly warm: boolean; readonly lostMoney?: number }
 
 interface Rehearsal {
@@ -68,7 +68,7 @@ interface Rehearsal {
   readonly otherPrompts: number
   readonly unfitWaits: number
   readonly divergences: number
-  /** The cache that is lost in conversations whose cache is still there at the time `at`. */
+  /** How many cached tokens are lost, in conversations whose cache has not expired at the time `at`. */
   readonly lostTokens: number
   readonly lostMoney: number
   readonly unpriced: number
@@ -109,7 +109,10 @@ async function rehearseAll(
   }
 }
 
-/** The tokens would have been read from the cache. Now they are sent again and, if the provider has marks, written to the cache again. */
+/**
+ * Adds the price of the lost cache. Its tokens would have been read from the cache. Now they are sent again and, if the provider has marks,
+ * written to the cache again.
+ */
 function withPrice(conversation: RehearsedConversation, at: string): AffectedConversation {
   const { lost } = conversation
   if (!lost) return { ...conversation, warm: false }

@@ -38,7 +38,7 @@ export interface TurnView {
   readonly failed: boolean
   /** What the turn waits for, such as an approval. A call in this list is also a step of the turn. */
   readonly waits: readonly Wait[]
-  /** True while the turn only waits, and nothing happens in it until something arrives. */
+  /** True while the turn only waits. It goes on when something arrives that it waits for, or a new message. */
   readonly parked: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
@@ -147,7 +147,7 @@ export interface LiveRound {
 export interface RunningCall {
   readonly callId: string
   readonly toolId: string
-  /** What the tool does now, in its own words. Undefined when it has not said so. */
+  /** What the tool does now, in its own words. Undefined when the tool has not reported it. */
   readonly progress?: string | undefined
 }
 

@@ -142,8 +142,9 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
 }
 
 /**
- * Appends a delta to its lane. A delta with the index 0 replaces the text of the lane. If the last delta of an answer says that the text was
- * notes, the lane becomes a lane of notes. After a reconnect the text is sent again, and then it replaces the lane of notes from before.
+ * Appends a delta to its lane. A delta with the index 0 replaces the text of the lane. If the last delta of an answer has `as: 'notes'`,
+ * its lane becomes a lane of notes. After a reconnect the server sends the text again. The new lane of notes then replaces the one from
+ * before the reconnect.
  */
 function withDelta(lanes: readonly LiveLane[], { iteration, delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifact_name: artifactName, format, index, text, completed } = delta

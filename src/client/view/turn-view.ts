@@ -59,8 +59,8 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
       return withStep(turn, { kind: 'summary', text: event.text })
     case 'answer': {
       const { text, sourcesUsed, truncated, stopped } = event
-      // Earlier answers are already in the list. At the end of the turn all its answers arrive again. The first of them has `first`, and it
-      // replaces the list.
+      // At the end of the turn, all its answers arrive again. Answers that came earlier are in the list already. So the answer with `first`
+      // starts a new list.
       const earlier = event.first ? [] : turn.answers
       return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated, stopped }] }
     }

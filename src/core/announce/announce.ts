@@ -27,7 +27,7 @@ export interface Announce {
   readonly instructions?: string | undefined
   /** What the answer of this turn must be. It is never cut. */
   readonly output?: string | undefined
-  /** What has changed about the tools of servers, and which servers can not be used. */
+  /** What has changed about the tools of MCP servers, and which MCP servers can not be used. */
   readonly tools?: readonly string[] | undefined
   /** Sections that the host application writes. They stand after all other sections. */
   readonly extra?: readonly AnnounceSection[] | undefined

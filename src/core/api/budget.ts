@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Limits of a budget. What is left out is not limited. */
+/** Limits of a budget. If `tokens` or `money` is missing, this amount is not limited. */
 const BudgetLimitsView = z.object({ tokens: z.number().optional(), money: z.number().optional() })
 const BudgetAmountView = z.object({ tokens: z.number(), money: z.number() })
 
@@ -11,9 +11,9 @@ export const BudgetView = z.object({
   kind: z.enum(['day', 'tenantDay', 'tenant', 'user', 'conversation']),
   limits: BudgetLimitsView,
   spent: BudgetAmountView,
-  /** What is reserved for model calls that run. */
+  /** The amounts that are reserved for model calls that run now. */
   reserved: BudgetAmountView,
-  /** What new calls may take. */
+  /** The amounts that are left for new model calls. */
   left: BudgetLimitsView,
 })
 export type BudgetView = z.infer<typeof BudgetView>

@@ -16,12 +16,19 @@ export const ConversationSummary = z.object({
   last_seq: z.int().nonnegative(),
   /** The id of the turn that is running, or that a dead process left open. Null when there is no such turn. */
   open_turn: z.string().nullable(),
-  /** Whether the turns failed so often that they are not tried any more, until a message arrives or the conversation is retried. */
+  /**
+   * Set when the conversation is parked: its turns failed so often that the server tries them again only after a new message or a retry.
+   */
   parked: z.literal(true).optional(),
+  /**
+   * The smallest amount that a budget of the conversation has left. Missing when no budget has a limit. Users see only the budgets of the
+   * user and the conversation.
+   */
+  budget_left: z.object({ tokens: z.number().optional(), money: z.number().optional() }).optional(),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
-/** A conversation whose turns failed so often that they are not tried any more, with the id that it has in the store. */
+/** A parked conversation: its turns failed so often that the server does not try them again by itself. `id` is the id in the store. */
 export const ParkedView = z.object({ id: z.string(), at: z.string(), attempts: z.int(), reason: z.string() })
 export type ParkedView = z.infer<typeof ParkedView>
 
@@ -29,7 +36,10 @@ export type ParkedView = z.infer<typeof ParkedView>
 export const ParkedList = z.object({ parked: z.array(ParkedView), next: z.string().optional() })
 export type ParkedList = z.infer<typeof ParkedList>
 
-/** The response to a retry. `retried` is false if the conversation was not parked, and its turns have not failed. */
+/**
+ * The response to a retry. `retried` is false if there was nothing to retry: the conversation is not parked, and none of its turns has
+ * failed.
+ */
 export const RetryView = z.object({ retried: z.boolean() })
 export type RetryView = z.infer<typeof RetryView>
 
@@ -68,8 +78,8 @@ export const ForkRequest = z
     /** The last turn to copy. By default it is the latest turn that has ended. */
     at_turn: z.string().max(200).optional(),
     /**
-     * The entry after which the copy begins to differ. If a tool call had no result then, the copy goes back to the last entry at which no
-     * call was open. A turn that was open is closed as `forked`.
+     * The last entry to copy. If a tool call had no result at this entry, the copy ends at the last entry before it at which no call was
+     * open. A turn that was open is closed as `forked`.
      */
     at_seq: z.int().min(1).max(1e15).optional(),
   })

@@ -25,6 +25,6 @@ export const InfoView = z.object({
 })
 export type InfoView = z.infer<typeof InfoView>
 
-/** What works on the machine of the server. */
+/** The checks of `daybook doctor` on the machine of the server. */
 export const DoctorView = z.object({ checks: z.array(MachineCheck) })
 export type DoctorView = z.infer<typeof DoctorView>

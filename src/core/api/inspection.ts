@@ -5,7 +5,7 @@ import { CacheRowView, CallView } from './report.ts'
 export const RoundView = z.object({
   turn_id: z.string(),
   iteration: z.int(),
-  /** Attempts whose output was not used, and the last call. */
+  /** The model calls of the round: first the attempts whose output was not used, then the call whose output was used. */
   calls: z.array(CallView),
   /** The shares add up to the tokens and the money of the calls. They are in the order of the prompt, then of the response. */
   shares: z.array(
@@ -45,7 +45,7 @@ export const EntryQuery = z.strictObject({
 
 /** The first difference between a recorded turn and what the present code does. */
 const DivergenceView = z.object({
-  /** `prompt`: another prompt. `decision`: another step. `block`: the same step, but another block. */
+  /** What differs first. `prompt`: the prompt. `decision`: the step that the agent takes. `block`: a block of the same step. */
   kind: z.enum(['prompt', 'decision', 'block']),
   /** The recorded entry that differs. */
   seq: z.int(),
@@ -57,7 +57,7 @@ const DivergenceView = z.object({
   field: z.string().nullable(),
   /** The position of the first difference, in UTF-8 bytes. */
   byte: z.int().nullable(),
-  /** Both sides, from the difference on. */
+  /** The recorded text from the first difference on. `present` is the text of the present code from there on. */
   recorded: z.string().nullable(),
   present: z.string().nullable(),
   /** The difference in one sentence. */

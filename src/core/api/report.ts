@@ -34,7 +34,7 @@ export const CallView = z.object({
 })
 export type CallView = z.infer<typeof CallView>
 
-/** Tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
+/** A cache miss: tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
 const Miss = z.object({
   cause: z.string(),
   tokens: z.number(),
@@ -45,7 +45,7 @@ const Miss = z.object({
   block_path: z.string().nullable(),
   /** What these tokens cost in this call, in billionths of a US dollar. Null when the price is not known. */
   money: z.number().nullable(),
-  /** Whether a change of the set-up prevents such a miss. */
+  /** Whether another set-up of the agent would prevent such a miss. */
   avoidable: z.boolean(),
   advice: z.string(),
 })

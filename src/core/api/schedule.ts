@@ -4,9 +4,9 @@ import { parseConversationKey } from '../scope.ts'
 /** A message that is sent at a later time. At least one of `at` and `every` is needed. */
 export const ScheduleBody = z.strictObject({
   text: z.string().min(1).max(100_000),
-  /** When it is sent first, such as 2030-01-31T09:00:00Z. */
+  /** When the message is sent first, such as 2030-01-31T09:00:00Z. */
   at: z.iso.datetime({ offset: true }).optional(),
-  /** The seconds after which it is sent again. */
+  /** After how many seconds the message is sent again, each time. */
   every: z.number().int().min(1).max(3_153_600_000).optional(),
   schedule_id: z
     .string()
@@ -17,11 +17,11 @@ export const ScheduleBody = z.strictObject({
 })
 export type ScheduleBody = z.infer<typeof ScheduleBody>
 
-/** `known`: a schedule with this id was added before, and stays as it is. */
+/** The response to a new schedule. `known`: there already was a schedule with this id, and it was not changed. */
 export const ScheduledView = z.object({
   status: z.enum(['added', 'known']),
   schedule_id: z.string(),
-  /** When it is sent next. Null when it was sent for the last time. */
+  /** When the message is sent next. Null when it was sent for the last time. */
   next_at: z.string().nullable(),
 })
 export type ScheduledView = z.infer<typeof ScheduledView>
@@ -34,7 +34,7 @@ export const ScheduleView = z.object({
   text: z.string(),
   next_at: z.string(),
   every: z.number().optional(),
-  /** How often it was sent. */
+  /** How often the message was sent so far. */
   sent: z.number(),
 })
 export type ScheduleView = z.infer<typeof ScheduleView>

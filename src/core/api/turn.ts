@@ -58,7 +58,10 @@ export type TurnAccepted = z.infer<typeof TurnAccepted>
 export const MessageChange = z.strictObject({ text: z.string().min(1).max(1_000_000) })
 export type MessageChange = z.infer<typeof MessageChange>
 
-/** What became of a message that was taken back or changed. `recorded`: another process runs the conversation and answers later. */
+/**
+ * What became of a message that was taken back or changed. `recorded`: the request is stored, and the process that runs the conversation
+ * handles it later.
+ */
 export const WithdrawalView = z.object({ status: z.enum(['done', 'recorded']) })
 export type WithdrawalView = z.infer<typeof WithdrawalView>
 

@@ -40,6 +40,6 @@ export const CompletionBody = z.discriminatedUnion('ok', [
 ])
 export type CompletionBody = z.infer<typeof CompletionBody>
 
-/** `known`: an earlier decision or result was recorded for this call, and the first one counts. */
+/** The response to a decision or a late result. `known`: the call already had one, and this one is ignored. */
 export const RecordedView = z.object({ status: z.enum(['recorded', 'known']) })
 export type RecordedView = z.infer<typeof RecordedView>

@@ -64,7 +64,10 @@ export interface Meta {
    * block is no longer visible.
    */
   readonly digest?: string
-  /** Further blobs that must be stored as long as this block. An example is the whole file when the block shows only a part of it. */
+  /**
+   * Further blobs that the store must keep as long as this block. For example, if the block shows only a part of a file, the blob is the
+   * whole file.
+   */
   readonly keeps?: readonly BlobRef[]
   readonly kind?: string
   readonly visibility?: Visibility

@@ -1,6 +1,9 @@
 import type { MissCause } from './misses.ts'
 
-/** What people can do about a cache miss. `avoidable`: the miss is a mistake in the set-up, and not a price that was paid on purpose. */
+/**
+ * What people can do about a cache miss. `avoidable`: another set-up prevents the miss. Other misses are accepted on purpose, for example
+ * those after a compaction.
+ */
 interface MissAdvice {
   readonly avoidable: boolean
   readonly advice: string

@@ -26,7 +26,7 @@ export interface CacheRow {
   readonly miss?: Miss
 }
 
-/** The tokens of a prompt, divided into those read from the cache, those written to it, and those that were neither. */
+/** The tokens of a prompt: those that were read from the cache, those that were written to it, and all others. */
 export interface Buckets {
   readonly read: number
   readonly write: number
@@ -67,8 +67,8 @@ export function cacheReport(
 }
 
 /**
- * True when the provider keeps the cached prompt for the longer time, which is usually an hour. A call that writes nothing to the cache
- * does not change this, so the value of the previous call is used.
+ * True when the provider keeps the cached prompt for the longer time, usually an hour. If this call wrote nothing to the cache, the result
+ * is the one of the previous call.
  */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
@@ -136,7 +136,7 @@ function missIn(
 const isComplete = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
 /**
- * By how many tokens the billed cache read may be smaller than the predicted one before it counts as a miss. The prediction is almost exact
+ * How many tokens less than predicted the provider may read from its cache without a miss being reported. The prediction is almost exact
  * for providers with marks. For others it is an estimate.
  */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>

@@ -114,7 +114,7 @@ const longRoundFinding =
     words: `the prompt has ${row.reach} more parts than in the call before, and the provider may not find its cached prompt after more than ${roundParts}: show fewer images at once`,
   })
 
-/** Whether the hit rate says anything: it is known how the provider of a model caches, or the provider has read from a cache. */
+/** Whether the hit rate has a meaning: the cache rules of at least one model are known, or a provider has read from its cache. */
 export const hasHitRate = ({ rows, billed }: CacheReport): boolean =>
   billed.read > 0 || rows.some(({ predicted }) => predicted !== undefined)
 

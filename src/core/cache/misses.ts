@@ -23,7 +23,7 @@ export type MissCause =
   | 'not reported'
   | 'dropped by provider'
 
-/** Tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
+/** A cache miss: tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
 export interface Miss {
   readonly cause: MissCause
   /** The number of tokens that were not read or not written. */

@@ -18,8 +18,8 @@ export interface RecordedCall {
   readonly seq: number
   readonly response: ResponseReceived
   /**
-   * Rendered blocks, oldest first. Only the first `count` blocks were in the prompt of this call. The prompts of later calls may use the
-   * same list, and then blocks are added to its end.
+   * Rendered blocks, oldest first. Only the first `count` blocks were in the prompt of this call. Later calls may share this list. Their
+   * new blocks are added to its end.
    */
   readonly shown: readonly RenderedBlock[]
   readonly count: number
@@ -115,7 +115,7 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
   let texts: readonly (string | undefined)[] = []
   let summed: { readonly shown: readonly RenderedBlock[]; readonly sums: number[] } | undefined
 
-  /** A list of sums. At index n stands the number of tokens of the first n blocks, for n from 0 to `count`. */
+  /** A list of sums. The item at index n is the number of tokens of the first n blocks, for n from 0 to `count`. */
   function sumsOf(shown: readonly RenderedBlock[], count: number): readonly number[] {
     if (summed?.shown !== shown || summed.sums.length > count + 1) summed = { shown, sums: [0] }
     const { sums } = summed
@@ -139,9 +139,9 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
 }
 
 /**
- * The hashes of the first `count` blocks of a prompt. `known` has the hashes of the previous prompt, and `record` those of the blocks that
- * are new in this prompt. If no block of the previous prompt was changed, `known` itself is extended. Otherwise a new list is made. Without
- * a record, all hashes are undefined.
+ * The hashes of the first `count` blocks of a prompt. `known` has the hashes of the previous prompt. `record` has the hashes of the blocks
+ * that are new in this prompt. If no block of the previous prompt was changed, `known` itself is extended. Otherwise a new list is made.
+ * Without a record, all hashes are undefined.
  */
 function extendHashes(known: (number | undefined)[], record: ShownFingerprints | undefined, count: number): (number | undefined)[] {
   if (!record) return Array.from({ length: count }, () => undefined)
@@ -152,7 +152,9 @@ function extendHashes(known: (number | undefined)[], record: ShownFingerprints |
   return [...Array.from({ length: record.from }, (_, position) => known[position]), ...record.hashes]
 }
 
-/** The recorded texts of the blocks of a prompt. `known` has those of the previous prompt. Most conversations have none. */
+/**
+ * The recorded texts of the blocks of a prompt. `known` has the texts of the previous prompt. Most conversations have no recorded texts.
+ */
 function recordedTexts(known: readonly (string | undefined)[], record: ShownFingerprints | undefined): readonly (string | undefined)[] {
   if (!record?.texts && known.length === 0) return known
   const { from, hashes, texts = [] } = record ?? { from: 0, hashes: [] }

@@ -7,7 +7,7 @@ export interface ProviderCacheRules {
   readonly kind: 'marks' | 'prefix'
   /** The smallest number of tokens that the provider caches. It does not cache a shorter beginning of a prompt, and reports no error. */
   readonly minimumTokens: number
-  /** How many parts the provider checks, going back from a mark, to find a cached prefix. The part with the mark counts, too. */
+  /** How many parts the provider checks, going back from a mark, to find a cached prefix. This number includes the part with the mark. */
   readonly lookBackParts: number
   /** How many seconds the provider keeps a cached prompt after it was last used. */
   readonly ttlSeconds: number

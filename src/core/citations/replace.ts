@@ -53,9 +53,7 @@ export interface CitationReplacerOptions {
   readonly stripUsage: boolean
   /** When false, citations stay in the text as they are. Their SIDs are still collected in `used`. Default: true. */
   readonly replaceCitations?: boolean
-  /**
-   * What happens to a citation if none of its sources is known. When true, it is kept. When false, it is removed. Default: true.
-   */
+  /** If true, a citation of which no source is known stays in the text. If false, it is removed. Default: true. */
   readonly keepUnresolved?: boolean
   /** When true, only the first source of each citation is shown. */
   readonly firstOnly?: boolean
@@ -88,8 +86,8 @@ export function createCitationReplacer(options: CitationReplacerOptions): Buffer
 const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
 
 /**
- * Makes a replacer that returns the same text as that of `createCitationReplacer`. The SIDs are in unsorted sets (`cited`), which saves the
- * sorting for callers that need only the text.
+ * Makes a replacer that returns the same text as `createCitationReplacer`. It collects the SIDs in unsorted sets (`cited`). So callers that
+ * need only the text do not pay for sorting.
  */
 export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options
@@ -130,7 +128,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
   }
 
   const scanner = createCitationScanner({
-    // In HTML a fence does not mean that the text in it is code: models put a fence around a whole HTML document.
+    // In HTML, text in a code fence is not treated as code, because models put a fence around a whole HTML document.
     fences: format === 'markdown' || format === 'text',
     superscripts: format === 'html',
     changesCitations: replaces,

@@ -15,8 +15,8 @@ const NARRATIVE_CHARS = 12_000
 const MAX_TOKENS = 15_000
 const FIXED_TOKENS = 160
 /**
- * If a checkpoint replaces the message that started the turn, it shows at most this many characters of it. So the agent still knows what
- * the user asked for.
+ * If a checkpoint replaces the message that started the turn, it repeats at most this many characters of the message. So the agent still
+ * knows the request.
  */
 const PROMPT_CHARS = 2_000
 

@@ -109,8 +109,8 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
 
 /**
  * True for an image or document of the current turn that has more tokens than the whole timeline may have. If there is such a file, a plan
- * that is made before the call leaves the last rounds of the current turn in place. A checkpoint of all rounds would hide the file, and the
- * agent could not do what the user asked for.
+ * that is made before the model call does not replace the last rounds of the current turn. A checkpoint of all rounds would hide the file,
+ * and the agent could not do what the user asked for.
  */
 const isTooLarge = (block: Block, room: number, { currentTurnId, tokens }: CompactionOptions) =>
   block.turn_id === currentTurnId && isImageOrPdf(block) && !isHidden(block) && tokens.content(block) > room

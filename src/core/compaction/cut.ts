@@ -10,7 +10,7 @@ import { roundsOf } from '../timeline/timeline.ts'
  * Earlier turns are summarised as a whole. The current turn is not part of the summary: a checkpoint replaces its blocks before the cut.
  */
 export interface Cut {
-  /** The position of the first block that stays as it is. */
+  /** The position of the first block that the compaction does not replace. */
   readonly cut: number
   /** The position after the last block of the summarised turns. The first block of these turns is at `historyStart`. */
   readonly historyEnd: number

@@ -82,7 +82,7 @@ export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDig
 const VOLUME_CHARS = 32_000
 /**
  * The number of newest artifacts that are copied into a new volume, and the number of newest paths that are copied from each list. The text
- * of a summary shows equally many.
+ * of a summary shows the same number of entries.
  */
 const COPIED_TO_NEXT_VOLUME = 40
 
@@ -133,7 +133,7 @@ export function extendDigest(previous: CompactionDigest, blocks: readonly Block[
   }
 }
 
-/** Joins two lists. If several entries have the same key, only the last one stays, at its own place in the list. */
+/** Joins two lists. If several entries have the same key, only the last of them stays. */
 export function latestBy<T>(before: readonly T[], added: readonly T[], keyOf: (entry: T) => string): T[] {
   const entries = new Map<string, T>()
   for (const entry of [...before, ...added]) {
@@ -185,8 +185,8 @@ function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = parseDigest(block.meta?.digest)
   if (!parsed) return omitUndefined({ artifact_path: block.path, mime: block.mime })
-  // The digest of a patched file may be internal although the file is for users. So the visibility in the block is used, which is that of
-  // the file.
+  // The digest of a patched file may be internal although the file is for users. So the visibility is taken from the block, which has the
+  // visibility of the file.
   return { ...parsed, visibility: block.meta?.visibility ?? parsed.visibility }
 }
 

@@ -189,8 +189,8 @@ const MAX_TURNS = 24
 const PREVIOUS_CHARS = 8000
 
 /**
- * A summary that is made without a model, from the requests and answers of the last turns. The lists of paths are added to it as to every
- * summary.
+ * A summary that is made without a model, from the requests and answers of the last turns. As with every summary, the lists of paths are
+ * added later.
  */
 function fallbackSummary(blocks: readonly Block[], previous: string | undefined): string {
   const turns = new Map<string, { request?: string; answer?: string }>()

@@ -10,8 +10,8 @@ import { stripHostingHandles } from '../render/hosting-handles.ts'
 import { cutText, scrubBase64, shapeOf, shortenJson } from '../render/text.ts'
 
 /**
- * A request for a summary. `history` asks for a summary of earlier turns, `turn_prefix` for one of the beginning of the running turn. The
- * caller calls the model, in both cases in the role `compaction`.
+ * A request for a summary. `history` asks for a summary of earlier turns. `turn_prefix` asks for a summary of the beginning of the running
+ * turn. The caller calls the model, always in the role `compaction`.
  */
 export interface SummaryRequest {
   readonly purpose: 'history' | 'turn_prefix'
@@ -111,7 +111,7 @@ const tagged = (name: string, text: string) => `<${name}>\n${text}\n</${name}>`
 const LARGE_RESULT = 3000
 const SAMPLE_CHARS = 8000
 const sampleLimits = { text: 260, items: 2, keys: 16 }
-/** Limits of characters per block. The first one with which the whole conversation fits is used. */
+/** Limits for the characters of one block. The first limit with which the whole conversation fits is used. */
 const textLimits = [16_000, 6000, 2000, 600, 200]
 
 /**
@@ -156,8 +156,8 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxT
 const isSerialized = (block: Block) => shownTypes.has(block.type) && !unserializedTypes.has(block.type) && !isResultMetadata(block)
 
 /**
- * Types of blocks that are not part of the conversation in the request. The previous summary has a section of its own. The record of a
- * publish says nothing that a summary needs.
+ * Types of blocks that are not part of the conversation in the request. The previous summary has a section of its own. A summary does not
+ * need the record of a publish.
  */
 const unserializedTypes: ReadonlySet<BlockType> = new Set(['conv.range.summary', 'react.workspace.publish'])
 

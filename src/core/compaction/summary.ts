@@ -19,7 +19,7 @@ export interface CompactedRange {
   readonly blocks: readonly Block[]
   /** The blocks after the cut. */
   readonly retained: readonly Block[]
-  /** The turns that this compaction summarises, without those of the previous summary. */
+  /** The turns that this compaction summarises. Turns of the previous summary are not among them. */
   readonly turnIds: readonly string[]
   /** The SIDs of all sources of the conversation. */
   readonly sids: readonly number[]
@@ -111,7 +111,7 @@ export function summaryBlocks(
     ...preservedNotes(notes.kept, turnId),
     ...preservedEvents(range.blocks, turnId, limits.events, tokens),
     ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now, tokens.text, limits.plans)] : []),
-    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so that `ar:plan.latest:<id>` finds them
+    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so that `ar:plan.latest:<id>` finds these plans
     // If the plan in progress has too many tokens, it is left out. The announce still shows it.
     ...activePlan(range, turnId).filter((plan) => tokens.text(plan.text ?? '') <= limits.activePlan),
   ]

@@ -66,8 +66,8 @@ export function hasPublicContract(given: unknown, hasCode: boolean): boolean {
 const refused = (error: ContractError, message: string): Contract => ({ ok: false, problems: [{ error, message }] })
 
 /**
- * The declared file. If it is invalid, the result is the second half of a sentence about the problem, such as `is no object`. The name may
- * be in `filename` or in `filepath`, because models write both.
+ * The declared file. For an invalid file, the result is the end of a sentence about the problem, such as `is no object`. The name may be in
+ * `filename` or in `filepath`, because some models write the one and some the other.
  */
 function parseFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'
@@ -94,7 +94,7 @@ export function artifactIds(filenames: readonly string[]): readonly string[] {
   return filenames.map((filename) => {
     const stem = stemOf(filename)
     let number = (last.get(stem) ?? 0) + 1
-    while (taken.has(numbered(stem, number))) number++ // the id `a_2` may already belong to a file with this name
+    while (taken.has(numbered(stem, number))) number++ // a file that is itself named `a_2` may already have this id
     last.set(stem, number)
     taken.add(numbered(stem, number))
     return numbered(stem, number)

@@ -9,7 +9,7 @@ import { callUsages, fromUsageRecord } from './call-usage.ts'
 export interface ChildRecord {
   readonly conversation_id: string
   readonly turn_id: string
-  /** The model calls of the sub-agent, and those of its own sub-agents. */
+  /** The model calls of the sub-agent and of its own sub-agents. */
   readonly calls: readonly ChildCall[]
 }
 

@@ -6,8 +6,9 @@ import type { ModelUsage } from '../model-event.ts'
 import type { RenderedBlock } from '../render/walk.ts'
 import { type CallUsage, callUsages } from './call-usage.ts'
 import { childCallsOf } from './child-calls.ts'
+import { createPromptSums, type ShareSum } from './fast-sum-shares.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
-import { type Share, sharesOf, type WeightedItem } from './shares.ts'
+import { outputShares, type Share, sharesOf, type WeightedItem } from './shares.ts'
 
 /** The cost of a conversation. Each map has the cost of all calls, grouped by turn, role, model or block. */
 export interface CostReport {
@@ -37,7 +38,7 @@ export interface CallCost {
   readonly estimated: boolean
   /** The price of the call. Undefined when it is not known. */
   readonly charge: Charge | undefined
-  /** Computed each time it is read. */
+  /** How the cost is divided over the blocks. The list is computed each time it is read. */
   readonly shares: readonly Share[]
 }
 
@@ -64,9 +65,13 @@ export function costReport(
   { chargeOf, count }: { readonly chargeOf: ChargeOf; readonly count: TokenCounter },
 ): CostReport {
   const estimator = createEstimator(count)
-  const own = [...callsIn(journal)].flatMap((call) => callUsages(call.response).map((usage) => costOf(call, usage, chargeOf, estimator)))
-  const ofChildren = journal.flatMap((entry) => childCosts(entry, chargeOf))
-  const calls = ofChildren.length === 0 ? own : [...own, ...ofChildren].sort((one, other) => one.seq - other.seq)
+  const own = [...callsIn(journal)].flatMap((call) =>
+    callUsages(call.response).map((usage) => ({ call, usage, cost: costOf(call, usage, chargeOf, estimator) })),
+  )
+  const ofChildren = journal.flatMap((entry) => childCosts(entry, chargeOf)).map((cost) => ({ cost }))
+  const recorded: readonly RecordedCost[] =
+    ofChildren.length === 0 ? own : [...own, ...ofChildren].sort((one, other) => one.cost.seq - other.cost.seq)
+  const calls = recorded.map(({ cost }) => cost)
   const whole = (call: CallCost): Sum => sumOf(call.usage, call.charge && totalOf(call.charge))
   return {
     calls,
@@ -74,7 +79,7 @@ export function costReport(
     turns: sumBy(calls, (call) => [[call.turnId, whole(call)]]),
     roles: sumBy(calls, (call) => [[call.role, whole(call)]]),
     models: sumBy(calls, (call) => [[call.model, whole(call)]]),
-    blocks: sumShares(calls),
+    blocks: sumShares(recorded, estimator),
   }
 }
 
@@ -93,7 +98,7 @@ function costOf(call: RecordedCall, { usage, model, estimated, discarded }: Call
     charge,
     // Computed each time, and not kept: all shares of a long conversation would take hundreds of megabytes.
     get shares() {
-      return sharesOf(usage, charge, promptItems(call, estimator), outputItems(discarded ? [] : call.produced, estimator))
+      return sharesOf(usage, charge, promptItems(call, estimator), producedItems(call, { discarded }, estimator))
     },
   }
 }
@@ -125,7 +130,8 @@ function promptItems({ response: { role, prompt }, shown, count }: RecordedCall,
   return items
 }
 
-function outputItems(produced: readonly Block[], estimator: Estimator): readonly WeightedItem[] {
+function producedItems(call: RecordedCall, { discarded }: Pick<CallUsage, 'discarded'>, estimator: Estimator): readonly WeightedItem[] {
+  const produced = discarded ? [] : call.produced
   return produced.length === 0
     ? [{ key: 'unused', weight: 1 }]
     : produced.map((block) => ({ key: block.id, weight: estimator.content(block) }))
@@ -157,19 +163,32 @@ function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly
   return sums
 }
 
+/** The cost of a call. For a call of a sub-agent, `call` and `usage` are undefined, because its details are not in this journal. */
+interface RecordedCost {
+  readonly cost: CallCost
+  readonly call?: RecordedCall
+  readonly usage?: CallUsage
+}
+
 /**
  * The sums of the shares by block. A long conversation has millions of shares, because each call has one for each block of its prompt. So
  * they are added in place.
  */
-function sumShares(calls: readonly CallCost[]): ReadonlyMap<string, Sum> {
-  const sums = new Map<string, { readonly tokens: MutableTokens; money: number; calls: number; unpriced: number }>()
-  for (const { shares } of calls) {
-    for (const { key, tokens, money } of shares) {
-      let sum = sums.get(key)
-      if (!sum) {
-        sum = { tokens: { ...zeroSum.tokens }, money: 0, calls: 0, unpriced: 0 }
-        sums.set(key, sum)
-      }
+function sumShares(recorded: readonly RecordedCost[], estimator: Estimator): ReadonlyMap<string, Sum> {
+  const sums = new Map<string, ShareSum>()
+  const sumOf = (key: string): ShareSum => {
+    const known = sums.get(key)
+    if (known) return known
+    const created = { tokens: { ...zeroSum.tokens }, money: 0, calls: 0, unpriced: 0 }
+    sums.set(key, created)
+    return created
+  }
+  const addPrompt = createPromptSums(sumOf, estimator)
+  for (const { cost, call, usage } of recorded) {
+    const hasAdded = call && usage && call.response.role === undefined && addPrompt(call, usage.usage, cost.charge)
+    const rest = hasAdded ? outputShares(usage.usage.output, cost.charge?.output, producedItems(call, usage, estimator)) : cost.shares
+    for (const { key, tokens, money } of rest) {
+      const sum = sumOf(key)
       sum.tokens.uncached += tokens.uncached
       sum.tokens.cacheRead += tokens.cacheRead
       sum.tokens.cacheWrite += tokens.cacheWrite
@@ -181,5 +200,3 @@ function sumShares(calls: readonly CallCost[]): ReadonlyMap<string, Sum> {
   }
   return sums
 }
-
-type MutableTokens = { -readonly [Name in keyof Sum['tokens']]: number }

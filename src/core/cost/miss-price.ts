@@ -3,8 +3,8 @@ import type { CallCost } from './cost.ts'
 
 /**
  * What the tokens of a miss cost in this call, in billionths of a US dollar. Undefined when the price is not known. The provider bills a
- * prompt from its beginning: first what it read, then what it wrote, then the rest. The tokens that it should have read follow directly
- * after those that it did read. The tokens that it should have written follow after those that it wrote.
+ * prompt from its beginning: first the tokens that it read from its cache, then the tokens that it wrote to it, then the rest. Tokens that
+ * it should have read come directly after the tokens that it read. Tokens that it should have written come after the tokens that it wrote.
  */
 export function missPrice(
   { miss, predicted, billed }: CacheRow,

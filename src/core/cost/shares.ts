@@ -35,7 +35,7 @@ export function sharesOf(
     total,
     prompt.map(({ weight }) => weight),
   )
-  // One pass without lists for each bucket: a long conversation has millions of shares.
+  // The money is split while the shares are made. Lists of amounts would be slow, because a long conversation has millions of shares.
   const paid = charge && {
     cacheRead: createSplitter(charge.cacheRead, usage.cacheRead),
     cacheWrite: createSplitter(charge.cacheWrite, usage.cacheWrite),
@@ -56,7 +56,10 @@ export function sharesOf(
 
 const overlap = (start: number, end: number, from: number, to: number): number => Math.max(0, Math.min(end, to) - Math.max(start, from))
 
-/** Splits `amount` as `split` does, for weights that are given one after the other. They are whole numbers that add up to `sum`. */
+/**
+ * Makes a function that splits `amount` as `split` does, but takes the weights one after the other. The weights are whole numbers that add
+ * up to `sum`.
+ */
 function createSplitter(amount: number, sum: number): (weight: number) => number {
   let weightSoFar = 0
   let sharedSoFar = 0
@@ -74,7 +77,7 @@ function createSplitter(amount: number, sum: number): (weight: number) => number
   }
 }
 
-function outputShares(tokens: number, money: number | undefined, items: readonly WeightedItem[]): readonly Share[] {
+export function outputShares(tokens: number, money: number | undefined, items: readonly WeightedItem[]): readonly Share[] {
   const weights = items.map(({ weight }) => weight)
   const counted = split(tokens, weights)
   const paid = money === undefined ? undefined : split(money, weights)

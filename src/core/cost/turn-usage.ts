@@ -21,7 +21,7 @@ export type TurnCost =
   /** The price of at least one call is not known. `models` made these calls, and `known` is the cost of the other calls. */
   | { readonly money: null; readonly reason: 'unknown_price'; readonly models: readonly string[]; readonly known: number }
 
-/** What the model calls of a turn have used so far. */
+/** The tokens and the money that the model calls of a turn have used so far. */
 export interface TurnSums {
   usage: TurnUsage
   /** The cost of all calls with a known price. */

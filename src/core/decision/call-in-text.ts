@@ -45,7 +45,7 @@ const maxWrittenCalls = 16
 /** Whether a backtick stands right before the position. Then the text only mentions the tag. */
 const isQuoted = (text: string, at: number): boolean => text[at - 1] === '`'
 
-/** A quick test that most answers with JSON do not pass. */
+/** A quick test before the JSON is parsed. It is false for most answers that contain JSON. */
 const hasCallKeys = (text: string): boolean =>
   (text.includes('"name"') || text.includes('"tool"') || text.includes('"function"') || text.includes('"tool_id"')) &&
   (text.includes('"arguments"') || text.includes('"parameters"') || text.includes('"params"'))

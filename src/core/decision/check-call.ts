@@ -79,7 +79,8 @@ function findIssues(params: JsonObject, signature: ToolSignature, order: OrderPr
 }
 
 /**
- * Checks the form of a contract. The paths in it are checked when the tool runs. A contract that is a reference is also checked only then.
+ * Checks the form of a contract. The paths in the contract are checked when the tool runs. If the contract is a reference, everything is
+ * checked when the tool runs.
  */
 function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_contract' | undefined {
   if (isReference(given)) return undefined

@@ -54,7 +54,9 @@ interface ToolNames {
 
 let latest: { readonly ids: readonly string[]; readonly names: ToolNames } | undefined
 
-/** The ids by name. The last result is kept, because all calls of an agent have the same list. */
+/**
+ * The ids of the tools by their names. The latest result is remembered, because all model calls of an agent have the same list of tools.
+ */
 function namesOf(ids: readonly string[]): ToolNames {
   if (latest?.ids !== ids) latest = { ids, names: createNames(ids) }
   return latest.names

@@ -12,8 +12,8 @@ import {
 } from './decision.ts'
 
 /**
- * Parses a response of either dialect, as the journal has it. This is needed to resume a turn after a crash, and to find the complete
- * parameters of an old call.
+ * Parses a response of either dialect in the form in which the journal stores it. This is needed to resume a turn after a crash, and to
+ * find the complete parameters of an old call.
  */
 export function parseRecordedResponse(
   { raw, dialect }: { readonly raw: string; readonly dialect?: Dialect },
@@ -25,7 +25,7 @@ export function parseRecordedResponse(
 
 /** The channels and calls of a response in the dialect `native`. */
 export interface NativeContent {
-  /** The thinking and the text of the response, in the channels that a response in the dialect `channels` would have. */
+  /** The response as channels: `thinking` for the reasoning, `answer` for the text, and channels that the model wrote into its text. */
   readonly channels: readonly ReceivedChannel[]
   readonly calls: readonly NativeCall[]
 }
@@ -53,7 +53,10 @@ export function readNativeParts(parts: readonly NativePart[]): NativeContent {
 
 const noChannels: readonly ReceivedChannel[] = []
 
-/** Text that ends with the response counts as cut off, if the response was cut off. */
+/**
+ * The text has no close tag, so it is `cut`: it ends where the response ends. If the output limit cut the response off, it cut this text
+ * off.
+ */
 const plainAnswer = (text: string): ReceivedChannel => ({ name: 'answer', instances: [text], closed: 'cut' })
 
 function splitText(text: string): readonly ReceivedChannel[] {

@@ -1,5 +1,5 @@
-// Notices about responses in the dialect `native`. The model reads every text in this file. The codes are those of violations.ts, if the
-// same rule exists for channels.
+// Notices about responses in the dialect `native`. The model reads every text in this file. If the same rule exists for channels, the
+// notice has the same code as in violations.ts.
 
 import type { Notice } from '../block/round.ts'
 import { ellipsize } from '../cut.ts'

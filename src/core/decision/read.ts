@@ -24,7 +24,7 @@ import { readNativeCalls } from './read-native.ts'
 import type { ToolSignatures } from './signature.ts'
 import * as notices from './violations.ts'
 
-/** What `readDecision` has to know besides the response. */
+/** Facts besides the response that `readDecision` needs. */
 export interface DecisionOptions extends AnswerContext {
   /** True when the user has seen a part of this response. */
   readonly shown?: boolean
@@ -92,7 +92,7 @@ function read(response: ParsedResponse, options: DecisionOptions, warnings: Noti
 }
 
 /**
- * Reads a response in the dialect `native`. A model may write an action in channels all the same. It is then read like a response in the
+ * Reads a response in the dialect `native`. If the model has written an action in a channel instead, the response is read like one in the
  * dialect `channels`.
  */
 function readNative(response: ParsedResponse, calls: readonly NativeCall[], options: DecisionOptions, warnings: Notice[]): Outcome {

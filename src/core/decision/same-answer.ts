@@ -5,8 +5,8 @@ const similarity = 0.9
 const maxExactLength = 2_000
 
 /**
- * True when the two answers share at least 90 % of their text. Case and white space are ignored. A model that is asked again and has
- * nothing to add repeats its answer. When the caller finds such a repeated answer, it ends the turn.
+ * True when the two answers share at least 90 % of their text. Case and white space are ignored. When a model is asked again and has
+ * nothing to add, it repeats its answer. Then the caller ends the turn.
  */
 export function isSameAnswer(first: string, second: string): boolean {
   const a = normalize(first)

@@ -85,7 +85,10 @@ function ended(effect: Effect, endedAt: string, failed: boolean, error: CallErro
 /** Codes of errors after which the tool may have had its effect. */
 const interruptions: ReadonlySet<string> = new Set(['outcome_unknown', 'gave_up', 'tool_cancelled', 'tool_timeout'])
 
-/** The message of an interrupted call says so if the tool was never started. The result of `result_unfit` is lost, but the tool has run. */
+/**
+ * The status of a failed call. After `result_unfit`, the tool has run, and only its result could not be used. If an interrupted tool was
+ * never started, the message of the error says that it had no effect.
+ */
 function failureStatus(error: CallError): EffectStatus {
   if (error === undefined) return 'failed'
   if (error.code === 'result_unfit') return 'done'

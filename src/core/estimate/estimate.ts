@@ -103,9 +103,9 @@ const MAX_CALIBRATION = 4
  * The number of input tokens that the provider billed for the previous call, divided by the number that was estimated for it. The result is
  * between 1 and 4. It is 1 when no usage was reported.
  *
- * A ratio below 1 is raised to 1. The text that was added after the previous call may have another ratio, and then the next prompt could
- * exceed the limit. Only compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay gives the
- * same result.
+ * A ratio below 1 is raised to 1, because text that was added after the previous call may have a higher ratio. Otherwise the next prompt
+ * could exceed the limit. Only compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay gives
+ * the same result.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {
   const { usage, prompt } = lastResponse ?? {}

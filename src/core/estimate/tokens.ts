@@ -23,7 +23,7 @@ export function reliableCounter(count: TokenCounter, onFailure: (error: unknown)
     try {
       const tokens: unknown = count(text)
       if (typeof tokens === 'number' && tokens >= 0 && tokens < Number.POSITIVE_INFINITY) return tokens
-      failure = new TypeError(`the token counter gave ${String(tokens)}`)
+      failure = new TypeError(`the token counter returned ${String(tokens)}; it must return a number of at least 0`)
     } catch (error) {
       failure = error
     }
@@ -34,8 +34,8 @@ export function reliableCounter(count: TokenCounter, onFailure: (error: unknown)
 }
 
 /**
- * Matches all characters except Latin letters, accents, box-drawing lines and bars. Tokenizers join lines and bars into few tokens. For
- * ASCII text the engine answers this test without reading the text.
+ * Matches all characters except Latin letters, accents, box-drawing lines and bars. Lines and bars are left out, because tokenizers join
+ * many of them into few tokens. For a text of ASCII only, JavaScript runs this test without reading the text.
  */
 const nonLatin = /[\u0370-\u1dff\u1f00-\u24ff\u25a0-\uffff]/
 

@@ -67,9 +67,9 @@ export interface ExpiryPlan {
 }
 
 /**
- * Plans to hide old blocks once the provider's cache has expired. An edit of old blocks costs nothing extra then, because the prompt has to
- * be cached again anyway. It is called before each render. The time to live was stored with the last response, so a changed setting takes
- * effect after the next response.
+ * Plans to hide old blocks once the provider's cache has expired. Then it costs nothing extra to change old blocks, because the provider
+ * has to process the whole prompt again anyway. This function is called before each render. The time to live was stored with the last
+ * response, so a changed setting takes effect after the next response.
  */
 export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
   const { cache } = timeline

@@ -60,7 +60,7 @@ const defaultReplacement = 'content removed'
  *   cached, never changed │ too many tokens follow │ blocks that may be hidden │ sources, announce
  *                         ▲ cache point
  *
- * If the newest block at the path can not be hidden, no block is hidden, because even more tokens follow the older ones.
+ * If the newest block at the path can not be hidden, no block is hidden, because even more tokens follow the older blocks.
  */
 export function planHide(slice: Slice, points: CachePoints, request: HideRequest, { tokens, tailTokens }: HideLimits): HidePlan {
   const path = canonicalAddress(request.path)

@@ -31,9 +31,9 @@ export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic
  * Applies all hunks or none. A hunk is applied at the line number in its header. If its old lines are not there, it is applied at the
  * nearest place after the previous hunk at which they match exactly.
  *
- * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF. If the patch
- * does not match and has lines with the backslash that the prompt puts before a forged heading, it is tried again without these backslashes:
- * the model has copied them from the prompt.
+ * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF. The prompt puts
+ * a backslash before a line that looks like a heading, and the model may copy this backslash. So if the patch does not match, it is tried
+ * again without such backslashes.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
   const asWritten = applyWithEndings(hunks, text)
@@ -92,7 +92,7 @@ function locate(hunk: Hunk, count: number, end: number, locator: Locator): HunkP
   const run = locator.runOf(old.map((line) => line.text))
   const matches = old.length === 0 ? wanted <= count : locator.matchesAt(run, wanted)
   if (matches) return wanted < end ? 'out of order' : { hunk, index: wanted, moved: false }
-  if (old.length === 0) return 'no match' // there are no old lines to search for
+  if (old.length === 0) return 'no match' // the hunk has no old lines, so its place can not be searched
   const index = locator.nearest(run, wanted, end, count)
   if (index !== undefined) return { hunk, index, moved: true }
   return end > 0 && locator.nearest(run, wanted, 0, end) !== undefined ? 'out of order' : 'no match'
@@ -114,7 +114,7 @@ function replaceLines(before: TextLines, placements: readonly HunkPlacement[]): 
   return { lines, ending: before.ending, endsInNewline: resultEndsInNewline(before, placements.at(-1)) }
 }
 
-/** True when the new text ends in a newline. Only a hunk at the end of the old text can change whether it does. */
+/** True when the new text ends in a newline. Only a hunk at the end of the old text can change this. */
 function resultEndsInNewline(before: TextLines, last: HunkPlacement | undefined): boolean {
   if (!last) return before.endsInNewline
   const old = oldLines(last.hunk)

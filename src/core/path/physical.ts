@@ -34,7 +34,7 @@ export function splitPhysical(physical: string, knownTurns?: ReadonlySet<string>
 /** An area of a turn that the agent may write to. */
 export type WritableArea = Exclude<Area, 'attachments'>
 
-/** The turn that writes, and how to read a path that names no turn or no area. */
+/** The turn that writes, and the defaults for paths without a turn or without an area. */
 export interface TargetScope {
   readonly currentTurn: string
   readonly knownTurns?: ReadonlySet<string>

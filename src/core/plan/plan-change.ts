@@ -26,7 +26,7 @@ export type PlanChange =
       readonly snapshots: readonly Plan[]
       /** The id of the plan that the call created, activated or closed. For the mode `replace`, this is the new plan. */
       readonly planId: string
-      /** The plan that the call named in `plan_id`: the one to activate, replace or close. Undefined for the mode `new`. */
+      /** The plan that the call names in `plan_id`. The call activates, replaces or closes it. Undefined for the mode `new`. */
       readonly targetPlanId?: string
     }
   | { readonly ok: false; readonly violation: Notice }

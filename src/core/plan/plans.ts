@@ -30,7 +30,7 @@ export const isFinished = (status: StepStatus): boolean => status === 'done' || 
  */
 export function plansOf(timeline: Timeline): readonly Plan[] {
   const blocks = planBlocks(timeline)
-  if (blocks.length === 0) return noPlans // most conversations have no plan, and every round asks for the plans
+  if (blocks.length === 0) return noPlans // a fast path, because most conversations have no plan and every round asks for the plans
   const newest = new Map<string, Plan>()
   for (const block of blocks) {
     const plan = readPlan(block)
@@ -165,7 +165,10 @@ function unknownStep(steps: readonly number[], plan: Plan): Notice {
   )
 }
 
-/** The blocks of the steps whose progress the notes report. Empty when no step has changed. */
+/**
+ * The two blocks that record progress: one tells the user which steps changed, the other is the new state of the plan. Empty when no step
+ * has changed.
+ */
 export function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanAcks): readonly Draft[] {
   if (!plan) return []
   return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]

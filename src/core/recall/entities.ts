@@ -5,7 +5,8 @@ const MAX_ENTITIES = 24
 
 /**
  * The terms of the names in a text, found by rules: words that begin with a capital inside a sentence, identifiers of code, file names, and
- * words with digits. A search looks for these terms in other turns, so that a question finds places which it does not name itself.
+ * words with digits. A search takes these terms from the turns that it has found and looks for them in other turns. So it also finds turns
+ * that share a name but no word with the question.
  */
 export function entityTermsOf(text: string): readonly string[] {
   const words = wordsOf(text)
@@ -22,7 +23,7 @@ function isNamed(text: string, word: Word, capitals: ReadonlySet<string>): boole
   return capitals.has(word.text) || isIdentifier(word.text) || isFileName(text, word)
 }
 
-/** Words with a capital that does not begin a sentence. The same word then also counts at the beginning of a sentence. */
+/** The words that have a capital letter inside a sentence. They are names, so they also count as names at the beginning of a sentence. */
 function capitalsInsideSentences(text: string, words: readonly Word[]): ReadonlySet<string> {
   const found = new Set<string>()
   for (const [index, { text: word, at }] of words.entries()) {

@@ -1,11 +1,14 @@
 const user: ReadonlySet<string> = new Set('i me my mine myself we us our ours'.split(' '))
 const agent: ReadonlySet<string> = new Set('you your yours'.split(' '))
-/** Before `you`, these words ask for something now: `can you tell me`. */
+/**
+ * If one of these words stands before `you`, as in `can you tell me`, the question asks for something now and not for earlier words of the
+ * agent.
+ */
 const requests: ReadonlySet<string> = new Set('can could would will do are thank if please'.split(' '))
 
 /**
- * Whose words an English question asks for: `which tent did I buy` asks for what the user said, and `which tent did you recommend` for what
- * the agent said. `words` are the words of the question in lower case.
+ * Whether an English question asks for words of the user or of the agent. `which tent did I buy` asks for words of the user, and `which
+ * tent did you recommend` for words of the agent. `words` are the words of the question in lower case.
  */
 export function speakerOf(words: readonly string[]): 'user' | 'assistant' | undefined {
   if (words.some((word, at) => agent.has(word) && !requests.has(words[at - 1] ?? ''))) return 'assistant'

@@ -6,7 +6,7 @@ import { termsOf } from './terms.ts'
  * `trash`, `bug` and `error`. A search looks for the other words of a group too, as weak terms.
  */
 
-/** Words of nearly the same meaning. Each leads to the others. */
+/** Groups of words with nearly the same meaning. A search for one word also looks for the other words of its group. */
 const synonyms = `
 child kid son daughter toddler baby; parent mother father mom mum dad; grandparent grandmother grandfather grandma grandpa granny;
 husband wife spouse partner; boyfriend girlfriend partner; married wedding marry engaged; divorce breakup separated split; sibling brother sister;
@@ -36,7 +36,9 @@ rain storm weather; night evening; morning dawn; big large huge; small little ti
 important meaningful significant; event ceremony celebration party festival; birthday anniversary; church religion religious faith; god prayer;
 die died death passed; born birth; young childhood; woman female; man male; gay lesbian lgbtq queer transgender; identity gender; single dating relationship`
 
-/** A kind of thing, and some things of this kind. Only the kind leads to the things. */
+/**
+ * A kind of thing, and some things of this kind. A search for `pet` also looks for `dog`, but a search for `dog` does not look for `pet`.
+ */
 const kinds = `
 pet: dog cat puppy kitten rabbit hamster parrot turtle fish guinea; animal: dog cat horse bird rabbit bear lion elephant; bird: parrot owl eagle robin;
 instrument: guitar piano violin clarinet drums flute cello saxophone ukulele; sport: soccer football basketball tennis swimming running climbing surfing yoga hockey golf;
@@ -49,7 +51,7 @@ job: teacher nurse engineer manager developer designer artist; health: doctor ho
 tool: hammer drill saw; plant: tree flower rose sunflower tomato; furniture: chair table desk sofa shelf; clothes: shirt jacket scarf dress jeans;
 language: english spanish french german japanese python typescript; database: postgres mysql sqlite; subject: math history biology statistics physics`
 
-/** Made with the first search, because most processes need it late or never. */
+/** Made when it is first needed, because most processes need it late or never. */
 let related: ReadonlyMap<string, readonly string[]> | undefined
 
 function readGroups(): ReadonlyMap<string, readonly string[]> {
@@ -73,7 +75,10 @@ export function relatedTerms(term: string): readonly string[] {
   return [...(related.get(term) ?? []), ...deedsOf(term)]
 }
 
-/** For a word such as `mover` or `teacher`: the terms of what these people do. Some words only look like it, so the terms are weak too. */
+/**
+ * For a word such as `mover` or `teacher`: the terms of the verb, `move` or `teach`. Other words end in `er` too, such as `paper`. So these
+ * terms are also weak.
+ */
 function deedsOf(term: string): readonly string[] {
   if (term.length < 5 || !term.endsWith('er')) return []
   const [withE, base] = [term.slice(0, -1), term.slice(0, -2)]

@@ -56,7 +56,7 @@ function attachmentText({ meta = {} }: Block): string {
 }
 
 const PART_LENGTH = 1_600
-/** The rest of a longer text can be read, but not found. */
+/** The greatest number of snippets of one text. A search does not find the text after them. */
 const MAX_PARTS = 64
 
 /** Splits a long text at the ends of paragraphs, lines or words. */
@@ -81,7 +81,7 @@ function endOfPart(text: string, from: number): number {
   return latest
 }
 
-/** What a change tells about a turn, for the list of turns that a search uses. */
+/** Facts about a turn that one change contains. A search uses a list of all turns with these facts. */
 export interface TurnFact {
   readonly turnId: string
   /** Whether the turn searched the memory. */

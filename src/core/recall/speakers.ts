@@ -25,7 +25,7 @@ export function speakerTermsOf(text: string): readonly string[] {
   return [...found]
 }
 
-/** The term for what a person with this name says. */
+/** The term that marks texts in which a person with this name speaks. */
 export const speakerTerm = (name: string): string => `@${name.toLowerCase()}`
 
 /** Whether a word begins with a capital and has only letters. */

@@ -124,7 +124,7 @@ function tidyEnd(word: string): string {
   return shortened.endsWith('ll') && measure(shortened) > 1 ? shortened.slice(0, -1) : shortened
 }
 
-/** Forms that no rule leads back to their word, as `word: form form`. */
+/** Irregular forms of words, such as `broke` for `break`. The rules above can not reduce them. Each item is `word: form form`. */
 const irregularForms: ReadonlyMap<string, string> = new Map(
   `begin: began begun; break: broke broken; bring: brought; build: built; buy: bought; catch: caught; choose: chose chosen; come: came;
   draw: drew drawn; drink: drank drunk; drive: drove driven; eat: ate eaten; fall: fell fallen; feel: felt; fight: fought;

@@ -8,7 +8,7 @@ import { stem } from './stem.ts'
 /** Words longer than this are cut. They are usually encoded data, which no question repeats. */
 const MAX_WORD = 64
 
-/** Words may contain characters that have no width, such as soft hyphens. They do not count. */
+/** Matches a word. A word may contain characters without width, such as soft hyphens, but does not begin with one. */
 const wordShape = /[\p{L}\p{N}\p{M}_][\p{L}\p{N}\p{M}_\u00ad\u200b-\u200d\u2060\ufeff]*/gu
 const withoutWidth = /[\u00ad\u200b-\u200d\u2060\ufeff]/g
 

@@ -1,11 +1,12 @@
 import { termsOf } from './terms.ts'
 
-/*
- * Words that belong to the same part of life. Who asks for advice means what they have told about this part of life, in other words: `Any ideas
- * for dinner?` means what they said about dishes, and `Which concert should I see?` what they said about music.
+/**
+ * Words that belong to the same part of life. When users ask for advice, the search should find what they have said about the same topic in
+ * other words. For `Any ideas for dinner?`, the search should find what they said about dishes. For `Which concert should I see?`, it
+ * should find what they said about music.
  */
 
-/** Each word leads to the others of its topic. A word may be in several topics. */
+/** A search for one word also looks for the other words of its topic. A word may be in several topics. */
 const topics = `
 dinner lunch breakfast menu meal dish eat cook bake recipe ingredient cuisine restaurant kitchen spice vegetable meat fish sauce soup bread dessert snack grill oven vegetarian vegan diet;
 drink coffee tea espresso wine beer cocktail juice brew cup bar;

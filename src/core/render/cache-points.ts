@@ -30,7 +30,7 @@ export interface CachePoints {
   readonly userInput: number | undefined
   /**
    * The points that get a mark: the last three of the four points above, ascending and without duplicates. In the first round after a long
-   * turn, the end of the turn before that one takes the place of the pre-tail point.
+   * turn, the point at the end of the turn before the long turn replaces the pre-tail point.
    */
   readonly marks: readonly number[]
 }
@@ -62,7 +62,7 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits =
   // later user input, the tail gets no mark, so that another point can have one.
   const usefulTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
   const older = before === undefined ? undefined : endBeforeLongTurn(slice, before)
-  return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, older ?? preTail, usefulTail, userInput) }
+  return { prevTurn, preTail, tail, userInput, marks: lastDistinct([prevTurn, older ?? preTail, usefulTail, userInput]) }
 }
 
 /** The highest number of marks in the timeline part of a prompt. Providers allow four, and the system text uses one. */
@@ -110,8 +110,9 @@ function withPathGroup({ shown }: Slice, position: number): number {
 const longTurnRounds = 14
 
 /**
- * The last block before the previous turn, if the current turn has no round yet and the previous turn was long. Another model may have run
- * the previous turn. Then the provider has cached for this model only what was before it, and finds this only with a mark that is near.
+ * The last block before the previous turn, if the current turn has no round yet and the previous turn was long. If another model ran the
+ * previous turn, the provider has cached for the present model only the prompt before that turn. It finds this cached prompt only if a mark
+ * is near its end.
  */
 function endBeforeLongTurn({ shown, roundEnds }: Slice, before: number): number | undefined {
   const latest = roundEnds.length - longTurnRounds
@@ -137,7 +138,7 @@ const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
  * Sorts the positions, removes duplicates and returns the last `maxMarks`. Insertion sort, because the positions are nearly always sorted
  * already.
  */
-export function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
+export function lastDistinct(positions: readonly (number | undefined)[]): readonly number[] {
   const sorted: number[] = []
   for (const position of positions) {
     if (position === undefined || sorted.includes(position)) continue
@@ -147,5 +148,5 @@ export function lastDistinct(...positions: readonly (number | undefined)[]): rea
       sorted[at - 1] = position
     }
   }
-  return sorted.length > maxMarks ? sorted.slice(-maxMarks) : sorted
+  return sorted.slice(-maxMarks)
 }

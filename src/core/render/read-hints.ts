@@ -1,7 +1,7 @@
 // Texts of the runtime tell the model to read the whole of a cut, hidden or summarised text with `react.read`. An agent without this tool
 // gets these texts without the hint.
 
-/** The hints. Each is removed with its end, from lines that begin with `line`. `close` then takes its place. */
+/** The hints. If a line begins with `line` and contains `hint`, everything from `hint` to the end of the line is replaced by `close`. */
 const hints: readonly { readonly line: string; readonly hint: string; readonly close?: string }[] = [
   { line: '...[truncated, ', hint: '; the whole: react.read(["', close: ']' },
   { line: 'HIDDEN — ', hint: ' Retrieve with react.read(' },

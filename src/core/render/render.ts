@@ -82,7 +82,8 @@ function tailParts(sources: string | undefined, announce: string | undefined): r
 
 /** Returns the last three points that are positions of shown blocks, ascending and without duplicates. */
 function lastValid(points: readonly number[], shownCount: number): readonly number[] {
-  return lastDistinct(...points.filter((point) => Number.isInteger(point) && point >= 0 && point < shownCount))
+  const isValid = (point: number) => Number.isInteger(point) && point >= 0 && point < shownCount
+  return lastDistinct(points.every(isValid) ? points : points.filter(isValid))
 }
 
 /** The parts of all shown blocks of a timeline. */

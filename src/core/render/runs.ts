@@ -121,15 +121,15 @@ export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
 interface Run {
   /** The hash of all parts that are sent before the run. */
   readonly before: number
-  readonly text: HashState
+  text: HashState
   readonly binaries: Part[]
 }
 
 const startRun = (before: number): Run => ({ before, text: startHash(), binaries: [] })
 
 /**
- * Adds a block to the hash of its run and returns the hash of the block alone. Usually both hashes cover the same text. Then the text is
- * read only once for both.
+ * Adds a block to the hash of its run and returns the hash of the block alone. Usually the run and the block hash the same text. Then the
+ * text is read only once for both hashes.
  */
 function addToRun(run: Run, block: RunBlock): number {
   const added = ownText(block)
@@ -137,7 +137,10 @@ function addToRun(run: Run, block: RunBlock): number {
   if (added !== '' && run.text.size > 0) updateHash(run.text, separatorBefore(block))
   if (added === shown) {
     const own = startHash()
-    updateBothHashes(own, run.text, added)
+    if (run.text.size === 0) {
+      updateHash(own, added)
+      run.text = own // the run has no other text yet, so both hashes are equal
+    } else updateBothHashes(own, run.text, added)
     return hashValue(own)
   }
   updateHash(run.text, added)

@@ -19,7 +19,7 @@ export interface SourcesTail {
  */
 export type SourcesTailRenderer = (pool: SourcePool, currentTurnId: string, maxTokens: number) => SourcesTail
 
-/** The numbers of rows to try, one after the other, until the section has few enough tokens. */
+/** How many rows the section may have. The numbers are tried in this order until the section is short enough. */
 const rowLimits = [caps.sourcesShown, 30, 15, 7, 3, 1, 0]
 
 /** The returned function keeps its last texts, because every round needs the section, but the pool seldom changes. */

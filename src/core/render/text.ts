@@ -34,8 +34,8 @@ export const shownPath = ({ path }: Pick<Block, 'path'>, limits: Pick<Caps, 'pat
   path === undefined ? undefined : pathWithin(path, limits.path)
 
 /**
- * A path in at most `limit` characters. A list of sources becomes a range, because `react.read` could not parse a list that ends in the
- * middle.
+ * A path in at most `limit` characters. A path to several sources is not cut: it becomes a path to a range of sources, because `react.read`
+ * could not parse a cut list.
  */
 export function pathWithin(path: string, limit: number): string {
   if (path.length <= limit || !path.startsWith('so:')) return oneLine(path, limit)

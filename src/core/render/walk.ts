@@ -195,7 +195,7 @@ function renderParts(block: Block, context: RenderContext): readonly Part[] {
   return parts.some(holdsBase64) ? parts.map(withoutBase64) : parts
 }
 
-/** True if the agent has `react.read`, which is so unless the application has chosen its built-in tools. */
+/** True if the agent has `react.read`. Without `hasTool`, the agent has the usual built-in tools, and `react.read` is one of them. */
 const hasRead = ({ hasTool }: RenderContext): boolean => hasTool === undefined || hasTool('react.read')
 
 const readableText = (text: string, context: RenderContext): string => (hasRead(context) ? text : withoutReadHints(text))

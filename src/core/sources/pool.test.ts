@@ -11,10 +11,10 @@ import {
   removeSource,
   type SourcePool,
   selectSources,
-  sourceKey,
   sourcesBySid,
 } from './pool.ts'
 import { type IncomingSource, parseSourceRow, type SourceRow } from './source.ts'
+import { sourceKey } from './source-keys.ts'
 
 const page = (name: string, more: object = {}): IncomingSource => ({ url: `https://${name}.example/`, title: name, ...more })
 const poolOf = (...rows: readonly IncomingSource[]) => mergeSources(emptyPool, rows).pool
@@ -208,6 +208,31 @@ it('merging the same rows again changes nothing, and the changed rows are all th
       expect(again.changed).toEqual([])
       expect(again.sids).toEqual(sids)
       expect(second.map(sourceKey)).toEqual(sids.map((sid) => sourceKey(pool.rows.find((row) => row.sid === sid) ?? { url: 'none' })))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+it('merges one after the other give the same as merges into a copy of the pool, from which nothing is known', () => {
+  const names = fc.array(fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd', 'e'), long: fc.boolean(), file: fc.boolean() }), {
+    maxLength: 4,
+  })
+  const rowsOf = (batch: readonly { readonly name: string; readonly long: boolean; readonly file: boolean }[]) =>
+    batch.map(({ name, long, file }) =>
+      page(name, { ...(long && { text: 'longer' }), ...(file && { physical_path: `turn_1/files/${name}` }) }),
+    )
+  fc.assert(
+    fc.property(fc.array(fc.tuple(names, fc.nat(6))), (batches) => {
+      let kept = emptyPool
+      for (const [batch, sid] of batches) {
+        const fromCopy = mergeSources(structuredClone(kept), rowsOf(batch))
+        const merged = mergeSources(kept, rowsOf(batch))
+        expect(merged).toEqual(fromCopy)
+        kept = applyMerge(kept, { rows: merged.changed, next_sid: merged.pool.next_sid })
+        expect(kept).toEqual(merged.pool)
+        if (sid % 2 === 0) kept = markUsed(kept, [sid])
+        if (sid === 5) kept = removeSource(kept, sid)
+      }
     }),
     { numRuns: 500 },
   )

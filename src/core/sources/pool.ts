@@ -1,6 +1,6 @@
-import { oncePerBlock } from '../block/reader.ts'
-import { type IncomingSource, isSid, type SourceRow } from './source.ts'
-import { normalizeUrl } from './url.ts'
+import { isOrdered, orderedRows, replaceRows, rowOf } from './sorted-rows.ts'
+import type { IncomingSource, SourceRow } from './source.ts'
+import { keysOf, moveKeys, sourceKey } from './source-keys.ts'
 
 /** The sources of a conversation, sorted by SID. `next_sid` only grows, so the SID of a removed source is never given to another source. */
 export interface SourcePool {
@@ -28,34 +28,37 @@ export interface MergeResult {
  * Adds rows to the pool. A source that the pool already has keeps its SID, and gets the fields that it lacks and longer texts. A new source
  * gets the next SID, whatever number the tool gave it.
  */
-export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): MergeResult {
-  const known = new Map(pool.rows.map((row) => [row.sid, row]))
-  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // of rows with the same key, the oldest counts
+export function mergeSources(given: SourcePool, incoming: readonly IncomingSource[]): MergeResult {
+  const pool = isOrdered(given.rows) ? given : applyMerge(emptyPool, given)
+  const sidByKey = keysOf(pool.rows)
+  const newKeys = new Map<string, number>()
+  const touched = new Map<number, SourceRow>()
   const renumbered = new Map<number, number>()
-  const touched = new Set<number>()
   let next = firstFreeSid(pool.rows, pool.next_sid)
 
   const sids = incoming.map((row) => {
     const key = sourceKey(row)
-    const sid = sidByKey.get(key) ?? next++
-    const before = known.get(sid)
+    const sid = newKeys.get(key) ?? sidByKey.get(key) ?? next++
+    const before = touched.get(sid) ?? rowOf(pool.rows, sid)
     const after = before === undefined ? { ...row, sid } : combineRows(before, row)
-    if (after !== before) touched.add(sid)
-    known.set(sid, after)
-    sidByKey.set(key, sid)
+    if (after !== before) touched.set(sid, after)
+    newKeys.set(key, sid)
     if (row.sid !== undefined && !renumbered.has(row.sid)) renumbered.set(row.sid, sid)
     return sid
   })
 
-  const rows = [...known.values()] // sorted by SID, because the rows of the pool come first and new rows have higher SIDs
-  return { pool: { rows, next_sid: next }, changed: rows.filter(({ sid }) => touched.has(sid)), sids, renumbered }
+  const changed = [...touched.values()].sort((a, b) => a.sid - b.sid)
+  return { pool: { rows: replaceRows(pool.rows, changed).rows, next_sid: next }, changed, sids, renumbered }
 }
 
 /** Applies a merge that the journal contains. `rows` are the rows that the merge added or changed. */
 export function applyMerge(pool: SourcePool, { rows, next_sid }: SourcePool): SourcePool {
-  const bySid = new Map([...pool.rows, ...rows].filter(({ sid }) => isSid(sid)).map((row) => [row.sid, row]))
-  const ordered = [...bySid.values()].sort((a, b) => a.sid - b.sid)
-  return { rows: ordered, next_sid: firstFreeSid(ordered, Math.max(pool.next_sid, next_sid)) }
+  const counter = Math.max(pool.next_sid, next_sid)
+  const added = orderedRows(rows)
+  const before = orderedRows(pool.rows)
+  const { rows: merged, keepsKeys } = replaceRows(before, added)
+  if (keepsKeys) moveKeys(before, merged, added)
+  return { rows: merged, next_sid: firstFreeSid(merged, counter) }
 }
 
 /** Removes a row. Its SID is not given to another source. */
@@ -65,9 +68,17 @@ export function removeSource(pool: SourcePool, sid: number): SourcePool {
 
 /** Marks rows as cited. SIDs that the pool does not have are ignored. */
 export function markUsed(pool: SourcePool, sids: Iterable<number>): SourcePool {
-  const used = new Set(sids)
-  return { ...pool, rows: pool.rows.map((row) => (used.has(row.sid) && row.used !== true ? { ...row, used: true } : row)) }
+  const before = orderedRows(pool.rows)
+  const used = [...new Set(sids)].flatMap((sid) => rowOf(before, sid) ?? [])
+  const changed = used.filter((row) => row.used !== true).map((row) => ({ ...row, used: true }))
+  const { rows } = replaceRows(before, changed)
+  moveKeys(before, rows, changed)
+  return { ...pool, rows }
 }
+
+/** Whether the pool has a source with this SID. */
+export const hasSource = (pool: SourcePool, sid: number): boolean =>
+  isOrdered(pool.rows) ? rowOf(pool.rows, sid) !== undefined : pool.rows.some((row) => row.sid === sid)
 
 interface SelectedSources {
   /** The found rows, in the order of the given SIDs. */
@@ -77,11 +88,11 @@ interface SelectedSources {
 
 /** The rows with these SIDs, and the SIDs that the pool does not have. */
 export function selectSources(pool: SourcePool, sids: Iterable<number>): SelectedSources {
-  const bySid = sourcesBySid(pool)
+  const rows = orderedRows(pool.rows)
   const unique = [...new Set(sids)]
   return {
-    rows: unique.flatMap((sid) => bySid.get(sid) ?? []),
-    missing: unique.filter((sid) => !bySid.has(sid)),
+    rows: unique.flatMap((sid) => rowOf(rows, sid) ?? []),
+    missing: unique.filter((sid) => !rowOf(rows, sid)),
   }
 }
 
@@ -95,14 +106,6 @@ export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool
 
 /** The next SID. It is higher than the SID of every row, even if `counter` is too low. An imported pool may have no counter. */
 const firstFreeSid = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
-
-/** The key by which a known source is recognised: the physical path of a file, or the normalised URL of any other source. */
-export function sourceKey(row: { readonly url?: string; readonly physical_path?: string }): string {
-  return row.physical_path === undefined ? normalizeUrl(row.url ?? '') : `local:${row.physical_path}`
-}
-
-/** The key of a row, computed once per row. Parsing the URLs of all rows would take longer than the whole merge. */
-const keyOfRow = oncePerBlock((row: SourceRow) => sourceKey(row))
 
 const scores = ['weighted_rank', 'objective_relevance', 'query_relevance'] as const
 
@@ -144,7 +147,7 @@ function isBetterTitle(candidate: string | undefined, known: string | undefined)
 
 const isTitle = (title: string | undefined) => !isMissing(title) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(title ?? '')
 
-// With the last four fields, a reader of an exported timeline can find the file of a source.
+// The last four fields tell a reader of an exported timeline where the file of a source is.
 const compactFields = [
   'title',
   'url',

@@ -120,7 +120,7 @@ export function parseToolSource(value: unknown): IncomingSource | undefined {
   const url = addressOf(value)
   const row = url === undefined ? undefined : parseSourceRow({ ...Object.fromEntries(fields), url, sid: sidOf(value.sid) })
   if (url === undefined || row?.title !== url) return row
-  const { title: _address, ...untitled } = row // a URL is not a title
+  const { title: _address, ...untitled } = row // the tool repeated the URL as title, so the title is left out
   return { ...untitled, url }
 }
 

@@ -60,7 +60,10 @@ export function bodyKind(channel: Channel): BodyKind {
   return channel.format === 'json' ? 'json' : 'text'
 }
 
-/** The sets of tags for the text of a channel. `own` contains the name and the aliases of this channel, `all` those of all channels. */
+/**
+ * The sets of tags for the text of a channel. `own` contains the name and the aliases of this channel. `all` contains the names and aliases
+ * of all channels.
+ */
 export function bodyTags(all: ChannelNames, own: ChannelNames): BodyTags {
   return { all: { open: all, close: all }, ownClose: { open: noNames, close: own }, openOrOwnClose: { open: all, close: own } }
 }

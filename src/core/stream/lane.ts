@@ -50,7 +50,7 @@ export type TextRewriter = Pick<BufferingReplacer, 'push' | 'flush' | 'cut'>
 /** Creates the rewriter that replaces citations in one lane. */
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
-/** Turns text into deltas and emits them. */
+/** Takes the text of a lane and emits it as deltas. */
 export interface Lane {
   write(text: string): void
   end(ending: LaneEnd): void

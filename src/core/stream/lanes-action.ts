@@ -48,7 +48,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let described = false
   let call: CallLanes | undefined // the call in `tool_call`
   const listed: CallLanes[] = [] // the calls in `tool_calls`
-  const calls: CallLanes[] = [] // all of these
+  const calls: CallLanes[] = [] // `call` and `listed` together
   let current: HeldLane | undefined
   let currentCall: CallLanes | undefined // the call to which `current` belongs
 
@@ -88,7 +88,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return call?.toolId !== undefined || listed.length !== 1 ? call : listed[0]
   }
 
-  /** The call to which a path leads. Undefined for other paths, and for calls that are more than a response may have. */
+  /** The call to which a path leads. Undefined for other paths, and for calls after the first `maxCalls`. */
   function callAt(path: JsonPath): CallLanes | undefined {
     if (path[0] === 'tool_call') {
       call ??= addCall()
@@ -217,7 +217,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       if (type === 'object.end' && !event.aborted) finishRoot()
       return
     }
-    if (depth > 0 && path.length <= depth) return // the fields of a call are stored one by one
+    if (depth > 0 && path.length <= depth) return // a call as a whole is not stored, because its fields are stored one by one
     const value = collector.push(event)
     if (value === undefined || path.length > Math.max(depth + 2, 3) || ('aborted' in event && event.aborted)) return
     store(path, value)

@@ -12,7 +12,7 @@ import {
   type LaneStyle,
 } from './lane.ts'
 
-/** What the lanes of a call have to know about its action. */
+/** Facts about an action that the lanes of its calls need. */
 export interface ActionState {
   /** The value of the field `action`, trimmed and in lower case. Undefined until its string is complete. */
   action: string | undefined
@@ -79,7 +79,7 @@ export function createCallLanes({ replacer, isInternalFile, native }: CallLaneSe
     begin(field) {
       if (state.refused || state.restarted) return undefined
       endContent('aborted')
-      // with any order, parameters that follow the content count, too
+      // in the dialect `native`, parameters after the content are used too, so the object is not copied
       content = { field, lane: createHeldLane(), params: native ? params : { ...params }, ending: undefined }
       self.reconsider()
       return content.lane
@@ -88,7 +88,7 @@ export function createCallLanes({ replacer, isInternalFile, native }: CallLaneSe
       if (name === 'path' || name === 'channel' || name === 'format') params[name] = value
       else if (name === 'contract' || name === 'prog_name') self.program[name] = value
       if (name !== 'content' || self.toolId !== 'react.write' || typeof value !== 'object' || value === null) return
-      self.begin(name)?.write(JSON.stringify(value, null, 2)) // `react.write` writes the same text
+      self.begin(name)?.write(JSON.stringify(value, null, 2)) // `react.write` writes an object to the file as this text
       self.endString('whole')
     },
     endString(ending) {

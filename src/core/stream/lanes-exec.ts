@@ -43,7 +43,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
   const code = createHeldLane()
   let hasCode = false
   let refused = false
-  let internal = true // until the contract is known
+  let internal = true // treated as internal until the contract is known
   let language: string | undefined
   let params: { readonly [key: string]: JsonValue } = {}
 
@@ -101,7 +101,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
     end() {
       if (!self.started) return
       if (refused) return emit(execStatusDelta(executionId, 'error', { error: 'refused' }))
-      releaseCode() // the action was not complete
+      releaseCode() // needed if the response ended before the action was complete
       if (!hasCode) return emit(execStatusDelta(executionId, 'error', { error: 'missing_code' }))
       const contract = listedFiles(params.contract, mimeOf)
       showWhole('code_exec.contract', 'json', JSON.stringify({ execution_id: executionId, contract }))

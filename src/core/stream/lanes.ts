@@ -22,7 +22,10 @@ export interface LaneSettings {
   readonly executionId: string
   readonly replacer: CreateReplacer
   readonly mimeOf: (filename: string) => string
-  /** Whether a file that exists is internal. The lane of a patch of such a file is marked as internal. By default no file is. */
+  /**
+   * Whether a file that exists is internal. The lane that shows a patch of an internal file is marked as internal. By default no file is
+   * internal.
+   */
   readonly isInternalFile?: (path: string) => boolean
 }
 
@@ -68,7 +71,7 @@ export interface Lanes<Event = ChannelEvent> {
 /** Creates the lanes of one response. */
 export function createLanes(settings: LaneSettings): Lanes {
   const { emit, take } = createDeltaBuffer()
-  let open: string | undefined // the open channel; opening a channel closes the one before
+  let open: string | undefined // the open channel; opening another channel closes it
   let thinking: Lane | undefined
   let action: ActionLanes | undefined
   let channelAnswer: HeldLane | undefined

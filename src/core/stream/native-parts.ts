@@ -36,7 +36,7 @@ export function createPartCollector() {
         parts.push(call)
       } else {
         const call = calls.get(event.index)
-        if (call === undefined) return // an adapter that sends arguments of no call
+        if (call === undefined) return // the adapter has not announced a call with this index
         if (event.type === 'call.delta') call.input += event.text
         else delete call.open
       }
@@ -60,7 +60,7 @@ export function parseParts(raw: string): readonly NativePart[] {
   })
 }
 
-/** The events that led to these parts. Reading them again leads to the same parts. */
+/** Events from which `createPartCollector` makes the same parts again. */
 export function eventsOfParts(parts: readonly NativePart[]): readonly NativeEvent[] {
   let calls = 0
   return parts.flatMap((part): readonly NativeEvent[] => {

@@ -13,7 +13,10 @@ export interface NativeTextParser {
 
 const openTag = '<think>'
 const closeTag = '</think>'
-/** After this many characters without a tag, the text has none. Otherwise a long text of blanks would be read again with each piece. */
+/**
+ * If the first characters, up to this number, contain no tag, the text is treated as one without tags. Otherwise a long text of blanks
+ * would be read again with each piece.
+ */
 const maxLeadingBlank = 256
 
 export function createNativeTextParser(channels: readonly Channel[]): NativeTextParser {

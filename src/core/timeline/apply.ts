@@ -6,6 +6,7 @@ import { timelineFromPayload } from './payload.ts'
 import {
   blocksOf,
   createBuffer,
+  editBuffer,
   extendBuffer,
   isKnownEvent,
   MAXIMUM_KNOWN_EVENTS,
@@ -79,7 +80,7 @@ function transition(timeline: Timeline, change: Change): Timeline {
   }
 }
 
-/** The timeline with these frozen texts. A turn without them has none, also if the turn before had some. */
+/** Sets the frozen texts of the timeline. If `frozen` is undefined, the frozen texts of the turn before are removed. */
 function withFrozen(timeline: Timeline, frozen: FrozenTexts | undefined): Timeline {
   if (timeline.frozen === frozen) return timeline
   return frozen === undefined ? omitField(timeline, 'frozen') : { ...timeline, frozen }
@@ -110,9 +111,7 @@ function compact(timeline: Timeline, afterId: string, blocks: readonly Block[]):
 function editBlocks(timeline: Timeline, ids: readonly string[], edit: (block: Block) => Block): Timeline {
   const positions = ids.flatMap((id) => positionOf(timeline, id) ?? [])
   if (positions.length === 0) return timeline
-  const blocks = [...blocksOf(timeline)]
-  for (const position of positions) blocks[position] = edit(blocks[position] as Block)
-  return replaceBlocks(timeline, blocks)
+  return { ...timeline, buffer: editBuffer(timeline.buffer, timeline.size, positions, edit) }
 }
 
 function replaceBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
@@ -150,7 +149,7 @@ function recordResponse(timeline: Timeline, response: ResponseReceived): Timelin
   return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: response.prompt?.cache_ttl_seconds ?? null } }
 }
 
-/** Adds an event to the inbox. An event that is delivered twice is ignored, even if a turn has already read the first one. */
+/** Adds an event to the inbox. The second delivery of an event is ignored, even if a turn has already read the event. */
 function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
   if (isKnownEvent(timeline, event.event_id)) return timeline
   const { knownEvents = [] } = timeline

@@ -69,7 +69,7 @@ export function isInternalFile(timeline: Timeline, path: string): boolean {
 }
 
 function visibilityInDigest({ type, meta }: Block): unknown {
-  if (type.startsWith('user.')) return 'external' // what the user has attached
+  if (type.startsWith('user.')) return 'external' // the user attached this file
   const digest = parseJson(meta?.digest)
   return isObject(digest) ? digest.visibility : undefined
 }
@@ -88,7 +88,8 @@ function buildArtifact(
   const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
   const digest = metadataBlock && readDigest(metadataBlock)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  // The digest of a patch has the visibility of the patch. The content blocks have the visibility of the artifact, so they count first.
+  // The digest of a patch has the visibility of the patch. The content blocks have the visibility of the artifact, so theirs is used if
+  // there is one.
   const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility
   const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, metadataBlock?.meta ?? {}, ...metas])
   const callId =

@@ -48,7 +48,7 @@ export function importChanges(bundle: Bundle): readonly Change[] {
 
 function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   return [
-    // If the log has no start time, the beginning of the turn is not in the bundle.
+    // If the log has no start time, the bundle lacks the beginning of the turn, so there is no `turn.opened`.
     ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]),
     ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
     {

@@ -12,10 +12,7 @@ export type Change =
   | TurnWaiting
   | TurnResumed
   | BlocksAppended
-  /**
-   * Inserts blocks after an earlier block: feedback on an earlier turn, or a checkpoint inside the running turn. Turn logs do not contain
-   * inserted blocks.
-   */
+  /** Inserts blocks after an earlier one: feedback on an earlier turn, or a checkpoint of the running turn. Turn logs leave them out. */
   | { readonly type: 'blocks.inserted'; readonly after_id: string; readonly blocks: readonly Block[] }
   | RangeCompacted
   | BlocksHidden
@@ -70,7 +67,7 @@ export interface RangeCompacted {
   readonly frozen?: FrozenTexts
 }
 
-/** Options that hold for one turn in place of those of the agent. They are stored, so that a process that resumes the turn keeps them. */
+/** Options that apply to one turn and replace options of the agent. They are stored, so that a process that resumes the turn keeps them. */
 export interface StoredTurnOptions {
   /** The name of a model in the option `models` of the agent. */
   readonly model?: string
@@ -125,9 +122,9 @@ export interface Wait {
   readonly kind: WaitKind
   /** The tool call that waits. */
   readonly call_id?: string
-  /** What a person is asked, or what is awaited, in words for people. */
+  /** The question to the person, or a sentence that says what the turn waits for. */
   readonly question?: string
-  /** When the wait ends by itself. Without it, the turn waits until something arrives. */
+  /** When the wait ends by itself. If it is missing, the turn waits until something arrives. */
   readonly expires_at?: string
   /** Set when only an operator may decide. */
   readonly approver?: 'operator'
@@ -143,7 +140,10 @@ export interface Wait {
   readonly running?: true
 }
 
-/** `elicitation`: a running tool asks a person. `approval`: a person decides. `later`: the result of a tool arrives later. `provider`: a model provider can not answer now. `budget`: a budget was reached, and an operator may raise it. */
+/**
+ * `approval`: a person decides. `later`: the result of a tool arrives later. `provider`: a model provider can not answer now. `budget`: a
+ * budget was reached, and an operator may raise it. `child`: a sub-agent waits. `elicitation`: a running tool asks a person.
+ */
 export type WaitKind = (typeof waitKinds)[number]
 
 export const waitKinds = ['approval', 'later', 'provider', 'budget', 'child', 'elicitation'] as const
@@ -215,7 +215,9 @@ export interface StoredOutcome {
   readonly [field: string]: unknown
 }
 
-/** A limit of a turn. When it is reached, the model is called once more and may only answer. */
+/**
+ * A limit of a turn. When it is reached, the model is called once more and may only answer. `money` also stands for the limit of tokens.
+ */
 export type ReachedLimit = 'rounds' | 'time' | 'money'
 
 /** Messages of users (`followup`, `steer`), feedback on earlier turns, and events of the application (`external`). */
@@ -240,7 +242,7 @@ export interface InboxEvent {
   readonly keeps?: readonly BlobRef[]
 }
 
-/** Whether an inbox event is a message: the agent and its users can read its text. */
+/** Whether an inbox event is a message. Messages have a text that the agent and users read. */
 export const isMessage = (event: InboxEvent): event is InboxEvent & { readonly kind: MessageKind } => messageKinds.has(event.kind)
 
 const messageKinds: ReadonlySet<InboxEventKind> = new Set<MessageKind>(['followup', 'steer', 'feedback', 'external'])
@@ -254,7 +256,7 @@ export function changeTime(change: Change): string | undefined {
       return change.blocks.at(-1)?.ts
     case 'blocks.hidden':
     case 'blocks.revealed':
-      return undefined // the store uses the time of the change before
+      return undefined // the store uses the time of the previous change
     case 'event.accepted':
       return change.event.ts
     case 'timeline.imported':
@@ -280,11 +282,9 @@ export function blocksOfChange(change: Change): readonly Block[] {
 const noBlocks: readonly Block[] = []
 
 /**
- * Whether an entry contains blocks of a decision, which clients may have shown live. A client then replaces the live output of the round by
- * the entry. An entry with a response is not such an entry, because the blocks of the decision come later. An entry with a result is not
- * either, because other calls of the decision may still be running. After an interrupted response,
- * the live output stays until the next round begins or the turn ends. If the turn was stopped, its last blocks contain the part of the
- * answer that was shown.
+ * Whether an entry contains blocks of a decision, so that a client replaces the live output of the round by the entry. An entry with a
+ * response does not, because its blocks come later. An entry with a result does not, because other calls may still be running. The live
+ * output of an interrupted response stays until the next round begins or the turn ends.
  */
 export const endsLiveOutput = (change: Change): boolean =>
   change.type === 'blocks.appended' && change.blocks.some(isOfDecision) && !change.blocks.some(isResult)

@@ -15,8 +15,8 @@ export function nameInBundle({ conversation_id: name }: Bundle): string {
 
 /**
  * Checks a bundle of unknown origin, after `parseBundle`. Throws `bundle.invalid` when the title, a turn id, another name in a block or the
- * number of events is not allowed. Bundles that Daybook copies itself, such as forks, are not checked, because an older version may have
- * stored such a name.
+ * number of events is not allowed. Bundles that Daybook copies itself, such as forks, are not checked, because an older version of Daybook
+ * may have stored a name that is no longer allowed.
  */
 export function checkImportedBundle({ timeline, turn_logs, archive }: Bundle): void {
   const problem = timeline.conversation_title === null ? undefined : titleProblem(timeline.conversation_title)

@@ -10,7 +10,7 @@ export function bundleOfJournal(conversationId: string, changes: readonly Change
   const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, ofTurn]) => turnLogOf(turnId, ofTurn) ?? [])
   const included = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
   const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !included.has(id)))
-  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // of blocks with the same id only the first is kept
+  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // if several blocks have the same id, only the first is kept
   return {
     format: 'daybook.bundle',
     version: 1,

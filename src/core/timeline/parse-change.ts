@@ -147,7 +147,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
     wrap_up: optional(oneOf('rounds', 'time', 'money')),
     request_hash: optional(number),
   }),
-  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // a row needs only a SID
+  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // the only field that a row must have is its SID
   'sources.used': object({ ts: text, sids }),
   'source.removed': object({ ts: text, sid: integer }),
   'title.set': object({ ts: text, title: text }),

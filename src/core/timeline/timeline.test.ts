@@ -121,6 +121,24 @@ describe('a timeline value', () => {
     expect(Math.min(counts.paths, counts.calls)).toBeGreaterThan(50)
   })
 
+  it('finds the same blocks as before, also after a later timeline has hidden some and got further ones', () => {
+    const before = replay([appended(rounds(3))])
+    const wanted = ids(before)
+    const found = (timeline: Timeline) => wanted.map((id) => blockById(timeline, id))
+    const inOrder = found(before)
+    const hidden = applyChange(before, { type: 'blocks.hidden', ids: wanted.slice(1, 2), replacement_text: 'seen', reason: 'hide' })
+    const later = applyChange(hidden, appended([prompt('more', 'turn_2')], 100))
+    const sibling = applyChange(before, appended([prompt('other', 'turn_3')], 100))
+    expect(found(later).map((block) => block?.id)).toEqual(wanted)
+    expect(found(later)[1]?.meta?.hidden).toBe(true)
+    expect(found(before)).toEqual(inOrder)
+    expect([blockById(before, 'b_100'), blockById(later, 'b_100')?.turn_id, blockById(sibling, 'b_100')?.turn_id]).toEqual([
+      undefined,
+      'turn_2',
+      'turn_3',
+    ])
+  })
+
   it('treats an empty meta as none, so that revealing restores the appended block', () => {
     const [block] = withIds([prompt('q')])
     const value = replay([{ type: 'blocks.appended', blocks: [{ ...(block as Block), meta: {} }] }])

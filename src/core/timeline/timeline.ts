@@ -11,8 +11,8 @@ import type { FrozenTexts, InboxEvent, ResponseReceived, StoredTurnOptions, Wait
  */
 export interface Timeline {
   /**
-   * A list of blocks that several timelines share, so it may contain blocks that do not belong to this one. Read it only with the functions
-   * of this file.
+   * Several timelines share this list, so it may contain blocks that do not belong to this timeline. Read it only with the functions of
+   * this file.
    */
   readonly buffer: BlockBuffer
   readonly size: number
@@ -24,7 +24,7 @@ export interface Timeline {
   readonly lastTs?: string
   /** The turn that was opened and not closed yet. It is running, or a crash interrupted it. */
   readonly openTurn?: OpenTurn
-  /** The texts that the last turn has frozen. */
+  /** The parts of the system text that stay the same during the last turn. */
   readonly frozen?: FrozenTexts
   /** The newest response that contains a decision. It has the time, the usage and the record of the prompt, but not the text. */
   readonly lastResponse?: Omit<ResponseReceived, 'raw'>
@@ -123,7 +123,9 @@ export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): b
 export function assignIds(timeline: Pick<Timeline, 'nextBlock'>, drafts: readonly Draft[]): readonly Block[] {
   let next = timeline.nextBlock
   for (const draft of drafts as readonly { id?: string }[]) draft.id = blockId(next++)
-  return drafts as readonly Block[] // each draft has an id now
+  // Each draft is a block now, because it has an id. The list is copied to save memory: a list that has grown has spare capacity, and a
+  // copy has none.
+  return drafts.slice() as readonly unknown[] as readonly Block[]
 }
 
 /** The highest block number plus 1, but at least `floor`. */
@@ -145,7 +147,7 @@ export function nextBlockNumber(blocks: readonly Block[], floor: number): number
  */
 export interface BlockBuffer {
   readonly blocks: Block[]
-  readonly index: BlockIndex
+  index: BlockIndex
 }
 
 /**
@@ -164,9 +166,27 @@ export interface BlockIndex {
 }
 
 /** A new buffer with a copy of the list. */
-export function createBuffer(blocks: readonly Block[]): BlockBuffer {
-  const index = { indexed: 0, byId: new Map(), byPath: new Map(), byCall: new Map(), byTurn: new Map(), byArtifact: new Map() }
-  return { blocks: [...blocks], index }
+export const createBuffer = (blocks: readonly Block[]): BlockBuffer => ({ blocks: blocks.slice(), index: createIndex() })
+
+const createIndex = (): BlockIndex => ({
+  indexed: 0,
+  byId: new Map(),
+  byPath: new Map(),
+  byCall: new Map(),
+  byTurn: new Map(),
+  byArtifact: new Map(),
+})
+
+/**
+ * A copy of the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks have the ids, paths, calls, turns and
+ * texts of the old ones. So the copy takes over the index. If an older timeline needs the index again, it is made again.
+ */
+export function editBuffer(buffer: BlockBuffer, size: number, positions: readonly number[], edit: (block: Block) => Block): BlockBuffer {
+  const isNewest = buffer.blocks.length === size
+  const edited = { blocks: buffer.blocks.slice(0, size), index: isNewest ? buffer.index : createIndex() }
+  if (isNewest) buffer.index = createIndex()
+  for (const position of positions) edited.blocks[position] = edit(edited.blocks[position] as Block)
+  return edited
 }
 
 /**

@@ -20,7 +20,7 @@ export interface TurnLog {
   readonly sources_used: readonly number[]
   readonly blocks_count: number
   readonly tokens: number | null
-  /** Set when the turn was open where the conversation was forked: this is where it ends in the copy. */
+  /** Set when a fork cut the turn off: the turn was still open at the entry up to which the fork copied. */
   readonly exit_reason?: typeof FORKED
 }
 
@@ -88,8 +88,8 @@ function section(name: string, entries: readonly string[]): readonly string[] {
 const joinFields = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
 const pathAndText = (block: Block) => joinFields(block.path, oneLine(block.text ?? '', HINT))
 
-// These are maps and not objects, because the type of an imported block can be any text. For the type `constructor`, an object would return
-// an inherited function.
+// `speakers` and `eventLabels` are maps and not objects, because the type of an imported block can be any text. For the type `constructor`,
+// an object would return an inherited function.
 const speakers = new Map([
   ['user.prompt', 'user'],
   ['assistant.completion', 'assistant'],

@@ -14,7 +14,7 @@ export function afterWait(open: OpenTurn, change: TurnWaiting | TurnResumed): Op
   }
 }
 
-/** The waits after a change. A new wait with the id of an earlier one takes its place. */
+/** The waits after a change. A new wait with the id of an earlier wait replaces that wait. */
 export function waitsAfter(before: readonly Wait[], change: TurnWaiting | TurnResumed): readonly Wait[] {
   if (change.type === 'turn.resumed') return before.filter(({ wait_id }) => !change.wait_ids.includes(wait_id))
   const replaced = before.map((wait) => change.waits.findLast(({ wait_id }) => wait_id === wait.wait_id) ?? wait)
@@ -27,6 +27,6 @@ export function firstExpiry(waits: readonly Wait[]): string | undefined {
   return waits.flatMap(({ expires_at }) => expires_at ?? []).sort()[0]
 }
 
-/** Whether nothing more happens in a turn after this change, at least until something arrives for it. */
+/** Whether the turn does nothing after this change until something arrives for it: it has ended, or it only waits. */
 export const pausesTurn = (change: Change): boolean =>
   change.type === 'turn.closed' || (change.type === 'turn.waiting' && change.active === undefined)

@@ -2,7 +2,10 @@ import type { FileSummary } from '../api/conversation.ts'
 import { type Block, readDigest } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
 
-/** The files in these blocks that users can download: files that they attached, and files that the agent made. The newest version of each. */
+/**
+ * The newest version of each file in these blocks that users can download: files that they attached, and files that the agent made for
+ * them.
+ */
 export function fileSummaries(blocks: readonly Block[]): readonly FileSummary[] {
   return [...new Map(blocks.flatMap((block) => summaryOf(block).map((file) => [file.logical_path, file]))).values()]
 }

@@ -119,7 +119,7 @@ function execFailure(report: unknown) {
 }
 
 function readFailure(text: string | undefined) {
-  const mayFail = text?.includes('false') && text.includes('"ok"') // most results need not be parsed
+  const mayFail = text?.includes('false') && text.includes('"ok"') // a quick test, so that most results are not parsed
   const value = mayFail ? parseJson(text) : undefined
   if (!isObject(value) || value.ok !== false) return { failed: false, error: undefined }
   const { error } = value

@@ -32,7 +32,7 @@ export function readChange(change: Change): readonly VisibleEvent[] {
     case 'range.compacted': {
       const { blocks, covered } = change
       const { turn_id: turnId = null, ts } = blocks.at(-1) ?? {}
-      const summaries = readBlocks(blocks).filter(({ kind }) => kind === 'summary') // people already see the other blocks, which are copies
+      const summaries = readBlocks(blocks).filter(({ kind }) => kind === 'summary') // the other blocks are copies of blocks that people already see
       return [{ kind: 'compaction', turnId, ts, coveredTurns: covered.length }, ...summaries]
     }
     case 'sources.merged':

@@ -4,13 +4,13 @@ import { artifactFromBlocks } from '../timeline/artifacts.ts'
 import type { FileView } from './visible-event.ts'
 
 /**
- * The files that a turn made for users, the newest version of each. `blocks` are blocks of the conversation, oldest first. Only those of the
- * turn count. A file has an `rn` if it was hosted.
+ * The files that a turn made for users, the newest version of each. `blocks` are blocks of the conversation, oldest first. Blocks of other
+ * turns are ignored. A file has an `rn` if it was hosted.
  */
 export function filesOfTurn(blocks: readonly Block[], turnId: string): readonly FileView[] {
   const paths = new Set<string>()
   for (const block of blocks) {
-    if (block.turn_id !== turnId || isResultMetadata(block)) continue // every call has a block of metadata, so it is not parsed
+    if (block.turn_id !== turnId || isResultMetadata(block)) continue // a metadata block belongs to no file; skipping it saves parsing one block per call
     const digest = readDigest(block)
     if (digest) paths.add(digest.artifact_path)
   }

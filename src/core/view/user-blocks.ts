@@ -85,7 +85,7 @@ function blockForUser(block: Block, call: CallFacts | undefined, view: UserView)
   return isShown ? withoutReplacement(block) : withheld(block, 'internal')
 }
 
-/** What the blocks of a list tell about a tool call. */
+/** Facts about a tool call that are read from a list of blocks. */
 interface CallFacts {
   readonly toolId: string | undefined
   /** Whether users may see the parameters and the program. False when the call itself is not in the list. */
@@ -173,8 +173,8 @@ function isPublicResult(block: Block, call: CallFacts | undefined): boolean {
 }
 
 /**
- * The digest in a metadata block of an artifact. The output of a tool has a visibility in its `meta`, so it is never read as a digest, even
- * if the tool wrote it in the form of a digest.
+ * The digest in a metadata block of an artifact. A block with a visibility in its `meta` is the output of a tool. It is never read as a
+ * digest, even if the tool wrote it in the form of a digest.
  */
 const readArtifactDigest = (block: Block): Digest | undefined =>
   block.meta?.visibility !== undefined || isResultMetadata(block) ? undefined : readDigest(block)
@@ -215,7 +215,7 @@ function withheld(block: Block, why: 'internal' | 'thinking', text = withheldTex
     ts,
     ...(call_id !== undefined && { call_id }),
     ...(tool_id !== undefined && { tool_id }),
-    ...(path !== undefined && isOwnOutput(block) && { path }), // other paths name internal files
+    ...(path !== undefined && isOwnOutput(block) && { path }), // any other path could name an internal file
     text,
     meta: { ...(Object.fromEntries(kept) as Meta), withheld: why },
   }

@@ -1,6 +1,7 @@
 import type { EntryEvent, TurnEvent } from '../event.ts'
 import type { ServiceError } from '../model-event.ts'
 import { parseConversationKey } from '../scope.ts'
+import { budgetKindOf } from '../shared-budget.ts'
 import { type Change, isMessage, type ResponseReceived, type Wait } from '../timeline/change.ts'
 import { blocksForUser, type UserView } from './user-blocks.ts'
 
@@ -42,7 +43,7 @@ export function changeForUser(change: Change, view: UserView): Change {
     case 'timeline.imported':
       return { ...change, timeline: { ...change.timeline, blocks: blocksForUser(change.timeline.blocks, view) } }
     case 'blocks.hidden':
-      return { ...change, replacement_text: '' } // the agent wrote it for itself, and it may repeat what it hides
+      return { ...change, replacement_text: '' } // the agent wrote this text for itself, and it may repeat the hidden content
     case 'response.received':
       return responseForUser(change)
     case 'event.accepted': {
@@ -78,11 +79,23 @@ export function changeForUser(change: Change, view: UserView): Change {
 
 /** A change that a newer version of Daybook has written. It may hold internal text, so a user gets only its type and time. */
 function newerForUser({ type, ts }: { readonly type: string; readonly ts?: unknown }): Change {
-  return { type, ...(typeof ts === 'string' && { ts }) } as unknown as Change // readers pass it on as it is
+  return { type, ...(typeof ts === 'string' && { ts }) } as unknown as Change // `Change` has no such type; readers pass on changes of unknown types
 }
 
+/**
+ * The question of a wait, as a user may read it. The question about a budget says what the budget has left. If the budget is not that of the user
+ * alone, the user would learn what other users have spent.
+ */
+export function questionForUser({ question, budget }: Wait): string | undefined {
+  const kind = budget === undefined ? 'user' : budgetKindOf(budget)
+  return question === undefined || kind === 'user' || kind === 'conversation' ? question : SHARED_BUDGET_QUESTION
+}
+
+const SHARED_BUDGET_QUESTION = 'A budget that you share with other users is used up. May it have more?'
+
 /** A wait without the hash of its token. */
-function waitForUser({ wait_id, kind, call_id, question, expires_at, approver, schema, child_id }: Wait): Wait {
+function waitForUser({ wait_id, kind, call_id, expires_at, approver, schema, child_id, ...wait }: Wait): Wait {
+  const question = questionForUser({ wait_id, kind, ...wait })
   return {
     wait_id,
     kind,

@@ -37,7 +37,7 @@ function ofNamedKind(request: string, attached: readonly Document[]): readonly D
   return attached.some(isKind) ? attached.filter(isKind) : attached
 }
 
-/** The documents whose content is not in the prompt and that no `react.read` of this turn asked for. */
+/** The documents that are not in the prompt and that this turn has not tried to read with `react.read`. */
 export function unreadDocuments(documents: readonly Document[], { calls }: Situation): readonly Document[] {
   const tried = new Set(
     calls.flatMap(({ toolId, params }) => (toolId === 'react.read' && Array.isArray(params?.paths) ? params.paths : [])),

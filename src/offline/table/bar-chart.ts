@@ -10,7 +10,7 @@ const rowHeight = 34
 const barStart = 170
 const barWidth = 360
 
-/** A bar chart as an SVG picture. Texts are escaped. Of many bars, only the first are drawn. */
+/** A bar chart as an SVG picture. Texts are escaped. If there are too many bars, only the first ones are drawn. */
 export function barChart(title: string, bars: readonly Bar[]): string {
   const shown = bars.slice(0, maxBars)
   const greatest = Math.max(...shown.map(({ value }) => Number(value)), 0)

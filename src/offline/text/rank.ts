@@ -16,7 +16,7 @@ export interface RankedPassage<P extends Passage = Passage> {
 const [saturation, lengthWeight, headingWeight] = [1.2, 0.6, 0.55]
 
 /**
- * Sorts passages by how well they answer the question, best first. The score is that of the ranking function BM25, with these changes:
+ * Sorts passages by how well they answer the question, best first. The score is computed with BM25 and these changes:
  *
  * - the weight of a number or name in the question is doubled
  * - a word in a heading also counts for the passages below this heading

@@ -19,8 +19,8 @@ export interface Budgets {
   /** The budgets that the store has, page by page, in the order of the UTF-8 bytes of their names. */
   list(query?: BudgetQuery): Promise<StoredBudgetPage>
   /**
-   * Sets the limits of a budget. With null, the limits of the settings apply to it. With an empty object it has no limits. What was allowed in
-   * addition ends. What was spent before a budget had limits is not counted.
+   * Sets the limits of a budget. With null, the limits of the settings apply to it. With an empty object it has no limits. Amounts that an
+   * operator has allowed in addition are removed. What was spent before a budget had limits is not counted.
    */
   setLimits(name: string, limits: AmountLimits | null): Promise<StoredBudget>
   /** Removes a budget with its sums. Returns false when the store has no such budget. */
@@ -57,7 +57,10 @@ export interface ReserveRequest {
   readonly budgets: readonly { readonly name: string; readonly usual?: AmountLimits }[]
 }
 
-/** `granted`: the names of the budgets with limits, to which the cost is added later. `refused`: the first budget into which it does not fit. */
+/**
+ * `granted`: the names of the budgets with limits, to which the cost is added later. `refused`: the first budget into which the amount does
+ * not fit.
+ */
 export type ReserveResult =
   | { readonly granted: readonly string[] }
   | { readonly refused: StoredBudget; readonly because: 'tokens' | 'money' | 'unpriced' }

@@ -12,8 +12,8 @@ export interface MemoryIndex {
   /** The first snippets of the turns that the filter selects, in the order of time. */
   list(filter: MemoryFilter & { readonly ordinal?: number; readonly order?: 'oldest' | 'newest' }): Promise<readonly MemoryMatch[]>
   /**
-   * Indexes the entries that are not in the index. With `within`, only those of the conversations in it. Returns how many conversations it
-   * has indexed.
+   * Indexes the entries that are not in the index. With `within`, only entries of this conversation or user are indexed. Returns how many
+   * conversations were indexed.
    */
   catchUp(options?: { readonly within?: MemoryScope; readonly signal?: AbortSignal }): Promise<number>
   /** The vectors of the snippets. */
@@ -31,9 +31,9 @@ export interface MemoryVectors {
   choose(model: VectorModel): Promise<number>
   /** Some snippets without a vector of this model. Undefined when another process has chosen another model. */
   missing(model: number, limit: number): Promise<readonly SnippetText[] | undefined>
-  /** Stores vectors. Those of snippets that were deleted meanwhile are not stored. */
+  /** Stores vectors. The vector of a snippet that was deleted meanwhile is not stored. */
   save(model: number, vectors: readonly SnippetVector[]): Promise<void>
-  /** How far the vectors are made. Undefined when no model was chosen yet. */
+  /** How many of the vectors are made. Undefined when no model was chosen yet. */
   progress(): Promise<(VectorModel & { readonly done: number; readonly all: number }) | undefined>
 }
 
@@ -70,12 +70,12 @@ export interface MemoryFilter {
   readonly to?: string
   /** The turn that searches. Its own texts are not found. */
   readonly except?: { readonly conversationId: string; readonly turnId: string }
-  /** Whether turns are found that only looked things up in the memory. They repeat what other turns say. */
+  /** Whether turns that only looked things up in the memory are found, too. Such turns repeat what other turns say. */
   readonly withLookups?: boolean
   /** The time of the search. Newer snippets count a little more. */
   readonly now: string
   readonly limit: number
-  /** Ends the indexing before the search. Then only what is in the index is searched. */
+  /** Aborting this signal ends the indexing before the search. The search then covers only what the index already has. */
   readonly signal?: AbortSignal
   /** The vector of the question. The snippets with similar vectors are found too. */
   readonly vector?: { readonly model: number; readonly values: Float32Array }

@@ -4,8 +4,8 @@
  */
 export interface Receipts {
   /**
-   * Begins a receipt, or returns the one of this subject that is not finished. `subject` is a hash, because a receipt stays when nothing else
-   * of the user does. `newId` is the id of a new receipt.
+   * Begins a receipt. If this subject has an unfinished receipt, returns that one. `subject` is a hash and not a name, because the receipt
+   * stays stored after the data of the user is removed. `newId` is the id of a new receipt.
    */
   open(subject: string, newId: string): Promise<StoredReceipt>
   /** The latest receipt of a subject. Undefined when there is none. */
@@ -18,7 +18,7 @@ export interface Receipts {
 
 /** The names under which a store may have something of a user or tenant besides conversations. */
 export interface SubjectNames {
-  /** As `tenantOfKey` gives them. A tenant with conversations of others stays. */
+  /** The tenants, as `tenantOfKey` returns them. A tenant that still has conversations of other users is not removed. */
   readonly tenants: readonly string[]
   /** The names of budgets, and the beginnings of such names. */
   readonly budgets: readonly string[]

@@ -31,8 +31,8 @@ export interface DeleteOptions {
    */
   removeFiles?(conversationId: string): Promise<void>
   /**
-   * The id of a receipt. What is removed of the conversation is counted there, once, whichever process finishes the deletion. A conversation
-   * that is counted for one receipt is not counted for another.
+   * The id of a receipt. The removed rows and files of the conversation are counted there. Each is counted once, whichever process finishes
+   * the deletion. A conversation that is counted for one receipt is not counted for another.
    */
   readonly receipt?: string
   /** Counts what `removeFiles` is going to remove. It is called only for a conversation with a receipt, before `removeFiles`. */

@@ -1,8 +1,8 @@
 import type { ListQuery } from './list.ts'
 
 /**
- * Events that a store offers to conversations at a later time. A schedule fires once at each of its times, also if several processes call
- * `fire` at the same moment and if one of them dies: the offer and the next time of the schedule are stored in one transaction.
+ * Events that a store offers to conversations at a later time. A schedule fires once at each of its times, even if several processes call
+ * `fire` at the same moment, or if one of them dies. This works because one transaction stores the offer and the next time of the schedule.
  */
 export interface Schedules {
   /**

@@ -16,6 +16,7 @@ export interface WorkList {
   /**
    * Takes the lease of a conversation that has work and that no process runs, as `claim` does. No two processes get the same conversation.
    * - The tenant that was served least recently comes first. Its conversation that has waited longest comes first.
+   *   The PostgreSQL store lets a turn that a dead process left come before the messages that wait.
    * - A tenant with `runningPerTenant` running conversations is left out, and so are the tenants in `leftOut`.
    * - A turn that waits has work when it is due.
    * - A conversation whose turns failed has work after a pause. After `maxAttempts` attempts that failed, it is parked.
@@ -46,18 +47,21 @@ export interface WorkLimits {
 /** The answer of `claimNext`. */
 export type NextWork =
   | { readonly claim: Claim }
-  /** There is nothing to claim. A lease ends, a turn is due or a pause is over in `nextInMs` milliseconds by the clock of the store. */
+  /**
+   * There is nothing to claim now. There may be something in `nextInMs` milliseconds by the clock of the store: a lease ends, a turn is
+   * due, or a pause is over.
+   */
   | { readonly claim?: undefined; readonly nextInMs?: number }
 
 /** How much work there is. */
 export interface WorkSummary {
   /** Conversations that could be claimed now. */
   readonly waiting: number
-  /** How long the first of them has waited, in seconds. Conversations without a known time count as 0. */
+  /** How long the first of the waiting conversations has waited, in seconds. Conversations without a known time count as 0. */
   readonly longestWaitSeconds: number
-  /** Conversations with work that a process runs. */
+  /** Conversations with work that a process runs now. */
   readonly running: number
-  /** The longest time since a lease of them was taken or renewed, in seconds. */
+  /** The longest time since one of their leases was taken or renewed, in seconds. */
   readonly oldestLeaseSeconds: number
   readonly parked: number
 }

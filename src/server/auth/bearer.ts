@@ -50,7 +50,7 @@ export async function createBearerAuth(settings: BearerSettings, times?: KeySetT
     if (token === undefined || token.length > maxTokenLength) return unauthorized('Send an access token: Authorization: Bearer <token>.')
     try {
       const { payload } = await verify(token, options)
-      const { sub: user, tenant, project, roles, exp = 0 } = payload // tokens without `exp` are rejected
+      const { sub: user, tenant, project, roles, exp = 0 } = payload // `exp` is always set, because `verify` rejects tokens without it
       if (!isName(user) || !isName(tenant) || !isName(project)) return unauthorized('The token must carry tenant, project and sub.')
       const expiresAtMs = (exp + toleranceSeconds) * 1000
       return { ok: true, caller: { scope: { tenant, project, user }, roles: rolesIn(roles), expiresAtMs } }

@@ -17,9 +17,12 @@ function isCompletionPath(path: string): boolean {
   )
 }
 
-/** Whether a request without a valid access token delivers a late result with the token of its call. The route checks this token. */
+/**
+ * Whether a request delivers a late result with the token of its call. Such a request needs no access token. The route checks the token of
+ * the call.
+ */
 export const hasCompletionToken = (request: Pick<HonoRequest, 'method' | 'path' | 'header'>): boolean =>
   request.method === 'POST' && isCompletionPath(request.path) && request.header(completionTokenHeader) !== undefined
 
-/** The caller of such requests. It owns no conversation and has no role. All of them share one rate limit. */
+/** The caller of requests with the token of a call. It owns no conversation and has no role. All these requests share one rate limit. */
 export const completionCaller: Caller = { scope: { tenant: 'late-results', project: 'late-results', user: 'late-results' }, roles: [] }

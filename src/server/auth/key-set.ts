@@ -55,7 +55,8 @@ export function createKeySet(url: URL, times: KeySetTimes = defaultKeySetTimes, 
       return await find(header, token)
     } catch (error) {
       if (error instanceof errors.JWKSMultipleMatchingKeys) throw error
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw unavailable(error) // the key of this token is malformed
+      // the key set has the key of this token, but in a form that can not be used
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw unavailable(error)
       if (isWithin(keys?.fetchedAt, times.pause)) throw error // the keys were fetched a moment ago, so the issuer has no such key
     }
     if (mayFetch()) await refresh()

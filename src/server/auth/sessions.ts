@@ -9,7 +9,7 @@ const prefix = 'session_'
 
 /**
  * Sessions of the person who has started the server. The server prints a link with a code, and the page exchanges the code for a token. A
- * code counts once. Tokens are kept in memory, so they end with the process.
+ * code can be used once. Tokens are kept in memory, so they end with the process.
  */
 export interface Sessions {
   /** A new code. It is valid for an hour. */
@@ -59,11 +59,11 @@ export function withSessions(authenticate: Authenticate, sessions: Pick<Sessions
   }
 }
 
-/** Whether a request exchanges a code for a token. It can have no token yet. */
+/** Whether a request exchanges a code for a token. Such a request has no token yet. */
 export const isSignIn = ({ method, path }: { readonly method: string; readonly path: string }) =>
   method === 'POST' && path === '/v1/session'
 
-/** The caller of such requests. It owns no conversation and has no role. All of them share one rate limit. */
+/** The caller of requests that exchange a code. It owns no conversation and has no role. All these requests share one rate limit. */
 export const signInCaller: Caller = { scope: { tenant: 'sign-in', project: 'sign-in', user: 'sign-in' }, roles: [] }
 
 const newSecret = () => randomBytes(32).toString('base64url')

@@ -3,6 +3,7 @@ import type { DownloadableFile } from '../../agent/archive/archive.ts'
 import type { TurnResultView } from '../../core/api/turn-result.ts'
 import type { Block } from '../../core/block/index.ts'
 import type { TurnEvent } from '../../core/event.ts'
+import { localScope } from '../../core/scope.ts'
 import { blocksForUser } from '../../core/view/user-blocks.ts'
 import { createUserFilter } from '../../core/view/user-events.ts'
 import type { Env } from '../handler.ts'
@@ -15,6 +16,9 @@ import { type Caller, operatorRole } from './authenticate.ts'
 type ViewSettings = Pick<ServerSettings, 'userThinking'>
 
 export const isOperator = ({ roles }: Caller): boolean => roles.includes(operatorRole)
+
+/** A server without tokens has one user, who may see and limit everything. A token may name a tenant `local`, so the names are not compared. */
+export const isLocalCaller = ({ scope }: Caller): boolean => scope === localScope
 
 /**
  * The filters for users, shared by all servers of the process. A filter caches its result for each entry, so that an entry with many

@@ -100,7 +100,10 @@ function headText({ id, part, event, retry }: Frame): string {
   return `${retry === undefined ? '' : `retry: ${retry}\n`}${id === undefined ? '' : `id: ${position}\n`}${event === undefined ? '' : `event: ${event}\n`}data: `
 }
 
-/** When the server shuts down, another one can be reached at once, or this one is back soon. */
+/**
+ * How soon clients should reconnect when the server shuts down. It is short: another server can be reached at once, or this one is back
+ * soon.
+ */
 export const shutdownRetryMs = 250
 
 export const frameText = (frame: Frame): string => Buffer.concat(frameBytes(frame)).toString()

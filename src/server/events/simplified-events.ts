@@ -19,8 +19,8 @@ export type SimplifiedEvent =
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
   /**
-   * The turn waits, and nothing happens in it until something arrives. The stream ends. `waits` are all waits of the turn. When the turn goes
-   * on, a later stream has the rest.
+   * The turn waits, and nothing happens in it until something arrives. The stream ends. `waits` are all waits of the turn. When the turn
+   * goes on, the client opens another stream for the rest.
    */
   | { readonly kind: 'turn.wait'; readonly waits: readonly Wait[] }
   /** The end of the turn. `stopped` is true if the user stopped the turn with an empty steer, or while the answer was being written. */
@@ -48,7 +48,7 @@ interface PlacedEvent {
   readonly place?: number
 }
 
-/** Makes a function like that of `createEventSimplifier`, which also returns the place of each event. */
+/** Like `createEventSimplifier`, but the returned function also says the place of each event. */
 export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly PlacedEvent[] {
   const sources = createKnownSources(rows)
   const shown = createShownTexts()

@@ -101,7 +101,7 @@ describe('an event stream', () => {
       Array.from({ length: 50_000 }, (_, index) => titled(index + 1)),
       { backlog: few, slowMs: 10 },
     )
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 1_000)) // meanwhile the client does not read
     expect(await stream.rest()).toMatch(/event: resync\ndata: \{"type":"resync"\}\n\n$/)
     await stream.ended
   })
@@ -116,7 +116,7 @@ describe('an event stream', () => {
       Array.from({ length: 10 }, (_, index) => long(index + 1)),
       { backlog: { events: 1_000, bytes: 250_000 }, slowMs: 10 },
     )
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 1_000)) // meanwhile the client does not read
     const text = await stream.rest()
     expect(text).toMatch(/event: resync\ndata: \{"type":"resync"\}\n\n$/)
     expect(text.match(/^id: \d+$/gm)?.length).toBeLessThan(5)

@@ -2,14 +2,14 @@ import type { Archive } from '../../agent/archive/archive.ts'
 import { tenantOfKey } from '../../core/scope.ts'
 import { RequestProblem } from '../problem.ts'
 
-/** How long a count is used again, in milliseconds. */
+/** How long a count is reused, in milliseconds. */
 const COUNT_MS = 500
 
 const MAX_TENANTS = 10_000
 
 /**
- * Makes a function that throws a problem with status 503 if more than `limit` messages and turns of the tenant of a conversation wait. `nowMs` is
- * the time in milliseconds.
+ * Makes a function that throws a problem with status 503 if too much work of a tenant waits. Messages and turns that wait are counted, and
+ * `limit` of them are allowed. `nowMs` is the time in milliseconds.
  */
 export function createBacklogGuard(
   work: Pick<Archive['work'], 'backlog'>,
@@ -25,7 +25,7 @@ export function createBacklogGuard(
     if (counts.size >= MAX_TENANTS) counts.clear()
     const count = work.backlog(conversationKey, limit + 1)
     counts.set(tenant, { at: nowMs(), count })
-    count.catch(() => counts.delete(tenant)) // the caller gets the error
+    count.catch(() => counts.delete(tenant)) // the caller gets the error of the promise; the next call counts again
     return count
   }
 

@@ -11,8 +11,10 @@ export function limitSize(large: number, small: number) {
     const limit = /\/(?:turns|import|ag-ui|ui-message)$/.test(c.req.path) ? large : small
     const declared = c.req.header('content-length')
     if (Number(declared ?? 0) > limit) throw tooLarge()
-    const { body } = c.req.raw
-    if (body && declared === undefined) {
+    // only if the length is not declared: reading the property `body` creates a stream, which takes longer than all other steps before the
+    // route
+    const body = declared === undefined ? c.req.raw.body : null
+    if (body) {
       const bytes = await unlessBrokenOff(readLimited(body, limit))
       // Hono expects a promise of the bytes here, although the type of `bodyCache` says that it has the bytes themselves.
       c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer
@@ -48,7 +50,7 @@ async function unlessBrokenOff<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
-// the rest of the body is not read, so the connection is closed, and the client must not send another request on it
+// the server does not read the rest of the body, so it closes the connection
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.', { headers: { connection: 'close' } })
 
 /**

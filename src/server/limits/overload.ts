@@ -4,7 +4,7 @@ import { RequestProblem } from '../problem.ts'
 export interface OverloadGuard {
   /**
    * Call it when a message arrives. Throws a problem with status 503 while the server has too much to do. Call the returned function when
-   * the message is stored or rejected. A message with files waits for their examination too, so its time says nothing about the server.
+   * the message is stored or rejected. Messages with files are not measured, because they also wait until their files are checked.
    */
   enter(hasFiles: boolean): () => void
 }
@@ -16,18 +16,21 @@ interface OverloadLimits {
   readonly messageWaitMs: number
 }
 
-/** If fewer messages wait, none is refused, even if one of them waits long: then the disk is slow, and the server has little to do. */
+/**
+ * While fewer messages than this wait, none is refused, even if one of them waits long. Then the disk is slow, and the server has little to
+ * do.
+ */
 const FEW = 8
 
-/** The longest time after which a client is told to try again. If clients stayed away longer, the server might have nothing to do. */
+/** The longest time after which a client is told to try again. If clients stayed away longer, the server might become idle. */
 const MAX_RETRY_SECONDS = 5
 
 /**
- * A message is stored by the same commits as the entries of running turns. So the time until it is stored grows with everything that the
- * server does, and with the load of the machine. `nowMs` is the time in milliseconds.
+ * Creates a guard that measures how long messages wait. A message is stored by the same commits as the entries of running turns. So its
+ * wait grows with everything that the server does, and with the load of the machine. `nowMs` is the time in milliseconds.
  */
 export function createOverloadGuard({ waitingMessages, messageWaitMs }: OverloadLimits, nowMs: () => number): OverloadGuard {
-  const waiting = new Map<object, number>() // the times at which the messages came, the oldest first
+  const waiting = new Map<object, number>() // the times at which the waiting messages arrived, oldest first
   const stored = countPerSecond(nowMs)
   const refused = countPerSecond(nowMs)
 
@@ -41,7 +44,7 @@ export function createOverloadGuard({ waitingMessages, messageWaitMs }: Overload
     enter(hasFiles) {
       if (isOverloaded()) {
         refused.add()
-        // The time is as long as the server needs for the messages that it has refused lately.
+        // The client should wait as long as the server needs to store the messages that it has refused lately.
         throw overloaded(Math.min(Math.ceil(refused.recent() / Math.max(1, stored.recent())), MAX_RETRY_SECONDS))
       }
       const ticket = {}

@@ -1,8 +1,9 @@
 import { conversationKeyFilter, parseConversationKey, type Scope, userKey } from '../../core/scope.ts'
 import { RequestProblem } from '../problem.ts'
 import type { OverloadGuard } from './overload.ts'
+import { type RateLimit, type RateState, rateHeaders } from './rate-limit.ts'
 
-/** The limits for messages: those of the user, and the one for work of the tenant that waits in the store. */
+/** The limits for messages: how many a user may send, and how much work of a tenant may wait in the store. */
 export interface MessageQuota extends TurnQuota {
   /** Throws a problem with status 503 if too much work of the tenant waits. */
   checkBacklog(conversationKey: string): Promise<void>
@@ -12,26 +13,40 @@ export interface MessageQuota extends TurnQuota {
 interface TurnQuota {
   /**
    * Reserves a place for a turn that is about to start. Throws a problem with status 429 when the user has reached a limit, and with status
-   * 503 when the server is overloaded. The returned function releases the place. Call it as soon as the turn is running, because a running turn is counted anyway. Also call it if the turn
-   * could not start.
+   * 503 when the server is overloaded.
    */
-  acquire(conversationKey: string, options?: { readonly hasFiles: boolean }): () => void
+  acquire(conversationKey: string, options?: { readonly hasFiles: boolean }): Promise<TurnPlace>
 }
 
-/**
- * `running` returns the keys of the conversations that have a running turn at the moment. It is called for each new turn. A counter would
- * be wrong for ever if it missed the end of one turn.
- */
-export function createTurnQuota(
-  { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
-  nowMs: () => number,
-  running: () => Iterable<string>,
-  overload: OverloadGuard,
-): TurnQuota {
-  const starts = createTokenBucket({ burst: turnsPerMinute, perMinute: turnsPerMinute })
+/** A place for a turn. */
+export interface TurnPlace {
+  /** The state of the user's limit of messages, after this message. */
+  readonly rate: RateState
+  /** Call it as soon as the turn is running, because a running turn is counted anyway. Also call it if the turn could not start. */
+  release(): void
+}
+
+interface TurnQuotaParts {
+  readonly runningTurns: number
+  readonly starts: RateLimit
+  readonly overload: OverloadGuard
+  nowMs(): number
+  /**
+   * The keys of the conversations that have a running turn in this process at the moment. It is called for each new turn. A counter would be
+   * wrong for ever if it missed the end of one turn.
+   */
+  running(): Iterable<string>
+  /** How many other conversations of the user have a turn, on all servers. Undefined when it is not known. */
+  readonly countElsewhere?: (conversationKey: string) => Promise<number | undefined>
+}
+
+export function createTurnQuota({ runningTurns, starts, overload, nowMs, running, countElsewhere }: TurnQuotaParts): TurnQuota {
   const starting = new Map<object, string>()
 
-  /** The number of other conversations of the user that have a turn. Keys are compared as texts: a server may run thousands of turns. */
+  /**
+   * The number of other conversations of the user that have a turn. Keys are compared as texts and not parsed, because there may be
+   * thousands.
+   */
   function countOthers(conversationKey: string, scope: Scope): number {
     const filter = conversationKeyFilter(scope)
     const isOther = (key: string) => key !== conversationKey && ('plain' in filter ? !key.includes('/') : key.startsWith(filter.prefix))
@@ -42,25 +57,30 @@ export function createTurnQuota(
   }
 
   return {
-    acquire(conversationKey, { hasFiles } = { hasFiles: false }) {
+    async acquire(conversationKey, { hasFiles } = { hasFiles: false }) {
       const { scope } = parseConversationKey(conversationKey)
-      const user = userKey(scope)
-      if (countOthers(conversationKey, scope) >= runningTurns) throw tooMany('Too many turns are running; wait until one has ended.', 5)
+      if (countOthers(conversationKey, scope) >= runningTurns) throw tooManyRun()
       const leave = overload.enter(hasFiles)
-      const seconds = starts.take(user, nowMs())
-      if (seconds > 0) {
-        leave()
-        throw tooMany('Too many turns in a short time.', seconds)
-      }
       const ticket = {}
       starting.set(ticket, conversationKey)
-      return () => {
+      const release = () => {
         leave()
         starting.delete(ticket)
+      }
+      try {
+        if (((await countElsewhere?.(conversationKey)) ?? 0) >= runningTurns) throw tooManyRun()
+        const rate = await starts.take(userKey(scope), nowMs())
+        if (rate.retrySeconds > 0) throw tooMany('Too many turns in a short time.', rate.retrySeconds, rateHeaders(rate))
+        return { rate, release }
+      } catch (error) {
+        release()
+        throw error
       }
     },
   }
 }
+
+const tooManyRun = () => tooMany('Too many turns are running; wait until one has ended.', 5)
 
 /** Limits how many event streams or downloads a user may have open at the same time. */
 export interface StreamQuota {
@@ -99,47 +119,5 @@ export function createStreamQuota(maxPerUser: number, refusal = 'Too many stream
   }
 }
 
-/**
- * A rate limit for each user. A user has a bucket of `burst` tokens, and each request takes tokens from it. The bucket gets `perMinute`
- * tokens back per minute. `name` is the key of the user. A full bucket is deleted, because a user without a bucket starts with a full one.
- */
-interface TokenBucket {
-  /**
-   * Takes `cost` tokens (1 by default) and returns 0 if the request may pass. Otherwise takes none and returns the number of seconds until
-   * the request may pass.
-   */
-  take(name: string, nowMs: number, cost?: number): number
-  readonly size: number
-}
-
-export function createTokenBucket({ burst, perMinute }: { readonly burst: number; readonly perMinute: number }): TokenBucket {
-  const buckets = new Map<string, { tokens: number; at: number }>()
-  const refillPerMs = perMinute / 60_000
-  const fullAfterMs = burst / refillPerMs
-
-  function forgetFull(nowMs: number): void {
-    for (const [name, { at }] of buckets) {
-      if (nowMs - at < fullAfterMs) return // the map is sorted by last use, so this bucket and all later ones may not be full yet
-      buckets.delete(name)
-    }
-  }
-
-  return {
-    take(name, nowMs, cost = 1) {
-      forgetFull(nowMs)
-      const bucket = buckets.get(name) ?? { tokens: burst, at: nowMs }
-      const tokens = Math.min(burst, bucket.tokens + Math.max(0, nowMs - bucket.at) * refillPerMs)
-      // a request that costs more than `burst` would never pass, so it passes when the bucket is full
-      const passes = tokens >= cost || tokens === burst
-      buckets.delete(name)
-      buckets.set(name, { tokens: passes ? tokens - cost : tokens, at: nowMs })
-      return passes ? 0 : Math.ceil((cost - tokens) / refillPerMs / 1000)
-    },
-    get size() {
-      return buckets.size
-    },
-  }
-}
-
-export const tooMany = (title: string, seconds: number): RequestProblem =>
-  new RequestProblem(429, 'request.too_many', title, { headers: { 'retry-after': String(seconds) } })
+export const tooMany = (title: string, seconds: number, headers: Readonly<Record<string, string>> = {}): RequestProblem =>
+  new RequestProblem(429, 'request.too_many', title, { headers: { ...headers, 'retry-after': String(seconds) } })

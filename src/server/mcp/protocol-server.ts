@@ -36,7 +36,7 @@ export function createProtocolServer(parts: McpServerParts): Server {
     let progress = 0
     const onProgress = (message: string) => {
       if (progressToken === undefined) return
-      // a client that has gone away does not end the turn
+      // if the client has disconnected, the turn still goes on
       sendNotification({ method: 'notifications/progress', params: { progressToken, progress: ++progress, message } }).catch(() => {})
     }
     try {
@@ -48,7 +48,7 @@ export function createProtocolServer(parts: McpServerParts): Server {
   return server
 }
 
-/** The words for a client about an error. An error that is not expected is only reported to the operator. */
+/** The message about an error for the client. The details of an unexpected error are only for the operator. */
 function messageFor(error: unknown, onError: (error: unknown) => void): string {
   if (error instanceof z.ZodError) return `The parameters do not fit: ${describeIssues(error.issues)}.`
   if (error instanceof RequestProblem || error instanceof Failure || error instanceof InvalidOption) return error.message
@@ -57,5 +57,5 @@ function messageFor(error: unknown, onError: (error: unknown) => void): string {
   return 'Daybook could not do this. The log of the server says why.'
 }
 
-/** The person at this machine, who is an operator, as for a server that listens on the loopback address. */
+/** The caller for the person at this machine. This person is an operator, as on a server that listens on the loopback address. */
 export const ownerOfMachine = (scope: Caller['scope']): Caller => ({ scope, roles: [operatorRole] })

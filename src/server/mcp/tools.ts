@@ -16,17 +16,20 @@ export interface McpToolResult {
   isError?: boolean
 }
 
-/** What the tools of a caller use. */
+/** The caller, and the parts of the server that the tools need. */
 export interface McpToolParts {
   readonly agent: Pick<Agent, 'run' | 'archive'>
   readonly caller: Caller
   readonly settings: Pick<ServerSettings, 'userThinking'>
   readonly newId: () => string
-  /** Called before a turn starts. Throws when the caller has too many. Returns a function that is called when the turn runs or has failed. */
+  /**
+   * Called before a turn starts. Throws when the caller has too many turns. The returned function is called when the turn runs or has
+   * failed.
+   */
   beginTurn(key: string): Promise<() => void>
 }
 
-/** What a call gets besides its parameters. */
+/** The parts of a call besides its parameters. */
 interface McpToolCall {
   readonly signal: AbortSignal
   onProgress(text: string): void
@@ -128,7 +131,7 @@ function answerOf(conversation: string, { answer, exitReason, turnId, files, wai
   }
 }
 
-/** Clients that do not read structured content get the same as text. */
+/** A result with structured content. Clients that do not read it get the same value as text. */
 const structured = (value: Record<string, unknown>): McpToolResult => ({ ...textResult(JSON.stringify(value)), structuredContent: value })
 const textResult = (text: string): McpToolResult => ({ content: [{ type: 'text', text }] })
 export const failure = (text: string): McpToolResult => ({ ...textResult(text), isError: true })

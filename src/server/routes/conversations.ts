@@ -1,5 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
 import type { ConversationInfo } from '../../agent/archive/archive.ts'
+import type { BudgetLimits } from '../../agent/budgets/budget-control.ts'
 import {
   ConversationChange,
   ConversationId,
@@ -12,14 +14,23 @@ import {
 import { conversationKey, conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
 import { requireOperator } from '../auth/viewer.ts'
 import { publicBundle } from '../events/public-change.ts'
-import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
+import { budgetsLeft } from '../limits/budget-left.ts'
 import { checkImportSize } from '../limits/import.ts'
 import { json, noContent, problems, withBody } from './openapi.ts'
 
 const params = z.object({ id: z.string() })
 
 /** Routes to create, list, read, rename, delete, fork, export and import conversations. */
-export function conversationRoutes({ agent: { archive }, newId }: ServerParts): App {
+export function conversationRoutes({ agent: { archive, budgets }, newId }: ServerParts): App {
+  /** The heads as the caller sees them, with what their budgets have left. */
+  async function summaries(c: Context<Env>, heads: readonly ConversationInfo[]): Promise<ConversationSummary[]> {
+    const keys = heads.map(({ conversationId }) => conversationId)
+    const left = await budgetsLeft(budgets, c.get('caller'), keys)
+    return heads.map((head) => summary(head, left.get(head.conversationId)))
+  }
+  const summaryOf = async (c: Context<Env>, head: ConversationInfo) => (await summaries(c, [head]))[0] ?? summary(head)
+
   return createRoutes()
     .openapi(
       createRoute({
@@ -31,7 +42,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       }),
       async (c) => {
         const { id: name = newId(), title } = c.req.valid('json')
-        return c.json(summary(await archive.create(conversationKey(c.get('caller').scope, name), title)), 201)
+        return c.json(await summaryOf(c, await archive.create(conversationKey(c.get('caller').scope, name), title)), 201)
       },
     )
     .openapi(
@@ -46,7 +57,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         const { limit, cursor, search } = c.req.valid('query')
         const query = { limit, ...(cursor !== undefined && { cursor }), ...(search !== undefined && { search }) }
         const { conversations, next } = await archive.list({ ...query, ...conversationKeyFilter(c.get('caller').scope) })
-        return c.json({ conversations: conversations.map(summary), ...(next !== undefined && { next }) }, 200)
+        return c.json({ conversations: await summaries(c, conversations), ...(next !== undefined && { next }) }, 200)
       },
     )
     .openapi(
@@ -62,7 +73,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         const bundle: unknown = await c.req.json()
         checkImportSize(bundle)
         const head = await archive.importBundle(bundle, conversationKey(c.get('caller').scope, name))
-        return c.json(summary(head), 201)
+        return c.json(await summaryOf(c, head), 201)
       },
     )
     .openapi(
@@ -73,7 +84,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         request: { params },
         responses: { 200: json(ConversationSummary, 'the conversation'), ...problems(401, 404) },
       }),
-      async (c) => c.json(summary(await archive.head(conversationKeyOf(c))), 200),
+      async (c) => c.json(await summaryOf(c, await archive.head(conversationKeyOf(c))), 200),
     )
     .openapi(
       createRoute({
@@ -83,7 +94,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         request: { params, ...withBody(ConversationChange) },
         responses: { 200: json(ConversationSummary, 'the renamed conversation'), ...problems(400, 401, 404, 409) },
       }),
-      async (c) => c.json(summary(await archive.rename(conversationKeyOf(c), c.req.valid('json').title)), 200),
+      async (c) => c.json(await summaryOf(c, await archive.rename(conversationKeyOf(c), c.req.valid('json').title)), 200),
     )
     .openapi(
       createRoute({
@@ -109,7 +120,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       async (c) => {
         const { id: name = newId(), at_turn, at_seq } = c.req.valid('json')
         const copy = conversationKey(c.get('caller').scope, name)
-        return c.json(summary(await archive.fork(conversationKeyOf(c), copy, at_seq ?? at_turn)), 201)
+        return c.json(await summaryOf(c, await archive.fork(conversationKeyOf(c), copy, at_seq ?? at_turn)), 201)
       },
     )
     .openapi(
@@ -129,7 +140,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
     ) as App
 }
 
-function summary(head: ConversationInfo): ConversationSummary {
+function summary(head: ConversationInfo, left?: BudgetLimits): ConversationSummary {
   return {
     id: parseConversationKey(head.conversationId).name,
     title: head.title,
@@ -138,5 +149,6 @@ function summary(head: ConversationInfo): ConversationSummary {
     last_seq: head.lastSeq,
     open_turn: head.openTurn,
     ...(head.parked && { parked: true as const }),
+    ...(left && { budget_left: { ...left } }),
   }
 }

@@ -31,7 +31,7 @@ export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
     const { lastSeq } = await agent.archive.head(key)
     const cursor = readCursor(c.req.header('last-event-id')) ?? { seq: after ?? 0 }
     if (cursor.seq > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
-    // If the cursor has a `part`, the client got only some of the events that the stream makes from the entry `seq`. It is read again.
+    // If the cursor has a `part`, the client got only some of the frames of the entry `seq`. So this entry is read again.
     const complete = cursor.part === undefined ? cursor.seq : cursor.seq - 1
     const events = (signal: AbortSignal) => agent.follow(key, { after: complete, signal })
     return streamEvents(c, parts, streams, { as, lastSeq, events, cursor })

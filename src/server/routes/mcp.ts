@@ -23,7 +23,7 @@ export function mcpRoutes({ agent, settings, newId, log }: ServerParts, quota: M
       version: daybookVersion(),
       async beginTurn(key) {
         await quota.checkBacklog(key)
-        return once(quota.acquire(key))
+        return once((await quota.acquire(key)).release)
       },
       onError: (error) => log('error', 'mcp.failed', { user: userKey(caller.scope), error }),
     })
@@ -42,7 +42,7 @@ const mcpRoute = createRoute({
   responses: { 200: json(z.looseObject({}), 'the answer, or a stream of events with it'), ...problems(400, 401, 413, 415, 429) },
 })
 
-/** The release of a place must be called once only. */
+/** Makes a function that calls `release` at most once. */
 function once(release: () => void): () => void {
   let isDone = false
   return () => {
@@ -51,7 +51,7 @@ function once(release: () => void): () => void {
   }
 }
 
-/** On demand, because most servers are not used over this protocol. */
+/** Imported on demand, because most servers are not used over MCP. */
 const load = () =>
   Promise.all([import('../mcp/protocol-server.ts'), import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js')])
 

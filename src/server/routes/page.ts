@@ -85,7 +85,10 @@ function readPageFile(name: string): PageFile {
   return type.startsWith('text/') ? { ...file, gzip: gzipSync(bytes) } : file
 }
 
-/** The page has relative addresses, because it may be mounted under any path. They depend on how deep its own address is. */
+/**
+ * Adapts the relative addresses in the page to the depth of `path`. The page has relative addresses, because it may be mounted under any
+ * path.
+ */
 function relativeTo(path: string, html: string): string {
   const depth = path.split('/').length - 2
   return depth <= 0 ? html : html.replaceAll('"./page/', `"${'../'.repeat(depth)}page/`)

@@ -39,7 +39,7 @@ async function submitAndStream(
   const key = conversationKeyOf(c)
   const text = lastUserText(messages)
   await turns.checkBacklog(key)
-  const release = turns.acquire(key)
+  const place = await turns.acquire(key)
   try {
     const { lastSeq } = (await findHead(agent, key)) ?? (await agent.archive.create(key))
     const eventId = newId()
@@ -52,11 +52,14 @@ async function submitAndStream(
       },
     })
   } finally {
-    release()
+    place.release()
   }
 }
 
-/** The head of a conversation. Undefined when there is no such conversation: clients of these formats do not create it before they use it. */
+/**
+ * The head of a conversation. Undefined if it does not exist yet: clients of AG-UI and the AI SDK create no conversation before the first
+ * message.
+ */
 const findHead = (agent: Agent, key: string): Promise<ConversationInfo | undefined> =>
   agent.archive.head(key).catch((error: unknown) => {
     if (error instanceof Failure && error.code === 'conversation.missing') return undefined

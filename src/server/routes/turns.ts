@@ -8,8 +8,9 @@ import { InvalidOption } from '../../core/options.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
-import { budgetHeaders } from '../limits/budget-headers.ts'
+import { budgetHeaders } from '../limits/budget-left.ts'
 import type { MessageQuota } from '../limits/quotas.ts'
+import { rateHeaders } from '../limits/rate-limit.ts'
 import { invalidRequest } from '../problem.ts'
 import { json, noContent, problems } from './openapi.ts'
 import { idempotencyKey, parseSubmission } from './submission.ts'
@@ -21,15 +22,15 @@ const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accep
  * Routes for messages, stop and feedback. The response to a message is sent when the message is stored. The answer arrives in the event
  * stream.
  */
-export function turnRoutes({ agent, newId }: ServerParts, quota: MessageQuota): App {
+export function turnRoutes({ agent, newId, log }: ServerParts, quota: MessageQuota): App {
   const app = createRoutes()
   app.openAPIRegistry.registerPath(submitRoute)
   app.post('/v1/conversations/:id/turns', async (c) => {
     const key = conversationKeyOf(c)
     const message = await parseSubmission(c)
     const eventId = idempotencyKey(c) ?? newId()
-    await agent.archive.head(key)
     if (message.mode === 'steer' || message.mode === 'wrap_up') {
+      await agent.archive.head(key)
       if (message.attachments.length > 0)
         throw invalidRequest([{ path: ['attachments'], message: 'a steer can not carry files; send them as a followup' }])
       const mode = message.mode === 'steer' ? 'redirect' : 'wrap_up'
@@ -39,8 +40,10 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: MessageQuota): 
       if (steered === 'known' || stopsNothing) return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
     }
     await quota.checkBacklog(key)
-    const release = quota.acquire(key, { hasFiles: message.attachments.length > 0 })
+    // before all other work, so that a refusal takes little time
+    const place = await quota.acquire(key, { hasFiles: message.attachments.length > 0 })
     try {
+      await agent.archive.head(key)
       const { model, tools, ask, output } = message.options ?? {}
       const options = {
         ...(model !== undefined && { model }),
@@ -49,13 +52,18 @@ export function turnRoutes({ agent, newId }: ServerParts, quota: MessageQuota): 
         ...(output && { output: outputOf(output) }),
       }
       const accepted: Accepted = await agent.send(key, message.text, { attachments: message.attachments, eventId, ...options })
-      for (const [name, value] of Object.entries(await budgetHeaders(agent.budgets, key))) c.header(name, value)
+      // The message is stored, so the response must not fail because the budgets can not be read.
+      const left = await budgetHeaders(agent.budgets, c.get('caller'), key).catch((error: unknown) => {
+        log('warn', 'budgets.unread', { request_id: c.get('requestId'), error })
+        return {}
+      })
+      for (const [name, value] of Object.entries({ ...left, ...rateHeaders(place.rate) })) c.header(name, value)
       return c.json(acceptance(key, acceptedStatuses[accepted.how], accepted.turnId ?? null, eventId), 202)
     } catch (error) {
       if (error instanceof InvalidOption) throw invalidRequest([{ path: ['options', error.option], message: error.message }])
       throw error
     } finally {
-      release()
+      place.release()
     }
   })
   return app
@@ -98,7 +106,7 @@ function outputOf(schema: Readonly<Record<string, unknown>>): StandardSchemaV1 {
   const refuse = (message: string) => invalidRequest([{ path: ['options', 'output'], message }])
   if (hasPattern(schema)) throw refuse('`pattern`, `patternProperties` and `format` are not accepted')
   try {
-    return jsonSchema(schema as JsonObject) // the body was parsed from JSON
+    return jsonSchema(schema as JsonObject) // the body was parsed from JSON, so the schema is a JSON object
   } catch (error) {
     throw refuse(`not a JSON Schema that can be checked: ${errorMessage(error)}`)
   }

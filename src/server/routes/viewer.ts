@@ -43,7 +43,7 @@ export function viewerRoutes(): App {
 function sendScript(c: Context<Env>, gzipped: Buffer): Response {
   return c.body(new Uint8Array(gzipped), 200, {
     'content-type': scriptType,
-    'content-encoding': 'gzip', // every browser that can run the scripts accepts it
+    'content-encoding': 'gzip', // every browser that can run the scripts accepts gzip
     'content-security-policy': pagePolicy,
     'cross-origin-resource-policy': 'cross-origin',
     'cache-control': 'no-cache',

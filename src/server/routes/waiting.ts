@@ -2,15 +2,18 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Completion, Decision, Waiting } from '../../agent/waiting.ts'
 import { conversationOfToken } from '../../agent/waits/completion-token.ts'
+import { isBudgetWait, replyKey } from '../../agent/waits/wait-events.ts'
 import { CompletionBody, DecisionBody, RecordedView, WaitList, WaitQuery, type WaitView } from '../../core/api/waiting.ts'
 import { readToolCall } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { InvalidOption } from '../../core/options.ts'
 import { conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
+import { budgetKindOf } from '../../core/shared-budget.ts'
+import { questionForUser } from '../../core/view/user-events.ts'
 import { completionTokenHeader } from '../auth/completion-token.ts'
-import { blocksFor, requireOperator } from '../auth/viewer.ts'
+import { blocksFor, isLocalCaller, isOperator, requireOperator } from '../auth/viewer.ts'
 import { type App, conversationOrChildKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
-import { invalidRequest } from '../problem.ts'
+import { invalidRequest, RequestProblem } from '../problem.ts'
 import { json, problems, withBody } from './openapi.ts'
 
 const params = z.object({ id: z.string() })
@@ -24,6 +27,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
   function viewOf(c: Context<Env>, { call, conversationId, turnId, wait_id, kind, params, ...wait }: Waiting): WaitView {
     const [block] = call ? blocksFor(c.get('caller'), [call], settings) : []
     const shown = block && readToolCall(block)
+    const question = isOperator(c.get('caller')) ? wait.question : questionForUser({ wait_id, kind, ...wait })
     return {
       conversation_id: parseConversationKey(conversationId).name,
       turn_id: turnId,
@@ -31,7 +35,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
       kind,
       ...(wait.call_id !== undefined && { call_id: wait.call_id }),
       ...(shown && { tool_id: shown.tool_id, params: (block === call ? (params ?? {}) : shown.params) as Record<string, unknown> }),
-      ...(wait.question !== undefined && { question: wait.question }),
+      ...(question !== undefined && { question }),
       ...(wait.expires_at !== undefined && { expires_at: wait.expires_at }),
       ...(wait.approver && { approver: wait.approver }),
       ...(wait.schema && { schema: wait.schema }),
@@ -39,10 +43,17 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
     }
   }
 
-  /** Throws if an operator has to decide about this call and the caller is not an operator. */
-  async function checkApprover(c: Context<Env>, key: string, callId: string): Promise<void> {
+  /**
+   * Throws if an operator has to decide about this call and the caller is not an operator. The budget that all tenants share is raised
+   * only by the one user of a server without tokens, as it is set only by that user.
+   */
+  async function checkApprover(c: Context<Env>, key: string, callId: string, approved: boolean): Promise<void> {
     const { waits } = await agent.waiting({ conversationId: key })
-    if (waits.some(({ call_id, approver }) => call_id === callId && approver === 'operator')) requireOperator(c)
+    const wait = waits.find((each) => replyKey(each) === callId)
+    // The id of a wait for a budget can be guessed, and such a wait may begin after this check.
+    if (wait?.approver === 'operator' || isBudgetWait(callId)) requireOperator(c)
+    if (approved && wait?.budget !== undefined && budgetKindOf(wait.budget) === 'day' && !isLocalCaller(c.get('caller')))
+      throw new RequestProblem(403, 'role.refused', 'The budget does not belong to your tenant.')
   }
 
   return createRoutes()
@@ -85,8 +96,9 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
       async (c) => {
         const key = conversationOrChildKeyOf(c)
         const { call } = c.req.valid('param')
-        await checkApprover(c, key, call)
-        const decision = { ...c.req.valid('json'), by: c.get('caller').scope.user } as Decision // the schema has the same fields
+        // the schema of the body has the fields of `Decision`
+        const decision = { ...c.req.valid('json'), by: c.get('caller').scope.user } as Decision
+        await checkApprover(c, key, call, decision.approved)
         return c.json({ status: await checked(agent.decide(key, call, decision)) }, 202)
       },
     )
@@ -99,7 +111,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
         responses: { 202: json(RecordedView, 'the result is stored'), ...problems(400, 401, 403, 404, 409) },
       }),
       async (c) => {
-        const completion = c.req.valid('json') as Completion // the schema has the same fields
+        const completion = c.req.valid('json') as Completion // the schema of the body has the fields of `Completion`
         const { id, call } = c.req.valid('param')
         const token = c.req.header(completionTokenHeader)
         if (token === undefined) {
@@ -113,7 +125,10 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
     ) as App
 }
 
-/** A value that does not fit, such as an answer that lacks a field of the question, is a mistake of the request. */
+/**
+ * Turns the error about a value that does not fit into a problem of the request. An example is an answer that lacks a field of the
+ * question.
+ */
 async function checked<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -9,14 +9,14 @@ export interface Attempt {
 }
 
 /**
- * Attempts to get the file `hosted`, which belongs to `owner`. All must fail. The user `intruder` has hosted the file `own`, which has the
+ * Attempts to get the file `hosted`, which belongs to `owner`. All attempts must fail. The user `intruder` has a hosted file `own` with the
  * same name.
  */
 export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]
 }
 
-/** Attempts with the correct handles, for viewers other than the owner. */
+/** Attempts of viewers other than the owner, with the correct handles. */
 function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope): readonly Attempt[] {
   const { tenant, project, user } = owner
   const viewers: readonly (readonly [string, Scope])[] = [

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Relay } from '../../ports/store/relay.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** Relays that are connected with each other, as those of several processes are. */
+/** Several relays that are connected with each other, like the relays of several processes. */
 export interface RelayFixture {
   /** Opens one more relay. */
   open(): Promise<Relay>

@@ -14,7 +14,7 @@ export interface SandboxFixture {
   remove(): Promise<void>
 }
 
-/** Makes the folders `out/turn_1` and `out/turn_2`, where the second is the current turn, and `work`. */
+/** Makes the folders `out/turn_1`, `out/turn_2` and `work`. The current turn is `turn_2`. */
 export async function openSandboxFixture(sandbox: Sandbox): Promise<SandboxFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-sandbox-'))
   const folders = { out: join(folder, 'out'), turn: 'turn_2', work: join(folder, 'work'), context: {} }

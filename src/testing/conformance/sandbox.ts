@@ -2,7 +2,10 @@ import type { Sandbox, SandboxLanguage, SandboxRequest } from '../../ports/sandb
 import { openSandboxFixture, type SandboxFixture, type SandboxPrograms, sandboxPrograms } from './sandbox-programs.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** The tests that every `Sandbox` must pass. `create` makes a sandbox whose programs may end by themselves for at most a second. */
+/**
+ * The tests that every `Sandbox` must pass. `create` makes a sandbox that gives a program at most one second to end by itself after its
+ * time limit.
+ */
 export function describeSandbox({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Sandbox>): void {
   const withFixture = async (test: (fixture: SandboxFixture) => Promise<void>) => {
     const fixture = await openSandboxFixture(await create())
@@ -81,7 +84,7 @@ export function describeSandbox({ describe, it, expect }: TestRunner, name: stri
 
   for (const [id, code] of Object.entries(sandboxPrograms) as [SandboxLanguage['id'], SandboxPrograms][])
     describe(`${name} answers requests of ${id} programs`, () => {
-      /** Answers as a runtime might: with the path, or with the parameters of the call. */
+      /** Answers requests as a runtime might: it returns the path of the request, or the parameters of the tool call. */
       const answerFor = (requests: SandboxRequest[]) => async (request: SandboxRequest) => {
         requests.push(request)
         if (request.kind === 'tool_call' && request.toolId === 'shell.run') throw new Error('the tool shell.run can not be called')

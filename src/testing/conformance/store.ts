@@ -61,6 +61,14 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       expect(await visibleTimeline(store, 'c1')).toMatchObject({ lastSeq: 0, blocks: [] })
     })
 
+    it('does not create a conversation with `create: false`', async () => {
+      const { store } = await create()
+      await expect(store.claim('c1', owner('a'), { create: false })).rejects.toMatchObject({ code: 'conversation.missing' })
+      expect(await store.head('c1')).toBe(undefined)
+      await store.release(await store.claim('c1', owner('a')))
+      expect(await store.claim('c1', owner('b'), { create: false })).toMatchObject({ ownerId: 'b' })
+    })
+
     it('tells what a claim has found: the epoch before it, the last entry and the number of open offers', async () => {
       const { store } = await create()
       const first = await store.claim('c1', owner('a'))

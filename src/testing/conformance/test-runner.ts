@@ -1,4 +1,4 @@
-/** The functions of a test runner that the conformance suites call. Pass those of Vitest or Jest. */
+/** The functions of a test runner that the conformance suites call. Pass the functions of Vitest or Jest. */
 export interface TestRunner {
   readonly describe: (name: string, body: () => void) => void
   readonly it: (name: string, body: () => Promise<void>) => void

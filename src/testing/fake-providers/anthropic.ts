@@ -93,7 +93,7 @@ const thinking = (text: string) => [
   block('content_block_stop', 0, {}),
 ]
 
-/** The blocks of the calls. The block of the text, if there is one, ends before them. */
+/** The events of the calls. If there is a text, its block ends before them. */
 function calls(reply: FakeReply): readonly string[] {
   const first = textIndex(reply) + (hasText(reply) ? 1 : 0)
   const ended = reply.calls && hasText(reply) ? [block('content_block_stop', textIndex(reply), {})] : []

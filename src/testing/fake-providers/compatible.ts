@@ -73,7 +73,7 @@ const finishReasons = {
   content_filter: 'content_filter',
 } as const
 
-/** The first delta of a call has its id and name, later ones only a piece of the arguments. */
+/** The first delta of a call has its id and name. Each later delta has only a piece of the arguments. */
 const callDeltas = ({ calls = [], chunks }: FakeReply): readonly object[] =>
   calls.flatMap((call, position) => {
     const index = call.index ?? position

@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../../core/json.ts'
 
 /** A running fake of the route `/embeddings` that OpenAI and many other providers have. */
 export interface FakeEmbeddings {
-  /** The address for a name such as `compatible/model@<address>`. */
+  /** The address that follows the `@` in a model name such as `compatible/model@<address>`. */
   readonly address: string
   /** The texts of each request. */
   readonly requests: readonly (readonly string[])[]
@@ -16,8 +16,8 @@ export interface FakeEmbeddings {
 }
 
 /**
- * Starts a local HTTP server that makes vectors. Words of the same group, and the same words, have the same direction, so that texts with
- * words of one group are similar: `[['boat', 'ship']]`.
+ * Starts a local HTTP server that makes vectors. The words of a group, such as `['boat', 'ship']`, get the same direction. So texts with
+ * words of one group are similar.
  */
 export async function startFakeEmbeddings(groups: readonly (readonly string[])[] = [], dimensions = 64): Promise<FakeEmbeddings> {
   const requests: (readonly string[])[] = []

@@ -9,7 +9,10 @@ export interface FakeReply {
   readonly chunks?: number
   /** Reasoning that is sent before the text. */
   readonly reasoning?: string
-  /** Default: the model has finished, or waits for the results of its calls. Some servers send `stop` although there are calls. */
+  /**
+   * Why the response ended. Default: the model has finished, or waits for the results of its calls. Set `stop` for a server that sends it
+   * although there are calls.
+   */
   readonly finish?: FakeFinish
   /** Token counts to report instead of the counts of the simulated cache. */
   readonly usage?: Partial<FakeUsage>
@@ -23,7 +26,10 @@ export interface FakeReply {
   readonly delayMs?: number
 }
 
-/** How a response ends. `malformed_call` is a reason of Google: the model wrote a call that can not be read. Others send `stop`. */
+/**
+ * Why a response ended. Only Google sends `malformed_call`: the model wrote a call that can not be read. The other providers send `stop`
+ * for it.
+ */
 export type FakeFinish = 'stop' | 'length' | 'content_filter' | 'malformed_call'
 
 /** A call of a tool in a reply. */

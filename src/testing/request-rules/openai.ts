@@ -90,8 +90,8 @@ function checkDataUrl(url: unknown, types: readonly string[], place: string, pro
 }
 
 /**
- * The rules of `POST /v1/chat/completions`, as OpenAI, vLLM, Ollama and Mistral state them. Of rules that differ, the strictest is used.
- * Returns what is wrong with a request.
+ * The rules of `POST /v1/chat/completions`, as OpenAI, vLLM, Ollama and Mistral state them. Where their rules differ, the strictest is
+ * used. Returns what is wrong with a request.
  */
 export function chatProblems(body: unknown): readonly string[] {
   const problems = createProblems()

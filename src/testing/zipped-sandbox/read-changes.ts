@@ -14,7 +14,10 @@ export interface FolderChanges {
 /** The entry of an archive that lists the removed files and folders. */
 export const removedName = 'removed.json'
 
-/** No text can be compressed more. A greater ratio comes from a false size, or from files that share their data to fill the memory. */
+/**
+ * No data can be compressed more than this. A greater ratio comes from a false size, or from entries that share their data in order to fill
+ * the memory.
+ */
 const maxRatio = 1_100
 const [fileType, regularFile, folderType] = [0o170000, 0o100000, 0o40000]
 
@@ -48,7 +51,7 @@ export function readChanges(archive: Uint8Array, turn: string, limits: SandboxLi
   return { files, folders: [...folders], removed }
 }
 
-/** The content of an entry, if its type, size and checksum are as they should be. */
+/** The content of an entry. Throws if its type, size or checksum is not allowed or not correct. */
 function contentOf(archive: Uint8Array, entry: ZipEntry, { fileBytes }: SandboxLimits): Buffer {
   const { name, size, packedSize, crc, encrypted, unixMode } = entry
   const type = unixMode & fileType
@@ -68,7 +71,7 @@ function removedPaths(text: string): readonly string[] {
   return paths
 }
 
-/** Only the work folder and the folder of the turn may have changed, and not the attachments of the turn. */
+/** Throws unless the path is in the work folder or the folder of the turn. The attachments of the turn may not change. */
 function checkPath(path: string, turn: string): void {
   const reason = unsafeReason(path)
   if (reason !== undefined) throw new Error(`${show(path)} is not a safe path: ${reason}`)

@@ -9,7 +9,7 @@ export interface ZipItem {
 const regularFile = 0o100644
 const folder = 0o40755
 
-/** Makes a ZIP archive with deflated files, whose permissions are the usual ones. */
+/** Makes a ZIP archive with compressed files and with the usual permissions (644 for files, 755 for folders). */
 export function writeZip(items: readonly ZipItem[]): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []

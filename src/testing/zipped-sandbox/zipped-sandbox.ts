@@ -12,9 +12,9 @@ import { type FolderChanges, readChanges, removedName } from './read-changes.ts'
 import { writeZip, type ZipItem } from './write-zip.ts'
 
 /**
- * A sandbox that runs programs as a sandbox on another machine would: the folders are sent as a ZIP archive and unpacked elsewhere, the
- * program runs there, and an archive with the changed files comes back and is checked before anything of it is written. It shows that the
- * port `Sandbox` needs no shared disk.
+ * Works like a sandbox on another machine. The folders are packed into a ZIP archive and unpacked elsewhere, and the program runs there. An
+ * archive with the changed files comes back, and it is checked before any of its files is written. It shows that the port `Sandbox` needs
+ * no shared disk.
  */
 export function zippedSandbox(inner: Sandbox): Sandbox {
   return { languages: inner.languages, limits: inner.limits, run: (program) => runElsewhere(inner, program) }
@@ -36,7 +36,7 @@ async function runElsewhere(inner: Sandbox, program: SandboxProgram): Promise<Sa
   }
 }
 
-/** Writes the changes to the folders on this machine, or returns why they were rejected. Then nothing is written. */
+/** Writes the changes to the folders on this machine. If the archive is rejected, writes nothing and returns the reason. */
 export async function mergeChanges(archive: Uint8Array, folders: SandboxFolders, { limits }: Sandbox): Promise<string | undefined> {
   try {
     await applyChanges(readChanges(archive, folders.turn, limits), folders)
@@ -57,7 +57,7 @@ async function applyChanges({ files, folders: made, removed }: FolderChanges, fo
   for (const path of [...removed].sort((a, b) => b.length - a.length)) {
     const target = split(path)
     const isFile = await target.files.remove(target.path).catch(() => false) // a folder can not be removed as a file
-    if (!isFile) await rmdir(target.onDisk).catch(() => {}) // it has files of another kind, which stay
+    if (!isFile) await rmdir(target.onDisk).catch(() => {}) // a folder that still has files of another kind stays
   }
 }
 
@@ -70,7 +70,7 @@ async function packFolders({ out, work, context }: SandboxFolders): Promise<Buff
   return writeZip([...(await itemsBelow(out, 'out')), ...(await itemsBelow(work, 'work')), ...(await Promise.all(contextItems))])
 }
 
-/** An archive of what is different from the archive that was sent. */
+/** Packs the files that differ from the files in `sent`, the archive that the program got. */
 async function packChanges(sent: Buffer, { out, turn, work }: SandboxFolders): Promise<Buffer> {
   const before = new Map((readZip(sent) ?? []).map((entry) => [entry.name, entry]))
   const now = [...(await itemsBelow(join(out, turn), `out/${turn}`)), ...(await itemsBelow(work, 'work'))]

@@ -137,7 +137,10 @@ export const textMime = (name: string): string => textMimeByExtension.get(extens
 /** Matches text that makes the file dangerous: a browser would run the file as a page, or a web server as a PHP program. */
 const programMarkers = /<script|<html|<!doctype|<\?php/i
 
-/** A second format in which the same bytes can be opened. This is possible because some programs do not read a file from its beginning. */
+/**
+ * The name of a second format in which the same bytes can be opened. Undefined when there is none. Some programs do not read a file from
+ * its beginning, so a file can have two formats.
+ */
 export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
   if (endsAsZip(bytes)) return 'a ZIP archive'
   if (own === 'pdf') return undefined // a harmless PDF may contain the text of a web page or of a program

@@ -20,8 +20,7 @@ const contentTypes = '[Content_Types].xml'
 
 /**
  * Accepts a ZIP archive only if it is an Office document without macros. Each local header must agree with the ZIP directory, and every
- * entry is inflated once to check it. This makes sure that a program which opens the document later reads the same content that was
- * checked.
+ * entry is inflated once to check it. So every program that opens the document later reads the content that was checked here.
  */
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
   const entries = readEntries(bytes, limits)

@@ -108,7 +108,10 @@ export function safeName(name: string): string {
   return unsafeReason(plain) === undefined ? plain : 'attachment'
 }
 
-/** If the text after the last dot has more bytes, it is not an extension. The suffix is then put at the end of the name. */
+/**
+ * The longest extension in bytes. If the text after the last dot is longer, it is not an extension, and a suffix is put at the end of the
+ * name.
+ */
 const maxExtensionBytes = 32
 
 /**

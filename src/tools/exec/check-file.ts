@@ -3,7 +3,7 @@ import type { Files } from '../../ports/files.ts'
 import { examine, explainProblem } from '../artifacts/examine.ts'
 import { archiveProblem } from './archives.ts'
 
-/** Why a file of a program is not handed over. */
+/** Why a file that a program made is not delivered. */
 export interface FileProblem {
   readonly code: FileErrorCode
   /** For the model, for example `file not produced`. */
@@ -67,7 +67,7 @@ const missing: FileProblem = { code: 'missing_file', message: 'file not produced
 const symlink: FileProblem = { code: 'artifact_symlink_blocked', message: 'file is a symbolic link' }
 const linkedFolder: FileProblem = { code: 'artifact_path_escape_blocked', message: 'a folder in its path is a symbolic link' }
 
-/** Whether a folder in the path is a link. Then listing the folder of the file fails, too. */
+/** Whether a folder in the path is a link. In this case, the folder of the file can not be listed. */
 async function isInsideLinkedFolder(files: Files, path: string): Promise<boolean> {
   try {
     await files.list(path.slice(0, path.lastIndexOf('/')), { limit: 1 })

@@ -24,8 +24,8 @@ type FetchErrorCode =
 const maxBytes = 10 * 1024 * 1024
 
 /**
- * The answer to `fetch_ctx(path)`: `{ret, err}`. For `so:` paths, `ret` is the list of the rows of the pool. For other paths it is an object
- * with the content. Never throws: the program reads the error in `err`. `addSources` gets the sources of a skill.
+ * The answer to `fetch_ctx(path)`: `{ret, err}`. For `so:` paths, `ret` is a list of sources, as the pool has them. For other paths it is
+ * an object with the content. Never throws: the program reads the error in `err`. `addSources` gets the sources of a skill.
  */
 export async function fetchContext(
   given: string,

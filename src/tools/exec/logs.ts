@@ -33,7 +33,7 @@ async function appendLog(runtime: Files, path: string, lines: readonly string[])
   await runtime.write(path, all.subarray(Math.max(0, all.length - maxLogBytes)), { durable: false })
 }
 
-/** The bytes of a log. Empty when there is none, or when the file can not be read: then a new one is begun. */
+/** The bytes of a log file. Empty if there is no file or if it can not be read: then a new file is begun. */
 async function readLog(runtime: Files, path: string): Promise<Uint8Array> {
   try {
     return (await runtime.read(path, { maxBytes: 4 * maxLogBytes })) ?? new Uint8Array()
@@ -52,7 +52,7 @@ const maxErrorLine = 400
 const exceptionLine =
   /^(?:uncaught )?(?:(?:[a-z_][\w.]{0,80})?(?:error|exception)|[a-z_][\w.]{0,80}(?:interrupt|exit))(?: \[\w{1,80}\])?(?::|$)/i
 
-/** Python writes one of these lines, then indented lines, then the exception. Its name may be any, such as `StopIteration`. */
+/** Python writes one of these lines, then indented lines, then the exception. The exception can have any name, such as `StopIteration`. */
 const tracebackTitles: readonly string[] = ['Traceback (most recent call last):', '  + Exception Group Traceback (most recent call last):']
 const groupIndent = '  | '
 /** Matches the exception behind the indented lines. */

@@ -12,15 +12,16 @@ import type { Call, Outcome } from '../tool.ts'
 interface EarlierPath {
   readonly turn: string
   readonly area: 'files' | 'outputs' | 'attachments'
-  /** The path below the area. Empty for the area itself. */
+  /** The path below `files/`, `outputs/` or `attachments/` of the turn. Empty for the whole folder. */
   readonly rel: string
 }
 
 const maxListed = 20
 
 /**
- * The error of a call whose program names files of earlier turns that exist but are not on this machine. It says how to pull them. Undefined
- * when nothing has to be pulled. A path that no turn has left is no reason to stop: it may be data.
+ * The error of a call whose program names files of earlier turns that exist but are not on this machine. It says how to pull them.
+ * Undefined when nothing has to be pulled. A path that belongs to no stored file does not stop the program, because the text may be data
+ * that looks like a path.
  */
 export async function pullRefusal(call: Call, workspace: Workspace): Promise<Outcome | undefined> {
   const missing: string[] = []

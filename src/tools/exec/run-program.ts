@@ -131,7 +131,10 @@ async function collectFiles(
 
 const leftAlone: FileProblem = { code: 'missing_file', message: 'file not produced: the file at this path is older than this run' }
 
-/** The files of the contract that exist before the program runs. The value changes if the file is written, also with the same content. */
+/**
+ * The files of the contract that exist before the program runs, by path. The value changes whenever the file is written, even with the same
+ * content.
+ */
 type OlderFiles = ReadonlyMap<string, string>
 
 async function olderFiles(contract: readonly ContractedFile[], files: Files): Promise<OlderFiles> {
@@ -139,7 +142,10 @@ async function olderFiles(contract: readonly ContractedFile[], files: Files): Pr
   return new Map(marks.flatMap(([filename, mark]) => (mark === undefined ? [] : [[filename, mark]])))
 }
 
-/** The time of the last write and the content of a file, because the times of some file systems are coarse. */
+/**
+ * A text with the time of the last write and a hash of the content. The time alone is not enough, because some file systems store it
+ * coarsely.
+ */
 async function writeMark(files: Files, path: string): Promise<string | undefined> {
   const info = await files.stat(path).catch(emptyIfUnsafe)
   return info && `${info.writtenAtMs} ${await contentMark(files, path, info.size)}`
@@ -213,7 +219,7 @@ async function keepUndeclared(
 /** Folders whose files are not for keeping. */
 const unkeptFolders: ReadonlySet<string> = new Set(['tmp', '__pycache__', 'node_modules'])
 
-/** Paths of files. The value changes if the content of the file does. In `files/` it is always the same. */
+/** Files by path. In `outputs/`, the value changes when the content of the file changes. In `files/`, it is always the same. */
 type ProducedFiles = ReadonlyMap<string, string>
 
 /** The files in `files/` and `outputs/` of the turn, without those in `unkeptFolders` and without names that begin with a dot. */
@@ -235,7 +241,7 @@ async function contentMark(files: Files, path: string, size: number): Promise<st
     .digest('hex')
 }
 
-/** The files in a folder, without those that are not for keeping. Empty when a program has replaced the folder by a link or a file. */
+/** The files in a folder that are kept after the turn. Empty when a program has replaced the folder by a link or a file. */
 async function listSafely(files: Files, folder: string): Promise<readonly FileInfo[]> {
   const { files: listed } = (await files.list(folder).catch(emptyIfUnsafe)) ?? { files: [] }
   return listed.filter(({ path }) => !path.split('/').some((name) => unkeptFolders.has(name)))

@@ -101,7 +101,7 @@ function createBlockReader(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Arr
   }
 
   return {
-    /** The next bytes, fewer if the stream ends before. Undefined at the end. */
+    /** The next `size` bytes. Fewer if the stream ends earlier. Undefined at the end of the stream. */
     async read(size: number): Promise<Buffer | undefined> {
       while (held.length < size && (await more()));
       if (held.length === 0) return undefined
@@ -109,7 +109,7 @@ function createBlockReader(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Arr
       held = held.subarray(taken.length)
       return taken
     },
-    /** False when the stream ends before. */
+    /** Skips `size` bytes. Returns false when the stream ends earlier. */
     async skip(size: number): Promise<boolean> {
       let left = size
       for (;;) {

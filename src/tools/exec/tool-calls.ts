@@ -12,7 +12,7 @@ const maxCalls = 50
 /** The time limit of a tool that has none of its own. */
 const defaultTimeoutMs = 240_000
 
-/** The answer for the program, the record for the report, and what becomes part of the result of the exec tool. */
+/** What a call of a program gives: the answer for the program, the record for the report, and the parts for the result of the exec tool. */
 export interface CodeCall {
   /** An envelope `{ok, error, ret}`. An error means that no tool ran; the program gets it as an exception. */
   readonly answer: Json | Error

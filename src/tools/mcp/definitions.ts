@@ -14,7 +14,7 @@ export interface McpToolDefinition {
   readonly description: string
   /** The JSON Schema of its parameters. */
   readonly input: JsonObject
-  /** True when running it twice does no harm, by the word of a server that is trusted. */
+  /** True when running it twice does no harm. Set only if a trusted server says so. */
   readonly repeatable?: true
   readonly read_only?: true
 }
@@ -121,10 +121,13 @@ function idOf(server: string, name: string): string {
 
 const withHash = (id: string, name: string): string => `${id.slice(0, 150)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 
-/** The tools of servers as a turn freezes them. */
+/**
+ * The tools of MCP servers that a turn works with. If a server changes its tools, the turn keeps this list. A compaction or a later turn
+ * may adopt the changed one.
+ */
 export interface FrozenDefinitions {
   readonly tools: readonly McpToolDefinition[]
-  /** The names of servers that had not answered, so that their tools were not known. */
+  /** The names of the servers that had not answered when the list was made. Their tools are not in `tools`. */
   readonly silent: readonly string[]
 }
 

@@ -20,8 +20,8 @@ interface Content {
 }
 
 /**
- * Makes the outcome of a call from the result that a server has sent. Structured content is the output if there is some, otherwise the
- * texts are. Images, audio and embedded resources become files of the turn.
+ * Makes the outcome of a call from the result that a server has sent. The output is the structured content, or the texts if there is none.
+ * Images, audio and embedded resources become files of the turn.
  */
 export async function readResult(result: JsonObject, call: Call): Promise<Outcome> {
   const items: readonly unknown[] = Array.isArray(result.content) ? result.content : []
@@ -43,7 +43,7 @@ export async function readResult(result: JsonObject, call: Call): Promise<Outcom
   return succeeded({ ...((output !== '' || artifacts.length === 0) && { output }), ...files })
 }
 
-/** A server must not declare files of the workspace, so an output of this form is passed on as text. */
+/** A server must not declare files of the workspace, so structured content that declares files is passed on as text. */
 const structuredOutput = (structured: JsonObject): Json => (declaresFiles(structured) ? JSON.stringify(structured) : structured)
 
 async function readItem(item: unknown, content: Content, call: Call): Promise<void> {

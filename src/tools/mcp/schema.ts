@@ -15,7 +15,7 @@ const MAX_PARTS = 2_000
 
 const types: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
 
-/** Where a reader is: the whole schema, the references that are being replaced, and how many parts were read so far. */
+/** The state of a reader: the whole schema, the references that are being replaced, and how many parts were read so far. */
 interface Place {
   readonly root: JsonObject
   readonly depth: number
@@ -26,8 +26,8 @@ interface Place {
 type Reader = (value: unknown, place: Place) => Json | undefined
 
 /**
- * The keywords that are kept, and the rule for the value of each. Other keywords are left out: they are not needed to write a call, and a
- * provider may refuse a request because of one that it does not know.
+ * The keywords that are kept, and the rule for the value of each. Other keywords are left out. A model does not need them to write a call,
+ * and a provider may refuse a request with an unknown keyword.
  */
 const keywords: Readonly<Record<string, Reader>> = {
   type: readType,
@@ -101,7 +101,8 @@ function readProperties(value: unknown, place: Place): JsonObject {
   const properties = Object.entries(value)
   if (properties.length > MAX_PROPERTIES) throw new SchemaError(`an object in its schema has more than ${MAX_PROPERTIES} properties`)
   const unfit = properties.find(([name]) => !/^[\w$.@-]{1,64}$/.test(name))
-  if (unfit) throw new SchemaError(`${JSON.stringify(unfit[0].slice(0, 80))} is no name of a property that providers accept`)
+  if (unfit)
+    throw new SchemaError(`its schema has the property name ${JSON.stringify(unfit[0].slice(0, 80))}, which providers do not accept`)
   return Object.fromEntries(properties.map(([name, property]) => [name, cleanSchema(property, below(place))]))
 }
 

@@ -22,7 +22,7 @@ export interface MemorySearch {
 
 /** What to search for. `topK` and `days` are already within the limits of the tool. */
 export interface MemoryQuery {
-  /** The text to search for. Undefined for a turn by its number, for a period, and for an overview of the summaries. */
+  /** The text to search for. Undefined when the search is for the number of a turn, for a period, or for an overview of the summaries. */
   readonly query: string | undefined
   readonly targets: readonly MemoryTarget[]
   readonly topK: number
@@ -35,7 +35,7 @@ export interface MemoryQuery {
   readonly ordinal?: number
   /** The order of the hits when there is no query. */
   readonly order?: 'oldest' | 'newest'
-  /** Whether turns are found that only searched the memory and read. */
+  /** Whether turns that only searched the memory and read are found, too. */
   readonly withLookups?: boolean
 }
 

@@ -35,7 +35,7 @@ export async function findFile(file: FilePath, call: Call): Promise<PathContent>
   return blocks.length > 0 || info.digest !== undefined ? { ...info, kind: 'opaque', size: 0 } : notFound(path, file.turn, call)
 }
 
-/** Removes the digest if the file has another size than the digest says. Then a program has changed the file since. */
+/** Removes the digest if the file has another size than the digest says, because a program has changed the file since. */
 function withSize({ digest, ...info }: FileInfo, size: number): FileInfo {
   const parsed = parseJson(digest)
   const isStale = isObject(parsed) && typeof parsed.size_bytes === 'number' && parsed.size_bytes !== size

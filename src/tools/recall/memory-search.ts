@@ -20,7 +20,7 @@ const VECTOR_MS = 5_000
 
 /** Searches the memory index of a store. Only conversations of the same tenant, project and user are searched. */
 export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>, vectors?: Pick<VectorMaker, 'ofQuestion'>): MemorySearch {
-  /** The vector of the question. The search goes on without it if the model does not answer. */
+  /** The vector of the question. If the model does not answer, the search compares words only. */
   async function vectorOf(
     { query, ordinal }: Pick<MemoryQuery, 'query' | 'ordinal'>,
     signal: AbortSignal,
@@ -38,7 +38,7 @@ export function createMemorySearch(index: MemoryIndex, clock: Pick<Clock, 'now'>
   return {
     ...(vectors && {
       async vectorOf(question: string) {
-        const vector = await vectorOf({ query: question }, new AbortController().signal) // it waits `VECTOR_MS` at most
+        const vector = await vectorOf({ query: question }, new AbortController().signal) // waits for at most `VECTOR_MS`
         return vector === 'failed' ? undefined : vector.vector
       },
     }),
@@ -87,7 +87,7 @@ function findMatches(index: MemoryIndex, query: MemoryQuery, filter: MemoryFilte
 
 const [FIRST_TIME, LAST_TIME] = [Date.parse('0000-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')]
 
-/** A time as ISO 8601. Years with more than four digits are cut, because times are compared as texts. */
+/** A time as ISO 8601. Times outside of the years 0000 to 9999 are moved to the limit, because times are compared as texts. */
 const isoOf = (time: number): string => new Date(Math.min(LAST_TIME, Math.max(FIRST_TIME, time))).toISOString()
 
 function hitOf({ turnId, ts, score, role, path, text, conversationId }: MemoryMatch, { query }: MemoryQuery, own: string): MemoryHit {
@@ -95,7 +95,7 @@ function hitOf({ turnId, ts, score, role, path, text, conversationId }: MemoryMa
   return { turn_id: turnId, ts, score, role, path: shown, text: passageOf(text, query ?? '') }
 }
 
-/** A path of another conversation, in the form that leads into this conversation. */
+/** The path of content in another conversation, with the name of that conversation added. */
 function pathIn(path: string, conversationId: string): string {
   const parsed = parsePath(path)
   const { name } = parseConversationKey(conversationId)

@@ -12,12 +12,16 @@ export interface VectorMaker {
 
 /** How many texts are sent together. */
 const BATCH = 64
-/** How often new texts are looked for, and how long the work waits after an error: twice as long after each further one. */
+/**
+ * How often new texts are looked for, how long the work waits after the first error, and how long at most. The wait doubles with each
+ * further error.
+ */
 const [IDLE_MS, FIRST_WAIT_MS, MAX_WAIT_MS] = [2_000, 1_000, 300_000]
 
 /**
- * Starts to make vectors. The first answer of the model tells how long its vectors are. If its name or this length has changed, all vectors
- * are made again, and searches meanwhile find by words and by the new vectors. An error is reported once, and the work goes on later.
+ * Starts to make vectors. The first answer of the model tells how long its vectors are. If the name of the model or this length has
+ * changed, all vectors are made again. Until then, searches use words and the vectors that are already made. An error is reported once, and
+ * the work goes on later.
  */
 export function startVectors(
   vectors: MemoryVectors,
@@ -41,8 +45,8 @@ export function startVectors(
   }
 
   /**
-   * The vectors of texts. If the request fails although the model answers, each text is sent alone, so that a text which the model refuses
-   * does not keep the others from getting vectors. The vector of such a text is empty.
+   * The vectors of texts. If the model answers with an error, each text is sent alone. So one text that the model refuses does not prevent
+   * the vectors of the others. The vector of such a text is empty.
    */
   async function embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
     try {
@@ -92,7 +96,7 @@ export function startVectors(
       } catch (error) {
         if (signal.aborted) return
         if (failures === 0) onProblem(error)
-        await pause(Math.min(MAX_WAIT_MS, waitMs * 2 ** failures++)).catch(() => undefined) // rejected only when the work ends
+        await pause(Math.min(MAX_WAIT_MS, waitMs * 2 ** failures++)).catch(() => undefined) // the pause rejects only when the work ends
       }
     }
   }

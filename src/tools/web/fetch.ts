@@ -69,7 +69,7 @@ async function resultOf(urls: readonly string[], pages: readonly Page[], call: C
   const sources: IncomingSource[] = []
   const artifacts: MadeArtifact[] = []
   for (const [index, url] of urls.entries()) {
-    const page = pages[index] as Page // there is one for each address
+    const page = pages[index] as Page // `pages` has a page for each address
     const image = page.image && artifacts.length < maxImages ? await storeImage(page.image, index + 1, call) : undefined
     if (image && 'artifact' in image) artifacts.push(image.artifact)
     const source = fetchedSource(url, page, call.timeline.sources, now)

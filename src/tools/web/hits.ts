@@ -10,7 +10,7 @@ export interface HitList {
 /** A result of one or more queries. */
 export interface FoundHit extends SearchHit {
   readonly authority: number
-  /** How far at the front the services had the result: 1 for the first place, and less for the others. The best place counts. */
+  /** The best place that the result has in a list of a service, as a number: 1 for the first place, and less for later places. */
   readonly providerRank: number
 }
 
@@ -28,7 +28,7 @@ export function mergeHits(lists: readonly HitList[]): readonly FoundHit[] {
       const key = normalizeUrl(hit.url)
       const next = { ...hit, authority, providerRank: 1 - place / hits.length }
       const known = found.get(key)
-      found.set(key, known ? combine(known, next) : next) // a known key keeps its place in the map
+      found.set(key, known ? combine(known, next) : next) // `set` does not move a known key to another place in the map
     }
   }
   return [...found.values()]

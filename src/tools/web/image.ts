@@ -6,7 +6,7 @@ import type { Call, MadeArtifact } from '../tool.ts'
 
 const extensions: Readonly<Record<string, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/gif': 'gif', 'image/webp': 'webp' }
 
-/** An image of the web as a file of the turn, so that the model sees it. Or why it is not shown. */
+/** An image of the web, stored as a file of the turn so that the model sees it, or the reason why it is not shown. */
 export type FetchedImage = { readonly artifact: MadeArtifact; readonly path: string; readonly mime: string } | { readonly error: string }
 
 /**

@@ -7,7 +7,7 @@ import { createWebSearchTool } from './search.ts'
 
 /** The parts of the web tools. A tool whose parts are missing is left out. */
 export interface WebToolOptions {
-  /** Needed for `web_tools.web_fetch`. `web_tools.web_search` then also reads the pages that it finds. */
+  /** Needed for `web_tools.web_fetch`. With it, `web_tools.web_search` also reads the pages that it finds. */
   readonly pages?: PageParts
   /** Needed for `web_tools.web_search`: search services in the order in which they are tried. */
   readonly search?: readonly SearchProvider[]

@@ -55,7 +55,7 @@ function statusOfFailure({ reason }: FetchFailure): PageStatus {
 
 const loginSteps: ReadonlySet<string> = new Set(['login', 'log-in', 'signin', 'sign-in', 'sso', 'oauth', 'authorize', 'auth'])
 
-/** Whether a page led to a login that is not what was asked for. */
+/** Whether a request was redirected to a login page, although it was not for a login page. */
 function isLogin(url: string, finalUrl: string): boolean {
   return hasLoginStep(finalUrl) && !hasLoginStep(url)
 }

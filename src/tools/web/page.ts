@@ -14,8 +14,8 @@ export interface PageParts {
   /** Reads the text of PDFs. Without it, a PDF has no text. */
   readonly documents?: DocumentReader
   /**
-   * The address of an archive to which the address of a page is appended, such as `https://web.archive.org/web/`. It is asked for pages that
-   * can not be read. By default there is none, because an archive learns which pages are read.
+   * The address of an archive, such as `https://web.archive.org/web/`. The address of a page is appended to it. The archive is asked for
+   * pages that can not be read. By default there is none, because an archive learns which pages are read.
    */
   readonly archive?: string
 }

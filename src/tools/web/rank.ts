@@ -19,13 +19,13 @@ export function relevanceOf(query: string, page: { readonly title: string; reado
 const dayMs = 24 * 3_600_000
 const halfLifeDays = 30
 
-/** 1 for a page of today, and half of it for every 30 days. 0 if the age is not known. */
+/** How new a page is: 1 for a page of today, halved for every 30 days of its age. 0 if the age is not known. */
 export function freshnessOf(date: string | undefined, now: string): number {
   const ageDays = (Date.parse(now) - Date.parse(date ?? '')) / dayMs
   return Number.isNaN(ageDays) ? 0 : 2 ** (-Math.max(0, ageDays) / halfLifeDays)
 }
 
-/** The rank of a result from 0 to 1. `provider` and `maxProvider` are the ranks that the service gave to it and to the best result. */
+/** The rank of a result from 0 to 1. `provider` is its rank in the search services, and `maxProvider` the highest rank of all results. */
 export function weightedRank(parts: {
   readonly relevance: number
   readonly provider: number

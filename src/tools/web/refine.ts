@@ -81,7 +81,7 @@ async function askModel(
   { refiner, objective, mode }: Wanted,
   call: Call,
 ): Promise<string> {
-  // A page that contains such a tag could pretend to be another page.
+  // `<page` is replaced in the text of a page. Otherwise the page could pretend to contain another page.
   const pages = [...shown].map(
     (index) => `<page number="${index + 1}">\n${contents[index]?.replaceAll('<page', '‹page').replaceAll('</page', '‹/page')}\n</page>`,
   )

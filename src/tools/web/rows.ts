@@ -1,7 +1,8 @@
 import { cutAt, ellipsize } from '../../core/cut.ts'
 import { type Json, omitUndefined } from '../../core/json.ts'
-import { type SourcePool, sourceKey } from '../../core/sources/pool.ts'
+import type { SourcePool } from '../../core/sources/pool.ts'
 import { type IncomingSource, isWebAddress } from '../../core/sources/source.ts'
+import { sourceKey } from '../../core/sources/source-keys.ts'
 import type { FetchedImage } from './image.ts'
 import type { Page } from './page.ts'
 
@@ -31,10 +32,9 @@ export function pageFields(page: Page, now: string): Partial<IncomingSource> {
 }
 
 /**
- * The source of a page that was fetched. Undefined if the address is not one of a web page, or if there was nothing to read: an answer must
- * not cite a page that the model could not read. A page that `pool` already has stays a source.
- *
- * The source has no number of its own. So a `[[S:1]]` in the text of a page is not a number of this result, and is removed.
+ * The source of a page that was fetched. Undefined if the address does not belong to a web page. Also undefined if the page had no text,
+ * because an answer must not cite a page that the model could not read. But a page that `pool` already has stays a source. The source has
+ * no number of its own. So a `[[S:1]]` in the text of a page does not mean a source of this result, and is removed.
  */
 export function fetchedSource(url: string, page: Page, pool: SourcePool, now: string): IncomingSource | undefined {
   if (!isWebAddress(url) || hasUserInfo(url) || !(isReadable(page) || isKnown(url, pool))) return undefined
@@ -63,7 +63,7 @@ const oneParagraph = (text: string) =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** What the model reads about a fetched page. `image` is the file of an image. */
+/** What the model reads about a fetched page. If the page is an image, `image` is the file in which it is stored. */
 export function shownPage(sid: number | undefined, { status, title, content, error, mime, size }: Page, image?: FetchedImage): Json {
   const shown = image && ('path' in image ? { artifact_path: image.path, mime: image.mime } : image)
   return omitUndefined({

@@ -101,7 +101,7 @@ async function searchQuery(request: SearchRequest, providers: readonly SearchPro
   return { list: undefined, problems }
 }
 
-/** The longest time that is waited for a service which asks to come back later. */
+/** How many seconds a search waits at most for a service that asks to be called again later. */
 const maxWaitSeconds = 2
 
 async function searchWithRetry(provider: SearchProvider, request: SearchRequest, signal: AbortSignal): Promise<readonly SearchHit[]> {

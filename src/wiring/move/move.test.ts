@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { fillInstallation, readInstallation, settingsOf, type TestPlace } from '../../../test/support/installation.ts'
 import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
 import { startS3 } from '../../../test/support/s3-server.ts'
+import type { ConversationStore } from '../../ports/store.ts'
 import { prompt } from '../../testing/blocks.ts'
 import { appended, owner } from '../../testing/conformance/store/fixture.ts'
 import { openAgent } from '../open-agent.ts'
@@ -81,6 +82,48 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
     const { answer } = await agent.run('asked', 'And what is the largest of the sales in the file?').result
     expect(answer).toContain('20')
     await close()
+  })
+
+  it('keeps parked conversations, and the receipts of finished and unfinished deletions', async () => {
+    const [first, second] = [{ data: newFolder() }, { data: newFolder() }]
+    const database = { data: newFolder(), databaseUrl: await newDatabase() }
+    const event = { event_id: 'e1', kind: 'followup' as const, ts: '2026-01-01T00:00:00.000Z', text: 'Hello' }
+    const store = await openStore(first)
+    await store.offer('parked', event, { create: true })
+    const { claim } = await store.work.claimNext(owner('a'), { maxAttempts: 1 })
+    if (claim) await store.release(claim) // as if its process had died
+    const parked = async () => {
+      await store.work.claimNext(owner('a'), { maxAttempts: 1 })
+      return (await store.work.summary()).parked
+    }
+    await expect.poll(parked).toBe(1)
+    for (const id of ['old', 'new']) {
+      await store.append(await store.claim(id, owner('a')), [appended([prompt(id)])])
+      await store.receipts?.open(`subject of ${id}`, `receipt of ${id}`)
+      const receiptId = `receipt of ${id}`
+      const removeFiles = id === 'old' ? async () => {} : () => Promise.reject(new Error('the folder is in use'))
+      await store.delete(id, { receipt: receiptId, removeFiles }).catch(() => {})
+      if (id === 'old') await store.receipts?.finish(receiptId, { tenants: [], budgets: [], budgetPrefixes: [] })
+    }
+    const stateOf = async (place: TestPlace, opened?: ConversationStore) => {
+      const read = opened ?? (await openStore(place))
+      const [old, unfinished] = [await read.receipts?.find('subject of old'), await read.receipts?.find('subject of new')]
+      const { conversations } = await read.list({})
+      await read.close()
+      return { old, unfinished, conversations }
+    }
+    const before = await stateOf(first, store)
+    expect(before).toMatchObject({ old: { finishedAt: expect.any(String) }, unfinished: { unfinished: 1 } })
+    expect(before.conversations.find(({ conversationId }) => conversationId === 'parked')?.parked).toBeDefined()
+    await moveInstallation({ from: first.data, to: database.databaseUrl, data: database.data })
+    expect(await stateOf(database)).toEqual(before)
+    await moveInstallation({ from: database.databaseUrl, to: second.data, data: database.data })
+    expect(await stateOf(second)).toEqual(before)
+    const moved = await openStore(second)
+    expect(await moved.finishDeletions()).toEqual(['new'])
+    const finished = await moved.receipts?.finish('receipt of new', { tenants: [], budgets: [], budgetPrefixes: [] })
+    await moved.close()
+    expect(finished).toMatchObject({ finishedAt: expect.any(String), counts: { conversations: 1 } })
   })
 
   it('with dryRun, counts everything and writes nothing', async () => {

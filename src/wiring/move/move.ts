@@ -65,8 +65,8 @@ const PARALLEL_FILES = 4
 
 /**
  * Copies a whole installation to an empty place, compares both by counts and hashes, and then makes the target available. The source is not
- * changed. Until everything is there, no server can use the target. If the process dies, the next call continues. Throws `store.failed` if a
- * server uses the source, or if the target has other data.
+ * changed. No server can use the target before everything is copied. If the process dies, the next call continues its work. Throws
+ * `store.failed` if a server uses the source, or if the target has other data.
  */
 export async function moveInstallation(options: MoveOptions): Promise<MoveReport> {
   const { dryRun = false, onProgress = () => {} } = options
@@ -80,7 +80,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveReport
   const working = await entriesOf(folders)
 
   return withSource(from, buckets.from, async (rows, files) => {
-    const isShared = options.bucket === 'both' // then the files stay where they are
+    const isShared = options.bucket === 'both' // then blobs and hosted files stay where they are
     const blobs = isShared ? [] : await files.blobs.list()
     const keys = isShared ? [] : await allOf(files.objects.keys())
     const counts = await rows.count()
@@ -103,8 +103,8 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveReport
       await copyObjects(files.objects, targetFiles.objects, keys, onProgress)
       await copyWorkingFiles(working, onProgress)
       await checkCopy({ rows, target, files, targetFiles, blobs, keys, working, onProgress })
-      const [latestEpoch, unreferencedBlobs, budgets] = [await rows.latestEpoch(), await rows.unreferencedBlobs(), await rows.budgets()]
-      await target.finish({ latestEpoch, unreferencedBlobs, budgets })
+      const [latestEpoch, unreferencedBlobs] = [await rows.latestEpoch(), await rows.unreferencedBlobs()]
+      await target.finish({ latestEpoch, unreferencedBlobs, budgets: await rows.budgets(), receipts: await rows.receipts() })
     })
     return report
   })
@@ -124,7 +124,10 @@ interface FolderPair {
   readonly to: string
 }
 
-/** The folders to copy. None if both sides use the same data folder. Throws if the target has such a folder of another installation. */
+/**
+ * The folders to copy. None if both sides use the same data folder. Throws if the target already has such a folder from another
+ * installation.
+ */
 async function foldersToCopy(from: Place, to: Place, isResumed: boolean): Promise<readonly FolderPair[]> {
   const [source, target] = await Promise.all([from, to].map(({ data }) => realpath(data).catch(() => data)))
   if (source === target) return []
@@ -149,7 +152,9 @@ async function entriesOf(pairs: readonly FolderPair[]): Promise<readonly Working
   return found
 }
 
-/** PostgreSQL can not store the character U+0000. Only the SDK can give a conversation such a name. */
+/**
+ * Throws if PostgreSQL can not store the name of a conversation, because it has the character U+0000. Only the SDK can give such a name.
+ */
 async function checkIds(rows: CopySource): Promise<void> {
   for await (const id of rows.ids())
     if (id.includes('\0'))
@@ -209,7 +214,7 @@ async function copyWorkingFiles(working: readonly WorkingFile[], onProgress: OnP
   for (const { to } of working) await mkdir(to, { recursive: true, mode: 0o700 })
   let done = 0
   for (const { from, to, entry } of working) {
-    await copyEntry(from, to, entry) // one after the other, because a folder comes before its content
+    await copyEntry(from, to, entry) // one after the other, because a folder must be made before its content is copied
     onProgress({ step: 'working files', done: ++done, total: working.length })
   }
 }
@@ -226,8 +231,8 @@ interface Copy {
 }
 
 /**
- * Compares the copy with the source. A conversation that differs is copied again: between an interrupted move and this one, a server may
- * have used the source.
+ * Compares the copy with the source. A conversation that differs is copied once more: a server may have used the source after an
+ * interrupted move.
  */
 async function checkCopy({ rows, target, files, targetFiles, blobs, keys, working, onProgress }: Copy): Promise<void> {
   const counts = await rows.count()
@@ -240,7 +245,8 @@ async function checkCopy({ rows, target, files, targetFiles, blobs, keys, workin
     onProgress({ step: 'checking', done: ++done, total: counts.conversations })
   }
   if ((await target.count()).conversations !== counts.conversations)
-    for await (const id of target.ids()) if (!(await rows.read(id))) await target.remove(id) // it was deleted since the interrupted move
+    // these conversations were deleted from the source after an interrupted move
+    for await (const id of target.ids()) if (!(await rows.read(id))) await target.remove(id)
   const found = await target.count()
   if (found.conversations !== counts.conversations || found.entries !== counts.entries)
     throw differs('the number of conversations or entries')

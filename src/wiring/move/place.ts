@@ -56,7 +56,7 @@ const databaseFile = (folder: string) => join(folder, 'daybook.db')
 const draftFolder = (folder: string) => join(folder, 'moving')
 const markerFile = (folder: string) => join(draftFolder(folder), 'source')
 
-/** Runs `work` with the content of a place that no other process uses. */
+/** Runs `work` with the content of a place. Throws if another process uses the place. */
 export async function withSource<T>(
   place: Place,
   bucket: BucketFiles,
@@ -73,7 +73,7 @@ export async function withSource<T>(
   return withSqliteSource(file, (source) => work(source, bucket ?? inFolder(place.data)))
 }
 
-/** Runs `work` with a place that is being filled. It can be used after `finish` of the target. */
+/** Runs `work` with a place that is being filled. Servers can use the place only after `work` has called `finish`. */
 export async function withTarget<T>(
   place: Place,
   source: string,
@@ -118,8 +118,8 @@ const inDatabase = ({
 export const inBucket = (objects: ObjectStore, blobs: ListedBlobs): PlaceFiles => inDatabase({ blobs, objects })
 
 /**
- * Throws if the target has something that does not come from an unfinished move from `source`. Returns whether there is such a move, which
- * is then continued.
+ * Throws if the target has data, unless it comes from an unfinished move from `source`. `isResumed` says whether there is such a move,
+ * which is then continued.
  */
 export async function checkTarget(place: Place, source: string): Promise<{ readonly isResumed: boolean }> {
   const name = describePlace(place)

@@ -57,7 +57,7 @@ export async function copyEntry(from: string, to: string, { path, kind }: TreeEn
     await file.close()
   }
   await chmod(target, stats.mode & 0o7777)
-  await utimes(target, stats.atime, stats.mtime) // the last step: a file that was copied only in part has another time
+  await utimes(target, stats.atime, stats.mtime) // last, so that a file that was copied only in part has another time than its source
 }
 
 /** Throws if an entry is not the same in both folders. */

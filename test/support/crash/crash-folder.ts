@@ -4,8 +4,8 @@ import { createSystemClock } from '../../../src/adapters/clock/system.ts'
 import type { Change } from '../../../src/core/timeline/change.ts'
 import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
+import type { TurnObserver } from '../../../src/testing/torture/long-turn.ts'
 import { openFolderStore } from '../stores.ts'
-import type { TurnObserver } from './long-turn.ts'
 
 /**
  * Opens the store in a folder that several processes use. Files beside the store record model calls and effects of tools, one line each.

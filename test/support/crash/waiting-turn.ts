@@ -11,10 +11,10 @@ import { isChildKey } from '../../../src/core/scope.ts'
 import type { Model } from '../../../src/ports/model.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
 import { reply } from '../../../src/testing/scripted-model.ts'
+import type { TurnObserver } from '../../../src/testing/torture/long-turn.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import { later } from '../../../src/tools/outcome.ts'
 import type { Tool } from '../../../src/tools/tool.ts'
-import type { TurnObserver } from './long-turn.ts'
 
 /*
  * A turn that any process can continue. Its first response has five calls: one needs an approval, one is slow, one fails, one asks a

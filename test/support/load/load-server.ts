@@ -31,7 +31,7 @@ export interface Measurement {
 }
 
 const [folder = '', port = '0', choices = '{}'] = process.argv.slice(2)
-const { role = 'both', conversations = 1_000, delayMs = 0, redis, movableClock, recordCalls } = JSON.parse(choices) as ServerChoices
+const { role = 'both', conversations = 1_000, delayMs = 0, redis, movableClock, recordCalls, limits } = JSON.parse(choices) as ServerChoices
 const database = testDatabase()
 if (database !== undefined) process.env[DATABASE_VARIABLE] = withConnectionName(database, String(process.pid))
 const clock = movableClock ? createMovableClock(folder) : createSystemClock()
@@ -44,11 +44,12 @@ const agent = createAgentFrom({
   store,
   clock,
   acceptOnly: role === 'web',
+  settings: { keptTimelineBytes: 64 * 1024 * 1024 }, // as `daybook serve`
   ...observe(metrics, () => Date.parse(clock.now())),
 })
 // in local mode all clients are one user, so the limits per user must not stop them
 const noUserLimits = { requestsPerMinute: 1e9, turnsPerMinute: 1e9, runningTurns: 1e6, followersPerUser: 1e6 }
-const settings = { ...defaultServerSettings, ...noUserLimits, port: Number(port), role, workConversations: conversations }
+const settings = { ...defaultServerSettings, ...noUserLimits, ...limits, port: Number(port), role, workConversations: conversations }
 const server = await serve({ agent, settings, log: noLog, metrics, now: clock.now, newId: () => clock.randomHex(12) })
 
 function recordCall(step: string): void {

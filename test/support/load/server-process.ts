@@ -30,6 +30,8 @@ export interface ServerChoices {
   readonly conversations?: number
   /** How long the model takes for each response. */
   readonly delayMs?: number
+  /** Limits of a user. By default there are none, because in local mode all clients are one user. */
+  readonly limits?: Partial<Pick<ServerSettings, 'requestsPerMinute' | 'turnsPerMinute' | 'runningTurns'>>
   /** If it is set, the clock of the server can be moved with `advanceClock`. */
   readonly movableClock?: boolean
   /** If it is set, each call of the model adds a line to the file `calls`: the time and the step. */

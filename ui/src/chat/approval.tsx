@@ -16,7 +16,7 @@ export function Approval({ wait, callId, step }: ApprovalProps) {
   const { decide } = useContext(ChatActionsContext)
   const params = useCompleteParams(callId, step.params)
   const { title, detail } = toolTitle(step.toolId, step.params, 'asked')
-  // the question that the server asks by itself only repeats the id of the tool
+  // the default question of the server contains the id of the tool and says nothing else, so it is not shown
   const question = wait.question?.includes(step.toolId) ? undefined : wait.question
   return (
     <WaitCard
@@ -31,7 +31,10 @@ export function Approval({ wait, callId, step }: ApprovalProps) {
   )
 }
 
-/** The parameters as the events show them, until the complete ones have arrived. Events cut long texts. */
+/**
+ * The complete parameters of a call. Events cut long texts, so the parameters of the event are returned until the complete ones have
+ * arrived.
+ */
 function useCompleteParams(callId: string, shown: ToolStep['params']): ToolStep['params'] {
   const { readParams } = useContext(ChatActionsContext)
   const [complete, setComplete] = useState<ToolStep['params']>()
@@ -41,7 +44,7 @@ function useCompleteParams(callId: string, shown: ToolStep['params']): ToolStep[
     let isOpen = true
     readParams(callId).then(
       (params) => isOpen && params && setComplete(params),
-      () => {}, // the beginnings stay, and the card says that it shows only these
+      () => {}, // the card keeps the cut parameters and says that they are cut
     )
     return () => {
       isOpen = false

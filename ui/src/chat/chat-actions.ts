@@ -3,12 +3,12 @@ import { createContext } from 'react'
 import type { Decision } from '../primitives/wait-card.tsx'
 import type { SendMode } from './composer/use-draft.ts'
 
-/** What the parts of a conversation can do to it. */
+/** The actions that elements of the chat can start. */
 export interface ChatActions {
   readonly conversationId: string
   send(text: string, mode?: SendMode): Promise<void>
   decide(callId: string, decision: Decision): Promise<void>
-  /** The complete parameters of a call that waits. Undefined if it does not wait any more. */
+  /** The complete parameters of a call that waits. Undefined if the call does not wait any more. */
   readParams(callId: string): Promise<ToolStep['params'] | undefined>
   feedback(turnId: string, reaction: 'ok' | 'not_ok', text: string): Promise<void>
   /** Puts a text into the box for the message. */

@@ -6,7 +6,7 @@ import { IconButton } from '../primitives/button.tsx'
 
 interface FindBarProps {
   readonly view: ConversationView
-  /** Brings a place on the screen. */
+  /** Scrolls to a match. */
   onShow(place: FoundPlace, query: string): void
   onClose(): void
 }

@@ -2,7 +2,9 @@ import type { FirstMessage } from '../data/first-message.ts'
 import { Question } from './question.tsx'
 import { RunningLine } from './running-line.tsx'
 
-/** The first message of a new conversation, at the place where it will be in the thread, until the thread has arrived. */
+/**
+ * The first message of a new conversation. It is shown until the thread has been loaded, at the position that it will have in the thread.
+ */
 export function FirstQuestion({ message: { text, fileNames } }: { readonly message: FirstMessage }) {
   const attachments = fileNames.map((filename) => ({ path: filename, filename }))
   return (

@@ -14,7 +14,7 @@ export function markText(root: Element, query: string, current: number): void {
   shown.startContainer.parentElement?.scrollIntoView({ block: 'center' })
 }
 
-// The tool that makes the style sheet of the page does not know this selector yet.
+// These rules are not in the style sheet of the page, because the tool that builds it does not know the selector `::highlight`.
 const colours = new CSSStyleSheet()
 colours.replaceSync(`
   ::highlight(found) { background: color-mix(in srgb, var(--warn) 30%, transparent); }

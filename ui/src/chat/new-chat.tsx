@@ -17,12 +17,12 @@ export function NewChat({ children }: { readonly children?: ReactNode }) {
   }, [])
   const send: SendDraft = useCallback(
     async (message, onProgress) => {
-      created.current ??= (await client.conversations.create()).id // a message that is sent again goes to the same conversation
+      created.current ??= (await client.conversations.create()).id // if sending failed, the next try uses the same conversation
       const id = created.current
       await sendMessage(id, message, onProgress)
       rememberFirstMessage({ conversationId: id, text: message.text, fileNames: message.files.map(({ name }) => name) })
       void loadConversations()
-      setTimeout(() => go(conversationPath(id))) // in the next task, when the composer has removed the draft
+      setTimeout(() => go(conversationPath(id))) // later, because the composer first has to remove the draft
     },
     [go],
   )

@@ -9,7 +9,7 @@ import { IconButton } from '../primitives/button.tsx'
 import { ResizeHandle } from '../primitives/resize-handle.tsx'
 import type { PanelContent } from './chat-actions.ts'
 
-/** Shows the content of a file. The app gives it, because another feature does it. */
+/** Renders the content of a file. The app passes this function in, because the folder `chat` does not import the folder `files`. */
 export type RenderFile = (file: { readonly rn: string; readonly filename: string; readonly mime: string | undefined }) => ReactNode
 
 interface PanelProps {
@@ -19,7 +19,7 @@ interface PanelProps {
   onClose(): void
 }
 
-/** The narrowest panel and the narrowest conversation beside it, in pixels. */
+/** The smallest width of the panel, and also of the conversation beside it, in pixels. */
 const narrowest = 320
 
 /** The panel beside the conversation: a document that is being written, or a file. On a small screen it covers the page. Esc closes it. */
@@ -30,7 +30,7 @@ export function Panel({ content, view, renderFile, onClose }: PanelProps) {
   const width = usePanelWidth(root)
   useEffect(() => {
     const panel = root.current
-    if (panel && getComputedStyle(panel).position === 'fixed') panel.querySelector('button')?.focus() // what it covers must not keep the focus
+    if (panel && getComputedStyle(panel).position === 'fixed') panel.querySelector('button')?.focus() // the panel covers the page, so the page must not keep the focus
   }, [])
   return (
     <aside
@@ -38,7 +38,7 @@ export function Panel({ content, view, renderFile, onClose }: PanelProps) {
       aria-label={title}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented) return
-        event.stopPropagation() // the turn goes on
+        event.stopPropagation() // Esc in the panel must not stop the turn
         onClose()
       }}
       className="fade-in fixed inset-0 z-10 flex flex-col bg-page lg:relative lg:w-(--panel-width) lg:max-w-[calc(100%-20rem)] lg:shrink-0 lg:border-l lg:border-line"
@@ -77,7 +77,9 @@ export function Panel({ content, view, renderFile, onClose }: PanelProps) {
   )
 }
 
-/** The width of the panel. `shown` and `max` are measured, because the window may be narrower than the panel was before. */
+/**
+ * The width of the panel. `shown` and `max` are measured, because the window may be too narrow for the width that the person chose earlier.
+ */
 function usePanelWidth(root: RefObject<HTMLElement | null>) {
   const [chosen, setChosen] = useState(readPanelWidth)
   const [measured, setMeasured] = useState({ shown: narrowest, max: narrowest })
@@ -99,7 +101,10 @@ function usePanelWidth(root: RefObject<HTMLElement | null>) {
   return { ...measured, chosen, set, reset: () => set(undefined) }
 }
 
-/** The document that a panel shows: while it is being written the text that arrives, and then the text of the call that wrote it. */
+/**
+ * The document that a panel shows. While the model writes it, this is the text that has arrived so far. Afterwards it is the text of the
+ * call.
+ */
 function documentOf(view: ConversationView, { turnId, key }: Extract<PanelContent, { kind: 'canvas' }>) {
   const turn = view.turns.find(({ id }) => id === turnId)
   const items = turn ? turnItems(turn, view.live?.turnId === turnId ? view.live : undefined) : []

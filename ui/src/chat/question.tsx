@@ -4,7 +4,7 @@ import { Paperclip } from 'lucide-react'
 interface QuestionProps {
   readonly text: string
   readonly attachments: readonly Pick<FileView, 'path' | 'filename'>[]
-  /** Said above a message that arrived while the turn ran. */
+  /** A label above a message that arrived while the turn was running. */
   readonly label?: string
 }
 

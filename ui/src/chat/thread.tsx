@@ -18,12 +18,12 @@ interface ThreadProps {
   onFindClose(): void
 }
 
-/** A reader this close to the end still sees the newest text. */
+/** A reader who is at most this many pixels above the end still sees the newest text. */
 const pillDistance = 80
 
 /**
- * The turns of a conversation. Only the turns near the screen are in the document. At the end of the thread, the text that arrives is
- * followed. Elsewhere nothing that a reader sees moves.
+ * The turns of a conversation. Only the turns near the screen are in the document. If the reader is at the end, the thread scrolls with the
+ * text that arrives. Otherwise the text on the screen does not move.
  */
 export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   const scroller = useRef<HTMLDivElement>(null)
@@ -31,7 +31,7 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   const [opened] = useState(() => ({ turns: turns.length, place: placeToOpen(id, turns) }))
   const following = useFollowing(scroller, {
     atFirst: opened.place === undefined,
-    onPause: (top) => virtual.scrollToOffset(top), // the list may still be on its way to the end; this ends it
+    onPause: (top) => virtual.scrollToOffset(top), // stops a scroll to the end that is still running
     onBehind: () => virtual.scrollToEnd(),
   })
   const virtual = useVirtualizer({
@@ -65,7 +65,7 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   function showPlace({ turnIndex, inTurn }: FoundPlace, query: string) {
     virtual.scrollToIndex(turnIndex, { align: 'start' })
     const turn = turns[turnIndex]
-    // the row is drawn in the next frame, if it was not in the document
+    // if the row was not in the document, it is drawn in the next frame, so the text is marked in the frame after it
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
         const row = scroller.current?.querySelector(`[data-turn="${CSS.escape(turn?.id ?? '')}"]`)
@@ -130,14 +130,17 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   )
 }
 
-/** Where the reader was when the conversation was left. Undefined if it opens at its end, as a conversation with a running turn does. */
+/**
+ * Where the reader was when they left the conversation. Undefined if the thread opens at its end. A conversation with a running turn always
+ * does.
+ */
 function placeToOpen(id: string, turns: readonly TurnView[]) {
   const place = turns.at(-1)?.endedAt === undefined ? undefined : readPlace(id)
   const index = place ? turns.findIndex((turn) => turn.id === place.turn) : -1
   return place && index >= 0 ? { index, offset: place.offset } : undefined
 }
 
-/** How many things a reader could have missed: steps, answers, and the paragraphs of the answer that is being written. */
+/** A number that grows when something new is in the thread: a turn, a step, or a paragraph of the newest answer. */
 function useItemCount({ turns, live }: ConversationView): number {
   const turn = turns.at(-1)
   const answer = live?.lanes.find(({ marker }) => marker === 'answer')?.text ?? turn?.answers.at(-1)?.text ?? ''

@@ -7,7 +7,7 @@ import { Button, IconButton } from '../primitives/button.tsx'
 import { CopyButton } from '../primitives/copy-button.tsx'
 import { ChatActionsContext } from './chat-actions.ts'
 
-/** What can be done with an answer: copy it, or say what one thinks of it. */
+/** The buttons below an answer: copy it, or give feedback. */
 export function TurnFooter({ turn }: { readonly turn: TurnView }) {
   const { feedback } = useContext(ChatActionsContext)
   const [reaction, setReaction] = useState<'ok' | 'not_ok'>()

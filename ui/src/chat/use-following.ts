@@ -1,12 +1,12 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 
-/** Whether the thread follows the text that arrives at its end. */
+/** Following means that the thread scrolls to its end when text arrives there. `active` is true while it does. */
 export interface Following {
   readonly active: boolean
   /** How far the reader is from the end, in pixels. */
   readonly distance: number
   isAtEnd(): boolean
-  /** Follows again, after the given function has scrolled to the end. */
+  /** Calls `scroll`, which scrolls to the end, and starts following again. */
   resume(scroll: () => void): void
 }
 
@@ -15,15 +15,15 @@ const atEnd = 2
 interface FollowingOptions {
   /** Whether the thread opens at its end. */
   readonly atFirst: boolean
-  /** Called when a selection has stopped the following. */
+  /** Called when following has stopped because the reader selected text. `top` is the scroll position. */
   onPause(top: number): void
-  /** Called when the thread has grown, and its end is not on the screen although it is followed. */
+  /** Called when the thread has grown while it is followed, and its end is not on the screen any more. */
   onBehind(): void
 }
 
 /**
- * Following stops when the reader scrolls up or selects text. It resumes only when the reader scrolls to the end, or by `resume`. Text that
- * arrives never changes it.
+ * Following stops when the reader scrolls up or selects text. It starts again when the reader scrolls to the end, when a selection at the
+ * end is removed, or with `resume`. New text neither stops nor starts it.
  */
 export function useFollowing(scroller: RefObject<HTMLElement | null>, options: FollowingOptions): Following {
   const [active, setActive] = useState(options.atFirst)

@@ -7,7 +7,7 @@ import { bucketColors } from '../primitives/buckets-bar.tsx'
 
 const buckets = ['read', 'write', 'uncached', 'output'] as const
 const height = 160
-/** The width of a bar with its gap, in pixels. Many bars are narrower. */
+/** The greatest width of a bar with its gap, in pixels. Bars are narrower if there are too many for the window. */
 const widestBar = 41
 
 interface RoundChartProps {
@@ -16,7 +16,10 @@ interface RoundChartProps {
   hrefOf(bar: RoundBar): string
 }
 
-/** The four buckets of each round, one above the other. A round with a cache miss has a dot. */
+/**
+ * A bar for each round. It shows the tokens that were read from the cache, written to it, not cached, and written by the model. A round
+ * with a cache miss has a dot.
+ */
 export function RoundChart({ bars, nameOf, hrefOf }: RoundChartProps) {
   const [shown, setShown] = useState<number>()
   const most = Math.max(1, ...bars.map(sum))
@@ -88,7 +91,7 @@ export function HitRateChart({ bars }: { readonly bars: readonly RoundBar[] }) {
         viewBox="0 0 1000 100"
         preserveAspectRatio="none"
         role="img"
-        style={{ maxWidth: bars.length * widestBar }} // as wide as the bars above
+        style={{ maxWidth: bars.length * widestBar }} // as wide as the bars of `RoundChart`
         aria-label={`Hit rate over ${bars.length} rounds, at last ${last === undefined ? 'not known' : formatPercent(last)}`}
       >
         <polyline

@@ -26,25 +26,25 @@ export interface ConversationStore {
 
 const initial: ConversationState = { view: emptyView, loaded: false, connection: 'opening', attempt: 0, refused: undefined }
 
-/** A hidden page gets no animation frames, so events are applied by a timer then. */
+/** How often a hidden page applies events, in milliseconds. It gets no animation frames, so a timer is used. */
 const hiddenPageMs = 250
 /** After how many milliseconds without any data an event stream is opened again. The server sends a comment every 3 seconds. */
 const silenceMs = 10_000
 
-/** How many milliseconds of a frame may be used to fold events. The other events wait for the next frame. */
+/** How many milliseconds of an animation frame may be used to apply events to the view. The remaining events wait for the next frame. */
 const foldMs = 8
-/** How many milliseconds events are read before the browser may draw and handle input. */
+/** After this many milliseconds of reading events, the page lets the browser draw and handle input. */
 const readMs = 6
 
 /**
- * Follows a conversation and folds its events. All events of one animation frame cause one change of the state. While the page is hidden,
- * events are folded, but text that arrives causes no change of the state until a person can see it.
+ * Follows a conversation and applies its events to the view. All events of one animation frame cause one change of the state. While the
+ * page is hidden, events are applied, but new text changes the state only when the page is visible again.
  */
 export function openConversation(client: Client, id: string): ConversationStore {
   let state = initial
   let stream = new AbortController()
   let storedSeq: number | undefined
-  let folded = emptyView // all events that were folded; `state.view` is what the page shows of it
+  let folded = emptyView // the view after all events so far; `state.view` is the view that the page shows
   let queue: TurnEvent[] = []
   let cancelScheduled: (() => void) | undefined
   const listeners = new Set<() => void>()
@@ -107,7 +107,7 @@ export function openConversation(client: Client, id: string): ConversationStore 
     try {
       storedSeq = (await client.conversations.get(id)).last_seq
     } catch {
-      storedSeq = 0 // `follow` meets the same problem and reports it
+      storedSeq = 0 // `follow` fails for the same reason and reports it
     }
     schedule()
   }

@@ -27,7 +27,7 @@ export const conversationList = {
   get: () => state,
 }
 
-/** Loads the first page of the list. An answer that is older than a later request is dropped. */
+/** Loads the first page of the list. If another request was sent meanwhile, the response to the earlier one is ignored. */
 export async function loadConversations(search = state.search): Promise<void> {
   const request = ++requests
   if (search !== state.search) change({ search })

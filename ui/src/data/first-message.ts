@@ -11,6 +11,9 @@ export function rememberFirstMessage(message: FirstMessage): void {
   latest = message
 }
 
-/** Undefined for a conversation that was not created last in this tab. */
+/**
+ * The message that created this conversation. Only the message of the newest conversation of this tab is kept, so it is undefined for
+ * others.
+ */
 export const firstMessageOf = (conversationId: string): FirstMessage | undefined =>
   latest?.conversationId === conversationId ? latest : undefined

@@ -1,9 +1,9 @@
 import { type ConversationView, foldEvent, type TurnEvent } from 'daybook/client'
 
-/** How many events are folded before the clock is read again. */
+/** How many events are applied between two calls of `isOver`, which reads the clock. */
 const eventsPerLook = 64
 
-/** Folds events until all are folded or `isOver` returns true, and returns the events that are left. */
+/** Applies events to a view until all are applied or `isOver` returns true. Returns the new view and the events that are left (`rest`). */
 export function foldSome(
   events: readonly TurnEvent[],
   from: ConversationView,

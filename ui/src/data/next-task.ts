@@ -2,7 +2,10 @@ const channel = new MessageChannel()
 const waiting: (() => void)[] = []
 channel.port1.onmessage = () => waiting.shift()?.()
 
-/** Resolves in the next task of the browser, which may draw a frame and handle input before. Timers of hidden pages are slower than this. */
+/**
+ * Resolves in the next task of the browser. Before it, the browser may draw a frame and handle input. A timer is not used, because timers
+ * of hidden pages are slow.
+ */
 export function nextTask(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)

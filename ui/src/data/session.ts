@@ -62,7 +62,7 @@ export function signOut(): void {
 /** The header with the token. Undefined without a token. */
 export const authorization = () => (token === undefined ? undefined : `Bearer ${token}`)
 
-/** The folder `page` of the built files is below the address of the server. */
+/** The address of the server. The built files of the page are in the folder `page` below it. */
 export const serverUrl = new URL(import.meta.env.DEV ? '/' : '..', import.meta.url).href
 
 /** The client of the server that serves the page. */
@@ -73,7 +73,7 @@ export const client: Client = createClient({
     const bearer = authorization()
     if (bearer !== undefined) headers.set('authorization', bearer)
     const response = await fetch(input, { ...init, headers })
-    // a request that was sent before the sign-in may be refused after it
+    // ignored if the token has changed since the request was sent: a response to the old token may arrive after the sign-in
     if (response.status === 401 && bearer === authorization()) change({ needsToken: true })
     return response
   },

@@ -13,7 +13,10 @@ export const waits = {
   get: () => state,
 }
 
-/** Loads the list. If the server can not be reached, the list stays as it is, and the conversation says so. */
+/**
+ * Loads the list. If the server can not be reached, the list stays as it is. The open conversation tells the person that the connection is
+ * lost.
+ */
 export async function loadWaits(): Promise<void> {
   try {
     const { waits: loaded } = await client.waiting()

@@ -19,14 +19,14 @@ export function CitationChip({ sids }: { readonly sids: readonly number[] }) {
     event.preventDefault()
     walk(event.key === 'ArrowRight' ? 1 : -1)
   }
-  const file = sources.length === 1 && shown.url === undefined ? shown.title : undefined // a name says more than a number
+  const file = sources.length === 1 && shown.url === undefined ? shown.title : undefined // the chip of a single file shows its name, which says more than a number
   const numbers = sources.map(({ sid }) => sid).join(', ')
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger
         openOnHover
         delay={200}
-        className="mx-0.5 inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-full bg-tint px-1.5 align-[0.1em] text-[11px] leading-none font-medium text-accent no-underline tabular-nums hover:bg-accent hover:text-on-accent"
+        className="ml-0.5 inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-full bg-tint px-1.5 align-[0.1em] text-[11px] leading-none font-medium text-accent no-underline tabular-nums hover:bg-accent hover:text-on-accent"
         aria-label={`Source ${numbers}: ${titleOf(shown)}`}
         onFocus={(event) => event.currentTarget.matches(':focus-visible') && setOpen(true)}
         onBlur={(event) => event.relatedTarget?.closest('[data-citation-card]') ?? setOpen(false)}

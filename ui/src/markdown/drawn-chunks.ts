@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 're
 import { flushSync } from 'react-dom'
 import { onShowRequest } from './removed-chunks.ts'
 
-/** How many milliseconds a frame in which chunks are drawn should take at most, with layout and paint. */
+/** The greatest time that a frame with new chunks should take, with layout and paint, in milliseconds. */
 const frameMs = 14
 const mostPerFrame = 8
 
@@ -11,16 +11,16 @@ let perFrame = 1
 
 /**
  * How many of the chunks of a text are drawn. A text that arrives faster than it can be drawn is drawn in steps, a few chunks for each
- * animation frame. A hidden page has no frames, so it draws nothing. Without `inSteps` at the first call, all chunks are drawn at once.
+ * animation frame. A hidden page has no frames, so it draws nothing. If `inSteps` is false at the first call, all chunks are drawn at once.
  */
 export function useDrawnCount(box: RefObject<HTMLElement | null>, count: number, inSteps: boolean): number {
   const [limit, setLimit] = useState(inSteps ? perFrame : Number.POSITIVE_INFINITY)
-  const isLimited = limit <= count // one more chunk than there are now may always be drawn
+  const isLimited = limit <= count // if all chunks are drawn, the limit grows once more, so that the next chunk is drawn as soon as it arrives
   useEffect(() => {
     if (!isLimited) return
     const frame = requestAnimationFrame(() => {
       measureFrame()
-      flushSync(() => setLimit(limit + perFrame)) // in this frame, and not after it
+      flushSync(() => setLimit(limit + perFrame)) // `flushSync` draws the chunks in this frame
     })
     return () => cancelAnimationFrame(frame)
   }, [isLimited, limit])
@@ -45,7 +45,7 @@ afterFrame.port1.onmessage = () => {
   else if (ms < frameMs / 2) perFrame = Math.min(mostPerFrame, perFrame + 1)
 }
 
-/** Measures how long the present frame takes. The message arrives after the browser has drawn it. */
+/** Measures how long the present frame takes. It sends a message that arrives after the browser has drawn the frame. */
 function measureFrame(): void {
   if (isMeasuring) return
   isMeasuring = true

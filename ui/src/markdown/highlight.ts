@@ -46,7 +46,7 @@ const longestCode = 60_000
 const theme = createCssVariablesTheme({ name: 'page', variablePrefix: '--code-', fontStyle: false })
 let highlighter: Promise<HighlighterCore> | undefined
 
-/** The lines of a code in colours. Undefined if the language is not known or the code is very long. */
+/** The lines of a program, each as pieces with their colours. Undefined if the language is not known or the code is very long. */
 export async function highlight(code: string, language: string): Promise<readonly (readonly CodePiece[])[] | undefined> {
   const name = language.toLowerCase()
   const lang = Object.hasOwn(otherNames, name) ? (otherNames[name] ?? name) : name

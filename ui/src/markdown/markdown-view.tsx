@@ -67,7 +67,7 @@ function renderNode(node: MarkdownNode, key: number): ReactNode {
 function renderElement({ token, children }: MarkdownNode, tag: string, key: number): ReactNode {
   const content = children.map(renderNode)
   if (!elements.has(tag)) return <Fragment key={key}>{content.length > 0 ? content : token.content}</Fragment>
-  if (token.hidden) return <Fragment key={key}>{content}</Fragment> // a paragraph in a tight list
+  if (token.hidden) return <Fragment key={key}>{content}</Fragment> // a paragraph in a list without blank lines has no element of its own
   const start = tag === 'ol' ? Number(token.attrGet('start') ?? 1) : undefined
   return createElement(tag, { key, ...(start !== undefined && start !== 1 && { start }) }, ...content)
 }

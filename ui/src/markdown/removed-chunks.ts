@@ -26,7 +26,7 @@ export function useRemovedHeight(box: RefObject<HTMLElement | null>, enabled: bo
     )
     observer.observe(element)
     const { offsetWidth } = element
-    const resized = new ResizeObserver(() => element.offsetWidth !== offsetWidth && setHeight(undefined)) // its lines break elsewhere now
+    const resized = new ResizeObserver(() => element.offsetWidth !== offsetWidth && setHeight(undefined)) // with another width, its lines break elsewhere and its height is another
     if (isRemoved) resized.observe(element)
     const stopListening = onShowRequest(element, () => setHeight(undefined))
     return () => {
@@ -39,15 +39,18 @@ export function useRemovedHeight(box: RefObject<HTMLElement | null>, enabled: bo
 }
 
 /**
- * Draws the texts below an element as a whole, for those that read the text from the document: chunks that were not drawn so far, and chunks
- * whose elements are removed.
+ * Draws all chunks below an element, for code that reads the text from the document. This includes chunks that were not drawn yet, and
+ * chunks whose elements were removed.
  */
 export function showRemovedChunks(root: Element): void {
   for (const text of root.querySelectorAll('[data-drawing]')) text.dispatchEvent(new Event(showEvent))
   for (const chunk of root.querySelectorAll('[data-removed]')) chunk.dispatchEvent(new Event(showEvent))
 }
 
-/** Calls a function that changes the state of a component when its element must be drawn as a whole. Returns a function that ends this. */
+/**
+ * Calls `change` when `showRemovedChunks` asks for this element. `change` must set the state so that the element is drawn as a whole.
+ * Returns a function that removes the listener.
+ */
 export function onShowRequest(element: HTMLElement, change: () => void): () => void {
   const show = (event: Event) => {
     if (event.target === element) flushSync(change)

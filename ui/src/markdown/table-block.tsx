@@ -3,7 +3,7 @@ import { type ReactNode, useRef, useState } from 'react'
 import { tableCsv } from '../model/table-csv.ts'
 import { IconButton } from '../primitives/button.tsx'
 
-/** A table. A wide one scrolls by itself and not with the page. It can be copied as CSV. */
+/** A table. A wide table has its own scroll bar. It can be copied as CSV. */
 export function TableBlock({ children }: { readonly children: ReactNode }) {
   const table = useRef<HTMLTableElement>(null)
   const [copied, setCopied] = useState(false)

@@ -5,7 +5,7 @@ export interface CsvTable {
   readonly more: boolean
 }
 
-/** Reads the first rows of a CSV file. Cells may be quoted, and the delimiter is the one that the first line has most of. */
+/** Reads the first rows of a CSV file. Cells may be quoted, and the delimiter is the character that occurs most often in the first line. */
 export function readCsv(text: string, maxRows: number): CsvTable {
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text
   const delimiter = delimiterOf(body)

@@ -26,7 +26,7 @@ interface KeyPress {
 
 export type PageCommand = 'palette' | 'find' | 'new' | 'keys'
 
-/** The command of a key. `?` works only where no text is being written. */
+/** The command that a key starts. `?` starts one only while the person is not writing a text. */
 export function commandOf({ key, ctrlKey, metaKey, shiftKey, altKey }: KeyPress, isWriting: boolean): PageCommand | undefined {
   const control = (ctrlKey || metaKey) && !altKey
   if (control && !shiftKey && key.toLowerCase() === 'k') return 'palette'

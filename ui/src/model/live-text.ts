@@ -1,8 +1,9 @@
 import type { ConversationView, LiveLane } from 'daybook/client'
 
 /**
- * The view to show after `shown`. When the line to the server is opened again, the text of the running round is sent again from its
- * beginning. Until the new text is as long as the text on the screen, the text on the screen stays, so that nothing shrinks and grows again.
+ * The view to show after `shown`. When the connection to the server is opened again, the text of the running round is sent again from its
+ * beginning. Until the new text is as long as the text on the screen, the text on the screen stays, so that nothing shrinks and grows
+ * again.
  */
 export function keepShownText(shown: ConversationView, folded: ConversationView): ConversationView {
   const [before, after] = [shown.live, folded.live]
@@ -19,7 +20,7 @@ const isSentAgain = (shown: LiveLane, now: LiveLane) =>
   now.format === shown.format &&
   shown.text.startsWith(now.text)
 
-/** How many paragraphs the text before `readTo` has. */
+/** The number of paragraphs in the text up to the offset `readTo`. */
 export interface ParagraphCount {
   readonly count: number
   readonly readTo: number
@@ -34,5 +35,5 @@ export function countParagraphs(text: string, before: ParagraphCount): Paragraph
     count++
     readTo = at + 2
   }
-  return { count, readTo: text.endsWith('\n') ? Math.max(readTo, text.length - 1) : text.length } // a break may begin with the last character
+  return { count, readTo: text.endsWith('\n') ? Math.max(readTo, text.length - 1) : text.length } // the last newline may be the first half of a paragraph break
 }

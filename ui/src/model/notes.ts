@@ -1,4 +1,7 @@
-/** A line with which the agent marks a step of its plan, such as `✓ [1] Read the report`. The checklist shows the same. */
+/**
+ * A line with which the agent marks a step of its plan, such as `✓ [1] Read the report`. The page leaves it out, because the checklist
+ * shows the state of the step.
+ */
 const planMark = /^\s*(?:[✓✗…□→■]|\[[ x]\])\s*\[\d+\]/
 
 /** The notes of the agent without the marks of its plan. Empty if nothing else is in them. */

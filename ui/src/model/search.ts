@@ -3,7 +3,7 @@ import type { ConversationView, TurnView } from 'daybook/client'
 /** A place in a conversation that has the searched text. */
 export interface FoundPlace {
   readonly turnIndex: number
-  /** Which match of its turn it is, from 0. */
+  /** The number of the match among the matches in its turn, from 0. */
   readonly inTurn: number
 }
 
@@ -17,7 +17,7 @@ export function findInConversation({ turns }: Pick<ConversationView, 'turns'>, q
   })
 }
 
-/** The texts of a turn that are on the page without opening anything. */
+/** The texts of a turn that the page shows without a click: the message, the notes, later messages and the last answer. */
 const textsOf = ({ prompt = '', steps, answers }: TurnView): readonly string[] => [
   prompt,
   ...steps.flatMap((step) => (step.kind === 'notes' || step.kind === 'message' ? step.text : [])),

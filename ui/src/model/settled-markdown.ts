@@ -8,7 +8,7 @@ export interface SettledMarkdown {
   readonly settled: readonly string[]
   /** The offset at which the last chunk begins. */
   readonly tailStart: number
-  /** The offset of the line that was read last, and what was known before it. */
+  /** The start of the line that was read last, and the state of the reader before this line. */
   readonly scan: Scan
 }
 
@@ -19,7 +19,7 @@ interface Scan {
   readonly afterBlank: boolean
 }
 
-/** A chunk ends at the first good place after this number of characters. */
+/** A chunk ends at the first place after this number of characters at which a new block begins. */
 const chunkLength = 4_000
 /** A chunk this long ends at the next line, also inside of a list or a paragraph. */
 const longestChunk = 48_000

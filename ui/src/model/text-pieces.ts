@@ -26,7 +26,7 @@ export function divideText(text: string, before: TextPieces = noPieces): TextPie
   return { text, settled, tailStart }
 }
 
-/** The offset after the first line end that is far enough behind `start`. 0 if there is none. */
+/** The offset after the first line end that is at least `pieceLength` characters after `start`. 0 if there is none. */
 const lineEnd = (text: string, start: number) => text.indexOf('\n', start + pieceLength) + 1
 
 export const piecesOf = ({ text, settled, tailStart }: TextPieces): readonly string[] => [...settled, text.slice(tailStart)]

@@ -1,4 +1,4 @@
-/** What a tool call is called on the page: a verb for people, and what the call is about. */
+/** The title of a tool call on the page: a verb, and what the call is about. */
 export interface ToolTitle {
   readonly title: string
   readonly detail: string
@@ -50,14 +50,16 @@ export function toolTitle(toolId: string, params: Params, state: CallState): Too
   return { title: { running, done, asked }[state], detail: detail(params) }
 }
 
-/** The parameters of a tool that people decide by. The others are settings, which few people know. Undefined if all are of one kind. */
+/**
+ * The parameters that people need to see to decide about a call. The other parameters are settings. Undefined if all parameters are shown.
+ */
 export function mainParameters(toolId: string): readonly string[] | undefined {
   if (toolId === 'react.write' || toolId === 'react.patch') return ['path', 'content', 'patch']
   if (toolId.startsWith('rendering_tools.')) return ['path', 'content', 'title']
   return undefined
 }
 
-/** Whether a call only serves the agent's own order, so that people need not see it. */
+/** Whether a call only organises the agent's own work, so that people need not see it. */
 export const isBookkeeping = (toolId: string) => toolId === 'react.plan' || toolId === 'react.hide'
 
 function wordsOf(toolId: string): string {
@@ -65,7 +67,7 @@ function wordsOf(toolId: string): string {
   return words === '' ? 'Tool' : `${words[0]?.toUpperCase()}${words.slice(1)}`
 }
 
-/** The first parameter that fits in a line. */
+/** The first parameter that is short enough for one line. */
 function shortest(params: Params): string {
   const values = Object.values(params).filter((value) => typeof value === 'string' || typeof value === 'number')
   return values.map(String).find((value) => value.length <= 60 && !value.includes('\n')) ?? ''

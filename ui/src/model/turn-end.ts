@@ -14,7 +14,7 @@ export function turnEnd({ exitReason, endedAt, answers }: Pick<TurnView, 'exitRe
   if (answer?.stopped) return { text: 'You stopped this answer.', canRetry: false }
   switch (exitReason) {
     case 'error':
-      // the answer of such a turn says what has happened
+      // the answer of this turn already says what has happened
       if (answer) return { text: 'This turn ended with an error.', canRetry: true }
       return {
         text: 'The model could not be reached, or it ended with an error. Try again, or look into the settings of the server.',

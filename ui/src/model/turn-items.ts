@@ -1,8 +1,8 @@
 import type { AnswerView, ConversationView, LiveLane, LiveRound, RunningCall, StepView, ToolStep, TurnView } from 'daybook/client'
 
 /**
- * What a turn shows below its question, in order. The key of an item stays the same when live text becomes an entry of the journal, so that
- * its elements on the page stay the same, too.
+ * The items that the page shows below the message of a turn, in order. The key of an item stays the same when live text becomes an entry of
+ * the journal, so that its elements on the page stay the same, too.
  */
 export type TurnItem =
   | { readonly kind: 'thinking' | 'notes'; readonly key: string; readonly text: string; readonly live: boolean }
@@ -93,14 +93,14 @@ function itemOfLane(
     case 'thinking':
       return [{ kind: 'thinking', key: `thinking-${iteration}`, text, live: !isAnswering }]
     case 'timeline_text':
-      if (!artifactName.startsWith('timeline_text.react.decision.')) return [] // the card of a plan, which the checklist shows
+      if (!artifactName.startsWith('timeline_text.react.decision.')) return [] // the text of a plan; the checklist shows the plan
       return [{ kind: 'notes', key: `notes-${iteration}`, text, live: true }]
     case 'answer':
       return [{ kind: 'answer', key: `answer-${answers}`, text, live: true, replaced: false, truncated: false, stopped: false }]
     case 'canvas':
       return [{ kind: 'canvas', key: `canvas-${artifactName}`, text, name: artifactName, format, live: !completed }]
     case 'subsystem':
-      // other lanes of a program have its name and its state
+      // other lanes of a program show its name and its status, and are left out
       return !artifactName.endsWith('code_exec_code') ? [] : [{ kind: 'program', key: `program-${artifactName}`, text, name: artifactName }]
     default:
       return [] // a later release of the server may send other markers

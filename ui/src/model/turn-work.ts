@@ -30,7 +30,10 @@ export function groupWork(items: readonly TurnItem[]): readonly TurnPart[] {
 const isWork = (item: TurnItem): item is WorkItem =>
   item.kind === 'thinking' || item.kind === 'notes' || item.kind === 'tool' || item.kind === 'program'
 
-/** The number of steps up to which a list has no line above it: a thought, a call, and the thought about its result. Notes do not count. */
+/**
+ * A list with at most this many steps has no line above it. Three steps are a thought, a call, and the thought about its result. Notes are
+ * not counted.
+ */
 const shortList = 3
 export const isLongWork = ({ items }: Work): boolean => items.filter(({ kind }) => kind !== 'notes').length > shortList
 

@@ -13,7 +13,7 @@ export interface PaletteEntry {
 }
 
 interface PaletteProps {
-  /** What can be done without a search. */
+  /** The commands that the palette offers besides conversations. */
   readonly commands: readonly PaletteEntry[]
   openConversation(id: string): void
   onClose(): void
@@ -30,7 +30,7 @@ export function Palette({ commands, openConversation, onClose }: PaletteProps) {
     client.conversations.list({ limit: 8, ...(query.trim() !== '' && { search: query.trim() }) }).then(
       ({ conversations }) =>
         !left && setFound(conversations.map(({ id, title }) => ({ id, label: title ?? 'Untitled', run: () => openConversation(id) }))),
-      () => !left && setFound([]), // the conversation says that the server can not be reached
+      () => !left && setFound([]), // the open conversation tells the person that the server can not be reached
     )
     return () => {
       left = true

@@ -5,7 +5,7 @@ import { IconButton } from './button.tsx'
 interface CopyButtonProps {
   readonly label: string
   readonly text: string
-  /** The same content as HTML, for programs that take formatted text. */
+  /** The copied text as HTML, for programs that accept formatted text. */
   readonly html?: () => string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The server sends only the beginning of a long text, in an object. */
+/** In place of a long text, the server sends this object. `preview` is the beginning of the text. */
 interface CutText {
   readonly preview: string
 }
@@ -11,7 +11,7 @@ export const isCutText = (value: unknown): value is CutText =>
   'preview' in value &&
   typeof value.preview === 'string'
 
-/** The end of the content of a file that is to be written, if the server cut it: `... [see ` and the path of the file. */
+/** If the server cut the content of a file that a call writes, the content ends with this text, the path of the file and `]`. */
 const seeFile = '... [see '
 
 /** The beginning of a content that the server cut. Undefined if the text is whole. */
@@ -21,8 +21,8 @@ export function cutContent(text: string): string | undefined {
 }
 
 /**
- * Whether a part of the parameters is missing: the rest of a text, of a list or of an object. The parameters can not be changed then, because
- * changed ones replace all of them.
+ * Whether a part of the parameters is missing: the rest of a text, of a list or of an object. Then a person can not change the parameters,
+ * because the changed parameters would replace the whole ones.
  */
 export function isCut(value: unknown): boolean {
   if (typeof value === 'string') return cutContent(value) !== undefined || moreItems.test(value)
@@ -31,5 +31,5 @@ export function isCut(value: unknown): boolean {
   return isCutText(value) || '...' in value || Object.values(value).some(isCut)
 }
 
-/** Stands at the end of a list that the server cut. */
+/** Matches the last item of a list that the server cut. */
 const moreItems = /^\.\.\. \(\d+ more\)$/

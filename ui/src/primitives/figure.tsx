@@ -9,7 +9,7 @@ interface FigureProps {
   readonly color?: string
 }
 
-/** A number with what it says. */
+/** A number with a label. */
 export function Figure({ label, children, name, color }: FigureProps) {
   return (
     <div className="min-w-0">

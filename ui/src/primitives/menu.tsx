@@ -34,7 +34,7 @@ export function Menu({ label, icon, side = 'bottom', className = '', children }:
 
 interface MenuItemProps {
   readonly children: ReactNode
-  /** The keys that do the same. */
+  /** The keys that do the same as this item. */
   readonly keys?: string
   readonly danger?: boolean
   onSelect(): void

@@ -4,7 +4,7 @@ interface ViewerFrameProps {
   readonly kind: 'html' | 'svg' | 'mermaid'
   readonly text: string
   readonly label: string
-  /** The height until the size of a picture is known, and of a document. */
+  /** The height of a document. A picture has it until its own size is known. */
   readonly height: string
   /** Called when the content can not be shown. */
   readonly onFailed: (message: string) => void
@@ -19,7 +19,8 @@ interface ViewerMessage {
   readonly message?: string
 }
 
-// The server serves the viewer beside the files of the page. Vite would take an address in one expression for a file to build.
+// The server serves the viewer beside the files of the page. `own` is a variable, because Vite would take `new URL('…', import.meta.url)`
+// for a file that it has to build.
 const own = import.meta.url
 const address = new URL(import.meta.env.DEV ? '/page/viewer.html' : 'viewer.html', own).href
 
@@ -29,8 +30,8 @@ const isViewerMessage = (data: unknown): data is ViewerMessage =>
   typeof data === 'object' && data !== null && 'type' in data && data.type === 'daybook.viewer'
 
 /**
- * Shows content that is not trusted. The frame has an origin of its own, so the content has no access to the page, and it runs no script.
- * A picture gets its own height. A document is as high as the place that it is given.
+ * Shows content that is not trusted. The frame has its own origin, so the content can not access the page. Scripts in the content do not
+ * run. A picture gets its own height. A document has the height `height`.
  */
 export function ViewerFrame({ kind, text, label, height, onFailed }: ViewerFrameProps) {
   const frame = useRef<HTMLIFrameElement>(null)
@@ -47,7 +48,7 @@ export function ViewerFrame({ kind, text, label, height, onFailed }: ViewerFrame
     return () => window.removeEventListener('message', onMessage)
   }, [onFailed])
   useEffect(() => {
-    // A sandboxed frame has an opaque origin, so a message to it can not name its origin.
+    // The target origin is `*`, because a sandboxed frame has no origin that a message could name.
     if (ready) frame.current?.contentWindow?.postMessage({ type: 'daybook.show', id: kind, kind, text, dark: isDark() }, '*')
   }, [ready, kind, text])
   return (

@@ -56,7 +56,10 @@ function linesOf(first: string | undefined, second: string | undefined) {
   return textDifference(before, now)
 }
 
-/** The changes, with consecutive equal blocks counted: `3 equal` and the place, which makes the text unique. */
+/**
+ * The changes, with one text such as `3 equal 5` in place of consecutive equal blocks. The last number is its position in the list. It
+ * makes the text unique, so that it can be a key.
+ */
 function groupsOf(changes: readonly SegmentChange[]): readonly (SegmentChange | string)[] {
   const groups: (SegmentChange | string)[] = []
   let same = 0

@@ -124,7 +124,7 @@ function OpenPrompt({ id, cost, bars, bar, against }: OpenPromptProps) {
   )
 }
 
-/** The prompt of a round and its costs. The costs are known even if the prompt can not be rebuilt, because the agent has changed. */
+/** The prompt of a round and its costs. If the agent has changed, the prompt may not be rebuilt, but its costs are still known. */
 function useRound(id: string, bar: RoundBar | undefined) {
   return useLoaded(bar && `${id} ${addressOf(bar)}`, async () => {
     const { turnId = '', iteration = 0 } = bar ?? {}

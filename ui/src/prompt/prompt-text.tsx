@@ -9,7 +9,7 @@ interface PromptTextProps {
   readonly segments: readonly Segment[]
   readonly lit: number | undefined
   onLight(segment: number | undefined): void
-  /** The block to which the list goes. */
+  /** The block to which the list scrolls. */
   readonly wanted: { readonly segment: number } | undefined
 }
 

@@ -76,7 +76,7 @@ interface Band {
   readonly end: number
 }
 
-/** The bands one below the other. Without a bill, the length of the text stands for its tokens. */
+/** The bands one below the other. If the provider reported no tokens, they are estimated from the lengths of the texts. */
 function bandsOf(segments: readonly Segment[]): readonly Band[] {
   const billed = segments.some(({ tokens }) => sumOf(tokens) > 0)
   let start = 0

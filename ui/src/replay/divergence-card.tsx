@@ -8,7 +8,7 @@ interface DivergenceCardProps {
   readonly entries: JournalState['entries']
 }
 
-/** The first difference of a turn, with both sides open and the first byte that differs marked. */
+/** The first difference of a turn. It shows the recorded and the present text, and marks the first byte that differs. */
 export function DivergenceCard({ row, divergence, entries }: DivergenceCardProps) {
   const { block, byte, recorded, present, words, field } = divergence
   const before = byte === null || field !== 'text' ? '' : textBefore(entries, row.seq, block?.id, byte)
@@ -49,7 +49,7 @@ function Side({ name, before, text }: { readonly name: string; readonly before: 
   )
 }
 
-/** The end of what both sides have in common. */
+/** The last 200 characters of the recorded block before the first difference. Both sides have them in common. */
 function textBefore(entries: JournalState['entries'], seq: number, id: string | undefined, byte: number): string {
   const change = entries.find((entry) => entry.seq === seq)?.change
   const block = change && 'blocks' in change ? change.blocks.find((each) => each.id === id) : undefined

@@ -1,7 +1,7 @@
 import type { MachineCheck } from 'daybook/client'
 import { Check, Minus, X } from 'lucide-react'
 
-/** What works on the machine of the server, as `daybook doctor` prints it. */
+/** The checks of `daybook doctor` on the machine of the server. */
 export function MachineChecks({ checks }: { readonly checks: readonly MachineCheck[] }) {
   return (
     <section className="mt-6" aria-label="This machine">

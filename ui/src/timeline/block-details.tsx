@@ -8,7 +8,7 @@ import { Button, IconButton } from '../primitives/button.tsx'
 interface BlockDetailsProps {
   readonly row: TimelineRow
   readonly state: BlockState
-  /** The block at the chosen time, with what was hidden about it. */
+  /** The block as it was at the chosen time, with its fields about hiding. Undefined if it was not in the timeline. */
   readonly now: Block | undefined
   isKnownPath(path: string): boolean
   onPath(path: string): void

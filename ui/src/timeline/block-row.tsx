@@ -23,7 +23,7 @@ const stateWords: { readonly [S in BlockState]: string } = {
 /** One block of the timeline. */
 export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: BlockRowProps) {
   const { block, group, tokens, size } = row
-  // faded colours, and not a lower opacity, because the text must stay readable
+  // the texts get a faded colour and no lower opacity, because they must stay readable; only the bar at the left gets fainter
   const faded = state === 'later' || leftOut ? 'bg-raised italic [&_*]:text-faint [&>span]:opacity-40' : ''
   return (
     <div
@@ -70,7 +70,7 @@ export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: Bl
   )
 }
 
-/** What the columns of the rows are. Narrow windows have two lines per block, and no headings. */
+/** The headings of the columns. Narrow windows have none, because a block takes two lines there. */
 export const BlockHeadings = () => (
   <div
     className="@container sticky top-0 z-10 hidden h-7 items-center border-b border-line bg-page pl-1 text-xs text-soft md:flex"
@@ -94,7 +94,7 @@ const State = ({ words }: { readonly words: string }) => (
   <span className="rounded-sm border border-line bg-page px-1 text-[11px] leading-4 text-soft">{words}</span>
 )
 
-/** A path without the id of the turn to which the block belongs anyway. */
+/** The path without the id of the block's own turn, which is the same in most paths. */
 const shortPath = (path: string, turnId: string): string => path.replace(`${turnId}.`, '')
 
 const previewOf = (text = ''): string => text.slice(0, 300).replaceAll('\n', ' ')

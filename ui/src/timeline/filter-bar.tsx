@@ -15,7 +15,7 @@ interface FilterBarProps {
 const states: readonly BlockState[] = ['shown', 'hidden', 'pruned', 'compacted', 'later']
 const fieldLook = 'rounded-md border border-line bg-page px-2 py-1 text-base md:text-sm'
 
-/** What to look for in the timeline. */
+/** The controls that filter the blocks of the timeline. */
 export function FilterBar({ filter, found, count, icon, onChange }: FilterBarProps) {
   return (
     <search className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2 text-sm">

@@ -4,9 +4,9 @@ import { Button } from '../primitives/button.tsx'
 
 interface ForkBarProps {
   readonly id: string
-  /** The entry after which the copy begins to differ. */
+  /** The entry that the person chose. The copy has the entries up to it, if no call was open then. */
   readonly seq: number
-  /** The entry up to which entries are copied. It is earlier if a call was open. */
+  /** The last entry that is copied. It is before `seq` if a call had no result yet at `seq`. */
   readonly cut: number
   readonly leftOut: number
   onForked(id: string): void

@@ -3,7 +3,7 @@ import { type BlockGroup, groupColors } from '../model/block-groups.ts'
 
 interface MinimapProps {
   readonly bands: readonly BlockGroup[]
-  /** The part of the list that is on the screen, from 0 to 1. */
+  /** The part of the list that is on the screen begins at `from` and ends at `to`. The whole list is 0 to 1. */
   readonly from: number
   readonly to: number
   onJump(share: number): void

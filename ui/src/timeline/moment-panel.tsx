@@ -5,13 +5,13 @@ import { Figure } from '../primitives/figure.tsx'
 
 interface MomentPanelProps {
   readonly view: ConversationView
-  /** The numbers of blocks in the prompt and of hidden blocks. */
+  /** The number of blocks that the prompt shows. `hidden` is the number of hidden blocks. */
   readonly shown: number
   readonly hidden: number
   readonly cost: { readonly money: number; readonly unpriced: number } | undefined
 }
 
-/** How many turns are shown. The panel is made again at every step through the journal. */
+/** How many turns are shown. The number is small, because the panel is rendered again at every step through the journal. */
 const newestTurns = 12
 
 /** The conversation at the chosen time, as a person saw it: its messages, its plan and its sources. */

@@ -5,9 +5,9 @@ import { IconButton } from '../primitives/button.tsx'
 interface ScrubberProps {
   readonly count: number
   readonly at: number
-  /** What the entry at this place is. */
+  /** A description of the entry at the position `at`. */
   readonly words: string
-  /** The places of entries that begin a turn. */
+  /** The positions of the entries that begin a turn. */
   readonly turns: readonly number[]
   onMove(at: number): void
 }

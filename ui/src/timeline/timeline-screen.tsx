@@ -21,7 +21,7 @@ import { MomentPanel } from './moment-panel.tsx'
 import { Scrubber } from './scrubber.tsx'
 import { useFilter } from './use-filter.ts'
 
-/** Every block of a conversation, at any time of it. */
+/** All blocks of a conversation, as they were at a time that the person chooses. */
 export function TimelineScreen({ id, journal }: { readonly id: string; readonly journal: JournalState }) {
   const { entries, loaded } = journal
   const [, go] = useLocation()
@@ -49,7 +49,7 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
 
   const scroller = useRef<HTMLDivElement>(null)
   const narrow = useNarrow()
-  const headings = narrow ? 0 : 28 // their height
+  const headings = narrow ? 0 : 28 // the height of the headings in pixels
   const virtual = useVirtualizer({
     count: found.length,
     getScrollElement: () => scroller.current,
@@ -143,7 +143,7 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
   )
 }
 
-/** The entry that is looked at. It is in the address as `seq`. Without it, the screen follows the conversation. */
+/** The number of the entry that the screen shows. The address has it as `seq`. Without `seq`, the screen shows the newest entry. */
 function usePlace(count: number) {
   const [params, setParams] = useSearchParams()
   const [chosen, setChosen] = useState<number | undefined>(() => numberIn(params.get('seq')))

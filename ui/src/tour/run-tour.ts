@@ -109,6 +109,6 @@ async function approveLater(client: Client, id: string, callId: string, signal: 
   try {
     await client.decide(id, callId, { approved: true })
   } catch (error) {
-    if (!(error instanceof RequestRefused)) throw error // a refusal means that the person has decided
+    if (!(error instanceof RequestRefused)) throw error // the server refuses if the person has already decided about the call
   }
 }

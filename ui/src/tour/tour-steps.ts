@@ -1,6 +1,6 @@
 import { handbook, notes, orders } from './tour-files.ts'
 
-/** One message of the tour, and what a person can see meanwhile. */
+/** One message of the tour, and a text about what the person sees while the agent answers. */
 export interface TourStep {
   readonly explanation: string
   readonly message: string

@@ -31,7 +31,7 @@ export function TourButton() {
       setProblem(error instanceof Error ? error.message : String(error))
     }
   }
-  if (!offered) return <div className="h-8" /> // the message box does not move when the button appears
+  if (!offered) return <div className="h-8" /> // keeps the place of the button, so that the message box does not move when the button appears
   return (
     <div className="min-h-8 text-center">
       <Button look="quiet" onClick={() => void start()}>

@@ -29,9 +29,9 @@ export interface BrowserRenderer {
 }
 
 /**
- * Makes documents with a browser that stays warm for the next one. Each document gets a fresh context. A second browser is started only
- * while documents of two users are made, so that a slow document of one user does not make others wait. If a document exceeds its time or
- * memory, its browser is ended.
+ * Makes documents with a browser that keeps running, so that the next document need not wait for its start. Each document gets a fresh
+ * context. A second browser is started only while documents of two users are made, so that a slow document of one user does not make others
+ * wait. If a document exceeds its time or memory, its browser is ended.
  */
 export function createBrowserRenderer(executable: string, limits: BrowserLimits): BrowserRenderer {
   const browsers = [1, 2].map(() => ({ warm: createWarmBrowser(executable, limits), sparePage: createSparePage() }))
@@ -66,7 +66,7 @@ async function renderWithin(
     if (request.kind === 'pdf') sparePage.prepare(browser)
     return rendered
   } catch (error) {
-    rendering.catch(() => {}) // it fails too, when the browser ends
+    rendering.catch(() => {}) // `rendering` also fails when the browser is ended: ignored, because `error` has the reason
     const known = error instanceof Failure && ['content', 'too_large'].includes(String(error.details.reason))
     if (!known) await warm.end()
     if (error instanceof Failure) throw error
@@ -88,7 +88,7 @@ function createStop(browser: Browser, signal: AbortSignal | undefined, { timeout
   const stopped = new Promise<never>((_, rejectStopped) => {
     reject = rejectStopped
   })
-  stopped.catch(() => {}) // not awaited after the document is made
+  stopped.catch(() => {}) // once the document is made, nothing awaits `stopped`: a rejection must not end the process
   const stopWith = (failure: Failure) => {
     reason ??= failure
     reject(reason)

@@ -52,7 +52,10 @@ export function findBundled(path: string): BundledFile | undefined {
   return root === undefined ? undefined : { file: join(root, 'files', `${base}-${script}-wght-${style}.woff2`), mime: 'font/woff2' }
 }
 
-/** The complete package draws more kinds of diagrams. It is used if the application has installed it. */
+/**
+ * The script that draws diagrams. The package `mermaid` draws more kinds of diagrams than `@mermaid-js/tiny`, and is used if the
+ * application has installed it.
+ */
 function mermaidFile(): BundledFile | undefined {
   const whole = packageFolder('mermaid')
   const tiny = packageFolder('@mermaid-js/tiny')

@@ -12,7 +12,7 @@ export interface DiagramError {
 /** Draws all diagrams of a page. A diagram with an error stays as text. */
 export async function drawDiagrams(page: Page, options: MermaidOptions, paused: boolean): Promise<readonly DiagramError[]> {
   if (paused) await page.clock.resume() // the script of the diagrams waits for timers
-  // Loaded after the page: when a page loads, the script would draw all diagrams at once, without our configuration.
+  // The script is added after the page has loaded. Otherwise it would draw all diagrams at once, without our configuration.
   await page.addScriptTag({ url: mermaidAddress }).catch(() => undefined) // `drawAll` reports that it is missing
   const { theme = 'default', config, themeVariables, fontSize, fontFamily } = options
   const configuration = {

@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core'
 
 /**
- * Makes room in tables with many columns or very long words: long words may break, and the text gets smaller if the table is wider than the
- * page. At last, any word may break. Otherwise the browser
- * would print the whole document smaller, or break words of tables that have enough room. `width` is the width between the margins of the
- * paper in pixels, if the page will be printed.
+ * Makes tables with many columns or very long words narrow enough. First, very long words may break. If a table is still wider than the
+ * page, its text gets smaller. If that is not enough, any word may break. Without these steps, the browser would print the whole document
+ * smaller. `width` is the width between the margins of the paper in pixels, if the page will be printed.
  */
 export const fitTables = (page: Page, width?: number): Promise<void> => page.evaluate(fitAll, width)
 

@@ -56,7 +56,7 @@ export async function showDocument({ page, virtualOrigin }: BlankPage, request: 
   if (usesTimers) {
     await page.clock.install({ time: new Date(now.getTime() - 1_000) })
     await page.clock.pauseAt(now)
-  } else if (document.hasDiagrams) await page.clock.setFixedTime(now) // a page without scripts sees no time
+  } else if (document.hasDiagrams) await page.clock.setFixedTime(now) // without scripts, only diagrams can depend on the time
   await page.goto(`${origin}/${folderPath(view.baseFolder)}`, { waitUntil: 'load', timeout: 0 })
   await page.evaluate(settle)
   if (usesTimers && view.delayMs > 0) {
@@ -68,8 +68,8 @@ export async function showDocument({ page, virtualOrigin }: BlankPage, request: 
 }
 
 /**
- * Lets the time of the page run. Playwright does this for all pages of the context. It fails if one of them is closed meanwhile: pages that
- * a script opens are closed at once. Then the time runs again, without that page.
+ * Advances the clock of the page. Playwright advances it in all pages of the context, and fails if one of them is closed meanwhile. This
+ * happens if a script opens a page, because such a page is closed at once. Then the clock is advanced again.
  */
 async function runClock(page: Page, ms: number, attempts = 5): Promise<void> {
   try {
@@ -80,15 +80,15 @@ async function runClock(page: Page, ms: number, attempts = 5): Promise<void> {
   }
 }
 
-/** The folder as a path that ends with a slash. Empty for OUT_DIR itself. */
+/** The folder as the path of a URL, with a slash at the end. Empty for the folder that contains the turns (OUT_DIR). */
 function folderPath(folder: string): string {
   const parts = folder.split('/').filter((part) => part !== '' && part !== '.' && part !== '..')
   return parts.map((part) => `${encodeURIComponent(part)}/`).join('')
 }
 
 /**
- * Runs in the page before its scripts. It removes what could reach the network without a request, makes random numbers repeatable,
- * stays at the document, and makes printing and opening windows from a script do nothing.
+ * Runs in the page before its scripts. It removes functions that could use the network without a request, makes random numbers repeatable,
+ * prevents navigation, and makes `print` and `open` do nothing.
  */
 function prepareWindow(): void {
   const scope = globalThis as unknown as Record<string, unknown>

@@ -43,7 +43,7 @@ export async function documentPage(request: Omit<RenderRequest, 'readAsset'>): P
   return { html, hasDiagrams, complete, hasScripts: scripted.test(content) }
 }
 
-/** Signs of scripts. Frames may show files that have scripts. */
+/** Matches HTML that may run scripts. Frames may show files that have scripts. */
 const scripted = /<(?:script|iframe|frame|object|embed)\b|[\s/"']on[a-z]{3,20}\s{0,9}=|javascript:/i
 
 const diagramStyle = `body{margin:0;font-family:${textFonts}}pre.mermaid{margin:0;display:inline-block}`
@@ -79,7 +79,7 @@ async function drawCharts(html: string): Promise<string> {
   return drawn + html.slice(at)
 }
 
-/** Fills the marks of citations with numbers. A number leads to the list of sources or, without a list, to the source itself. */
+/** Writes the numbers of sources into citations. A number links to the list of sources or, without a list, to the source itself. */
 function linkCitations(html: string, citations: SourceNumbers, listSources: boolean): string {
   return html.replace(/<sup class="cite" data-sids="([\d,]{1,999})"><\/sup>/g, (_, sids: string) => {
     const sources = citations.of(sids.split(',').map(Number))

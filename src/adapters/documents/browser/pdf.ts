@@ -54,7 +54,7 @@ export function failOnDiagram({ diagramErrors }: OpenPage, { format }: RenderReq
   throw Object.assign(unrenderable('content', error.message), { details: { reason: 'content', code } })
 }
 
-/** The number of pages, which the root of the tree of pages has. */
+/** The number of pages of a PDF. The root of its page tree has this number. */
 function countPages(bytes: Uint8Array): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
   const counts = [...text.matchAll(/\/Type \/Pages\s[^<>]{0,999}?\/Count (\d{1,9})/g)].map(([, count]) => Number(count))
@@ -62,9 +62,9 @@ function countPages(bytes: Uint8Array): number {
 }
 
 /**
- * Replaces the values that differ between two prints of the same page by others of the same length, so that the positions of objects, which
- * a PDF lists at its end, stay valid: the times, which come from the clock of the system, and the names of table cells, which are numbers
- * that the browser gives in any order.
+ * Replaces values that differ between two prints of the same page: the times, and the names of table cells. The times come from the clock
+ * of the system. The names are numbers that the browser gives in any order. The new values have the same length as the old ones, because a
+ * PDF lists the positions of its objects at its end.
  */
 function withFixedValues(bytes: Uint8Array, now: string): Uint8Array {
   const time = now.replace(/\D/g, '').slice(0, 14)
@@ -76,7 +76,7 @@ function withFixedValues(bytes: Uint8Array, now: string): Uint8Array {
   return Buffer.from(withFixedNames(dated), 'latin1')
 }
 
-/** Lists of names, each with the object that has it. A PDF has them in the order of the names. */
+/** The lists of names in a PDF. Each name is followed by its object, and the names of a list are sorted. */
 const nameLists = /\/Limits \[\(node\d{8}\) \(node\d{8}\)\]\n\/Names \[([^[\]]{0,99999})\]/g
 
 /** Numbers the names of table cells in the order of the document, and sorts their list again. */
@@ -84,7 +84,8 @@ function withFixedNames(text: string): string {
   const lists = [...text.matchAll(nameLists)]
   const found = text.replace(nameLists, '').matchAll(/\(node(\d{8})\)/g)
   const names = [...new Set([...found].map(([, digits]) => digits as string))]
-  // The names of a long document have several lists. Entries can not move from one list to another, so they keep the order of the browser.
+  // A long document has several lists of names. A name can not move from one list to another, so the names then keep the order of the
+  // browser.
   const ordered = lists.length === 1 ? names : names.toSorted()
   const numbers = new Map(ordered.map((digits, index) => [digits, `${index + 1}`.padStart(8, '0')]))
   const renamed = text.replace(/\(node(\d{8})\)/g, (whole, digits: string) =>

@@ -7,7 +7,7 @@ import { type Box, remarksOf, visibleBox } from './page-checks.ts'
 import type { PageRequest } from './page-html.ts'
 import { failOnDiagram } from './pdf.ts'
 
-/** The options of a picture that were not given. */
+/** The options of a picture if the request has none. */
 export const defaultPicture: PictureOptions = {
   delayMs: 1_000,
   fit: 'content',
@@ -20,7 +20,7 @@ export const defaultPicture: PictureOptions = {
   mermaid: {},
 }
 
-/** The largest picture: the longest side that Chromium can draw, and how many pixels. */
+/** The limits of a picture: the longest side that Chromium can draw, and the number of pixels. */
 const maxSide = 16_000
 const maxPixels = 100_000_000
 
@@ -40,7 +40,8 @@ export async function renderPng(blank: BlankPage, request: PageRequest): Promise
   failOnDiagram(opened, request)
   const { page } = opened
   const transparent = options.background === 'transparent'
-  await page.addStyleTag({ content: `/**/${pageStyle(options, request.format === 'markdown')}` }) // an empty text would be refused
+  // begins with a comment, because an empty style would be refused
+  await page.addStyleTag({ content: `/**/${pageStyle(options, request.format === 'markdown')}` })
   if (!request.document.complete && request.document.html.includes('<table')) await fitTables(page)
   const content = await paddedBox(page, options)
   const clip = await clipOf(page, options, content)
@@ -65,8 +66,8 @@ function pageStyle({ background, zoom, fit, padding }: PictureOptions, isMarkdow
 }
 
 /**
- * The visible elements, with room for the padding on all sides. If they are nearer to an edge of the page, they are moved, and the page gets
- * larger. Nothing is laid out again.
+ * The box of the visible elements, after making room for the padding on all sides. Elements that are too near to the left or upper edge are
+ * moved, and the page gets larger. Nothing is laid out again.
  */
 async function paddedBox(page: Page, { fit, selector, fullPage, padding }: PictureOptions): Promise<Box | undefined> {
   const box = await visibleBox(page)
@@ -77,7 +78,7 @@ async function paddedBox(page: Page, { fit, selector, fullPage, padding }: Pictu
   return moved
 }
 
-/** Runs in the page. An element in the far corner makes the page so large. */
+/** Runs in the page. Moves the body, and adds an invisible element in the far corner, so that the page has this width and height. */
 function moveBody({ right, down, width, height }: { right: number; down: number; width: number; height: number }): void {
   const { document } = globalThis as unknown as MovedPage
   if (document.body && (right > 0 || down > 0)) document.body.style.translate = `${right}px ${down}px`

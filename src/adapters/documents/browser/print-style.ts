@@ -1,7 +1,10 @@
 import { fontFaces } from './bundled-files.ts'
 import { fittedStyle } from './fit-tables.ts'
 
-/** The fonts of texts. After the bundled font come fonts for Chinese, Japanese, Korean, Arabic and Hebrew, which the system has or has not. */
+/**
+ * The fonts of texts. After the bundled font come fonts for Chinese, Japanese, Korean, Arabic and Hebrew. They are used if the system has
+ * them.
+ */
 export const textFonts =
   "'Source Sans 3','Noto Sans','Noto Sans CJK SC','WenQuanYi Micro Hei','Droid Sans Fallback','PingFang SC','Microsoft YaHei','Noto Sans Arabic','Noto Sans Hebrew','DejaVu Sans',Arial,sans-serif"
 const codeFonts = "'Source Code Pro','Noto Sans Mono','DejaVu Sans Mono','Droid Sans Fallback',monospace"

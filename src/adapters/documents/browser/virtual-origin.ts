@@ -9,7 +9,7 @@ export const origin = 'https://document.invalid'
 export interface RequestLog {
   /** Files that do not exist. */
   readonly missing: ReadonlySet<string>
-  /** Addresses elsewhere. The requests were refused. */
+  /** Addresses that are neither in the document nor in the conversation. Requests to them were refused. */
   readonly refused: ReadonlySet<string>
 }
 

@@ -23,11 +23,11 @@ const flags = [
     '--disable-component-update',
     '--disable-sync',
   ],
-  // All requests are answered by `virtual-origin.ts`. These flags stop what does not go through it, such as `preconnect` and WebRTC: names
-  // are not resolved, and every connection goes to a proxy at an address where nothing listens.
+  // All requests are answered by `virtual-origin.ts`. Some connections, such as `preconnect` and WebRTC, do not go through it. These flags
+  // stop them: names are not resolved, and every connection goes to a proxy address where no program listens.
   ...['--host-resolver-rules=MAP * ~NOTFOUND', '--proxy-server=http://0.0.0.0:1', '--proxy-bypass-list=<-loopback>'],
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
-  // The same picture on every machine with the same fonts.
+  // With these flags, pictures are the same on every machine with the same fonts.
   ...['--font-render-hinting=none', '--disable-lcd-text', '--force-color-profile=srgb', '--hide-scrollbars'],
   '--js-flags=--max-old-space-size=512',
   ...['--disable-dev-shm-usage', '--mute-audio', '--disable-extensions'],
@@ -79,7 +79,8 @@ export function createWarmBrowser(executable: string, { idleMs }: { readonly idl
     if (!browser) return
     const pid = pids.get(browser)
     const late = delay(endMs)
-    await Promise.race([browser.close(), late.over.then(() => pid !== undefined && kill(-pid))]) // the browser and its pages are one group
+    // `-pid`: the browser and its pages are one process group
+    await Promise.race([browser.close(), late.over.then(() => pid !== undefined && kill(-pid))])
     late.cancel()
   }
 

@@ -20,7 +20,7 @@ export type ContentRequest =
   | { readonly step: 'pictures'; readonly request: SentRequest }
   | { readonly step: 'office'; readonly request: SentRequest; readonly pictures: Pictures }
 
-/** The pictures of an office document: the bytes of images by address, and diagrams by their source. Those that are missing are left out. */
+/** The pictures of an office document: the bytes of images by address, and diagrams by their source. Missing pictures are left out. */
 export interface Pictures {
   readonly images: ReadonlyMap<string, Uint8Array>
   readonly diagrams: ReadonlyMap<string, OfficeImage>
@@ -32,7 +32,7 @@ export interface NeededPictures {
   readonly diagrams: readonly string[]
 }
 
-/** What each step results in. */
+/** The result of each step, by the name of the step. */
 export interface ContentResults {
   readonly mentions: readonly string[]
   readonly page: DocumentPage

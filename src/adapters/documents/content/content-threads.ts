@@ -7,8 +7,8 @@ import { unrenderable } from '../structure/packages.ts'
 import type { ContentRequest, ContentResponse, ContentResults, NeededPictures, SentRequest } from './content-thread.ts'
 
 /**
- * Reads the content of documents, and makes Word documents and presentations. A hostile content of a few megabytes takes minutes and
- * gigabytes, so all of this happens in threads. They are ended after some time, and when they need too much memory.
+ * Reads the content of documents, and makes Word documents and presentations. Hostile content of a few megabytes can take minutes and
+ * gigabytes, so all of this happens in threads. A thread that takes too long or needs too much memory is ended.
  */
 export interface ContentThreads {
   readonly mentions: DocumentRenderer['mentions']
@@ -35,7 +35,7 @@ export function createContentThreads({ timeoutMs, idleMs }: { readonly timeoutMs
   async function take<R extends ContentRequest>(request: R, user = '', signal?: AbortSignal): Promise<ContentResults[R['step']]> {
     const response = await threads.read(user, request, signal)
     if (!response.ok) throw unrenderable(response.reason, response.message)
-    return response.result as ContentResults[R['step']] // the thread answers each step with its result
+    return response.result as ContentResults[R['step']] // the result of a thread belongs to the step of the request
   }
 
   return {
@@ -77,7 +77,8 @@ async function loadPictures({ images, diagrams }: NeededPictures, { readAsset }:
   for (const address of images) {
     if (URL.canParse(address) && !address.toLowerCase().startsWith('fi:')) continue // embedded, or of the web
     const bytes = await readAsset(address)
-    if (bytes) loaded.set(address, Uint8Array.from(bytes)) // a message would copy the whole buffer that `bytes` may be a part of
+    // a copy, because `bytes` may be a part of a larger buffer, and a message to the thread would copy the whole buffer
+    if (bytes) loaded.set(address, Uint8Array.from(bytes))
   }
   const drawn = new Map<string, OfficeImage>()
   for (const source of diagrams) {

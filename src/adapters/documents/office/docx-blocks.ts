@@ -13,7 +13,7 @@ interface Position {
 
 const outside: Position = { listDepth: 0, quoted: false, inCell: false }
 
-/** The paragraphs and tables of blocks. */
+/** Converts blocks to paragraphs and tables of a Word document. */
 export async function fileChildren(
   blocks: readonly DocumentBlock[],
   context: DocxContext,

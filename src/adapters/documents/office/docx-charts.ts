@@ -4,7 +4,10 @@ import { escapeHtml } from '../structure/html.ts'
 
 /* Charts of Word documents. The package `docx` has none, so they are added to the archive that it writes. */
 
-/** The text that stands for a chart until the archive is packed again. The content of documents never has this character. */
+/**
+ * The text that stands for a chart until the archive is packed again. It begins and ends with U+E0C1, which `withoutMarks` removes from the
+ * content of documents.
+ */
 export const chartMark = (number: number): string => `\ue0c1${number}\ue0c1`
 
 /** Removes the character of chart marks from a text. */
@@ -86,7 +89,7 @@ const axesXml =
 
 /** One series. The values are in the chart itself, so there is no workbook behind it. */
 function seriesXml({ type, labels, series }: Chart, index: number): string {
-  const { name, values } = series[index] as Chart['series'][number] // the caller counts the series
+  const { name, values } = series[index] as Chart['series'][number] // the caller passes only indexes of existing series
   const points = (texts: readonly (string | number)[]) =>
     `<c:ptCount val="${texts.length}"/>${texts.map((text, at) => `<c:pt idx="${at}"><c:v>${escapeHtml(`${text}`)}</c:v></c:pt>`).join('')}`
   const fill = (at: number) => `<a:solidFill><a:srgbClr val="${chartColours[at % chartColours.length]}"/></a:solidFill>`

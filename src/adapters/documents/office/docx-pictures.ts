@@ -16,5 +16,5 @@ export function picture(image: OfficeImage, alt: string, { docx }: Pick<DocxCont
   return new docx.ImageRun({ type: 'svg', data, transformation, altText, fallback })
 }
 
-/** Shown in place of an SVG image by programs that can not draw SVG, which are older than Word 2016: a transparent pixel. */
+/** A transparent pixel. Programs that can not draw SVG, such as Word before 2016, show it in place of an SVG image. */
 const onePixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR42mNgAAIAAAUAAen63NgAAAAASUVORK5CYII=', 'base64')

@@ -4,7 +4,7 @@ import { type Chart, type Inline, isRightToLeft, type Look, plainText } from '..
 import { picture } from './docx-pictures.ts'
 import type { ImageReader, OfficeImage } from './images.ts'
 
-/** What the parts of a Word document are made with. */
+/** Values and functions that all parts of a Word document share while it is made. */
 export interface DocxContext {
   readonly docx: typeof Docx
   readonly images: ImageReader
@@ -26,7 +26,7 @@ export const linkColour = '1F5FA8'
 
 type Child = Docx.ParagraphChild
 
-/** The parts of a paragraph. Texts from right to left are marked, because Word does not find out itself. */
+/** The parts of a paragraph. Texts from right to left are marked, because Word does not detect their direction. */
 export async function paragraphChildren(content: readonly Inline[], look: Look, context: DocxContext): Promise<readonly Child[]> {
   const children: Child[] = []
   for (const part of content) children.push(...(await partChildren(part, look, context)))

@@ -6,7 +6,7 @@ import type { ImageReader, OfficeImage } from './images.ts'
 import { columnGap, columnWidth, heightOf, sum, tableTextSize, textSize } from './pptx-layout.ts'
 import { codeFont, paragraphRuns, type TextSetting, textRuns } from './pptx-text.ts'
 
-/** What the blocks of a slide are placed with. */
+/** Values that `placeBlocks` needs besides the blocks and their place. */
 export interface SlideContext {
   readonly slide: PptxGenJS.default.Slide
   readonly images: ImageReader

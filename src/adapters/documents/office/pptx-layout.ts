@@ -2,7 +2,7 @@ import { type DocumentBlock, type Inline, plainText, type TableRow } from '../st
 
 /* Estimates how high blocks are on a slide. Presentations do not flow from page to page, so the place of each block must be computed. */
 
-/** The size of text, in points, and of the other blocks at a scale. With a smaller scale, more fits on a slide. */
+/** The size of text in points, at a scale. The other blocks use the same scale. With a smaller scale, more fits on a slide. */
 export const textSize = (scale: number): number => 18 * scale
 
 /** The height of an image, a chart or a diagram, in inches. */

@@ -37,7 +37,7 @@ export function absoluteUrl(href: string | undefined, base: string): string | un
   return url && (url.protocol === 'http:' || url.protocol === 'https:') ? url.href : undefined
 }
 
-/** The title of a page: the one for other sites if there is one, because `<title>` often also has the name of the site. */
+/** The title of a page. `og:title` and `twitter:title` come first, because `<title>` often also has the name of the site. */
 export function titleOf({ meta, title }: HeadFacts): string {
   return (meta.get('og:title') ?? meta.get('twitter:title') ?? title).replace(/\s+/g, ' ').trim().slice(0, 500)
 }

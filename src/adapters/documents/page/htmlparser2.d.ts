@@ -1,7 +1,7 @@
 // The part of the package htmlparser2 that is used. The package is optional, so the sources must compile where it is not installed.
 
 declare module 'htmlparser2' {
-  /** The positions are those of the text that was passed to `write`. */
+  /** `start`, `end` and `endOffset` are positions in the text that was passed to `write`. */
   interface TokenizerCallbacks {
     onattribdata(start: number, end: number): void
     onattribentity(codePoint: number): void

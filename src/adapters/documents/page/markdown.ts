@@ -5,7 +5,10 @@ import { isBlockTag, type PageElement } from './tree.ts'
 export interface MarkdownOptions {
   /** The address that relative links refer to. */
   readonly base: string
-  /** Which parts of the page are left out: those that are no text by their tag, or also those that are probably none. */
+  /**
+   * Which parts of the page are left out. `parts`: elements that are not its text by their tag or role, such as menus. `likely`: also
+   * elements that are probably not its text by their class or id.
+   */
   readonly leaveOut: 'parts' | 'likely'
   readonly maxLength: number
 }
@@ -128,7 +131,9 @@ function writeList(list: PageElement, writer: Writer): void {
   push(writer, '')
 }
 
-/** Writes a table with pipes. A table with a table in it, or with a single column, is layout: its content is written without it. */
+/**
+ * Writes a table with pipes. A table with a single column, or with another table in it, is used for layout: only its content is written.
+ */
 function writeTable(table: PageElement, writer: Writer): void {
   const rows = rowsOf(table, [])
   const cells = rows.map((row) => row.children.filter((cell): cell is PageElement => typeof cell !== 'string' && isCell(cell)))
@@ -166,7 +171,7 @@ const inlineText = (element: PageElement, writer: Writer) => inlineOf(element.ch
 function inlineOf(children: readonly (PageElement | string)[], writer: Writer): string {
   const parts: string[] = []
   writeInline(children, writer, parts)
-  const text = parts.join('').trim() // its white space is only spaces and line breaks
+  const text = parts.join('').trim() // `writeInline` has turned all other white space into spaces
   const spaced = text.includes('  ') ? text.replace(/ {2,}/g, ' ') : text
   return spaced.includes('\n') ? spaced.replace(/ ?\n ?/g, '\n') : spaced
 }

@@ -19,10 +19,10 @@ export function readPage(
 ): PageText {
   const html = decodeHtml(bytes, charset)
   const { body, head } = parsePage(html, url, HtmlTokenizer)
-  // one character more is written, so that a text of this length is known to be cut
+  // One character more than `maxText` is written, because a text that is cut must differ from a text that just fits.
   const options = { base: head.base, maxLength: maxText + 1 } as const
   const article = toMarkdown(findArticle(body), { ...options, leaveOut: 'likely' })
-  // a very short text means that parts were left out that are the text of this page
+  // If the article is very short, parts of the text were probably left out as junk. Then the whole page is tried.
   const markdown = article.length >= shortText ? article : longer(article, toMarkdown([body], { ...options, leaveOut: 'parts' }))
   return {
     title: titleOf(head),

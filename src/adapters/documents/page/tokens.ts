@@ -21,7 +21,7 @@ const rows = new Set(['td', 'th', 'tr'])
 const groups = new Set(['td', 'th', 'tr', 'thead', 'tbody'])
 const terms = new Set(['dt', 'dd', 'p'])
 
-/** The elements that end when one of these begins, because pages may leave out their end tags. */
+/** For each element, the open elements that end when it begins, because pages may leave out their end tags. */
 const endedBy: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['li', new Set(['li', 'p'])],
   ['dt', terms],

@@ -18,7 +18,7 @@ export interface PageElement {
   junk: 'no' | 'likely' | 'part'
   /** Whether class and id suggest that the text of the page is here (1), or is not here (-1). */
   readonly weight: -1 | 0 | 1
-  /** The number of characters and commas in the text below this element without junk, and of characters in links. */
+  /** The text below this element, without junk: its characters, those of them in links, and its commas. */
   textLength: number
   linkLength: number
   commas: number
@@ -51,7 +51,7 @@ export function parsePage(html: string, url: string, HtmlTokenizer: typeof Token
   const body = element('body', undefined, {})
   let current = body
   let textLength = 0
-  /** The element that the tokenizer is in and whose content is not part of the text, with the number of open elements in it. */
+  /** The open element whose content is not part of the text, if there is one. `inside` counts the open elements in it. */
   let skipped: { readonly tag: string; readonly keep: boolean; inside: number; readonly text: string[]; length: number } | undefined
 
   readTokens(

@@ -41,7 +41,7 @@ export interface TextStyle {
   readonly size?: number
 }
 
-/** What the attribute `style` says about a block. */
+/** How a block looks, according to its attributes `style`, `align` and `dir`. */
 export interface Look {
   readonly align?: 'left' | 'center' | 'right'
   readonly colour?: string
@@ -87,10 +87,7 @@ export type ChartType = (typeof chartTypes)[number]
 export const plainText = (content: readonly Inline[]): string =>
   content.map((part) => (part.kind === 'text' ? part.text : part.kind === 'break' ? '\n' : '')).join('')
 
-/**
- * Whether a text is written from right to left: its first letter decides, as in HTML with `dir="auto"`. Hebrew, Arabic and related
- * scripts are.
- */
+/** Whether a text is written from right to left, as Hebrew and Arabic are. Its first letter decides, as in HTML with `dir="auto"`. */
 export function isRightToLeft(text: string): boolean {
   const letter = /\p{L}/u.exec(text)?.[0]
   return letter !== undefined && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(letter)

@@ -63,8 +63,8 @@ function chartTable(html: string, type: string, title: string): string {
 }
 
 /**
- * The anchor of a heading: its words in lower case, joined by hyphens. A number is added if there is such an anchor already. `taken` has the
- * number of each anchor that was tried last, so that many equal headings take no more time than others.
+ * The anchor of a heading: its words in lower case, joined by hyphens. If another heading has this anchor, a number is added. `taken` has
+ * the last number that was tried for each anchor, so that many equal headings take no more time than others.
  */
 function uniqueAnchor(text: string, taken: Map<string, number>): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section']

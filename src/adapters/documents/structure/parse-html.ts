@@ -2,10 +2,10 @@ import { paragraphEnders, tokenizeHtml, voidTags } from '../html-tags.ts'
 import type { HtmlElement, HtmlNode } from './html.ts'
 import { loadPackage } from './packages.ts'
 
-/** Elements that are nested deeper are left out, but not their text. So functions that walk through the tree may call themselves. */
+/** Elements that are nested deeper are left out, but not their text. So recursive functions over the tree do not exceed the stack. */
 const maxDepth = 100
 
-/** The elements that end when one of these begins, because authors may leave out their end tags. */
+/** For each element, the open elements that end when it begins, because authors may leave out their end tags. */
 const endedBy: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['li', ['li', 'p']],
   ['dt', ['dt', 'dd', 'p']],

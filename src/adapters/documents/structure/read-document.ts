@@ -14,7 +14,7 @@ export async function readDocument(content: string, format: 'markdown' | 'html')
   return readBlocks((body ?? root).children)
 }
 
-/** Elements that begin a new line, besides those of all HTML: a dialog is part of the document. */
+/** Elements that begin a new line. A dialog counts as a part of the document, so it is among them. */
 const blockNames: ReadonlySet<string> = new Set([...blockTags, 'dialog', 'html'])
 
 const isBlock = (node: HtmlNode): node is HtmlElement =>

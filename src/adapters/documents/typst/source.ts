@@ -3,7 +3,7 @@ import { type DocumentBlock, type DocumentImage, type Inline, isRightToLeft, typ
 import { drawChart } from '../structure/draw-chart.ts'
 import { tableSource } from './table-source.ts'
 
-/** What the source of a document needs besides its blocks. */
+/** Values that `typstSource` needs besides the blocks. */
 export interface SourceContext {
   readonly citations: SourceNumbers
   /** The width of the text in points. */

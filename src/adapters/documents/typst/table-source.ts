@@ -11,7 +11,7 @@ interface PlacedCell {
   readonly rows: number
 }
 
-/** Makes the source of what stands in a table. */
+/** Functions that make the Typst source of the cells and of the caption of a table. */
 export interface TableContent {
   /** `columns` is the number of columns that share the width. */
   blocks(blocks: readonly DocumentBlock[], columns: number): string
@@ -44,8 +44,8 @@ function countHeaderRows(rows: TableBlock['rows'], cells: readonly PlacedCell[])
 }
 
 /**
- * Gives every cell its place. Cells that span rows take places in the rows below, and the cells there move on to the next free column. A
- * cell spans no rows that the table does not have, and no columns that are taken.
+ * Gives every cell its place. Cells that span rows take places in the rows below, and the cells there move on to the next free column. The
+ * span of a cell ends at the last row of the table, and before a column that another cell occupies.
  */
 function placeCells(rows: readonly (readonly TableCell[])[]) {
   const taken = rows.map(() => new Set<number>())

@@ -19,7 +19,7 @@ export interface TypstRenderer {
 const portraitWidth = 482
 const landscapeWidth = 728
 
-/** The longest source that is compiled. A thread can not be stopped while Typst works, so its work is limited before. */
+/** The longest source that is compiled. A thread can not be stopped while Typst works, so long sources are refused before. */
 const maxSourceLength = 5_000_000
 
 const reasons = { too_slow: 'timeout', out_of_memory: 'memory', cancelled: 'cancelled', reader_closed: 'unavailable' } as const
@@ -49,7 +49,7 @@ export function createTypstRenderer({ timeoutMs, idleMs }: { readonly timeoutMs:
     return damaged
   }
 
-  /** Compiles the document. If this fails, the images that can not be drawn are left out. */
+  /** Compiles the document. If this fails, compiles it again without the images that can not be drawn. */
   async function compile(request: RenderRequest, blocks: readonly DocumentBlock[], images: readonly NamedImage[]) {
     const sourceWith = (drawn: readonly NamedImage[]) => {
       const byAddress = new Map(drawn.map((image) => [image.address, image]))

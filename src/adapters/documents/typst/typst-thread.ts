@@ -15,7 +15,7 @@ export type TypstResponse =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly pages: number }
   | { readonly ok: false; readonly message: string }
 
-/** A folder that does not exist: a document reads no file but its images, which are given in memory. */
+/** This folder does not exist. A document needs no folder: its images are passed in memory, and it must not read other files. */
 const root = process.platform === 'win32' ? 'C:\\daybook-no-folder' : '/daybook-no-folder'
 
 let loading: Promise<NodeCompiler> | undefined

@@ -22,7 +22,7 @@ export async function signIn(
   const visit = await openVisit(state, options.redirectPort ?? 0)
   signal.addEventListener('abort', () => visit.fail(new Error('The sign-in was cancelled.')), { once: true })
   try {
-    // A client that was registered before has the redirect address of that time, with another port.
+    // The client is registered again, because its stored registration has the redirect address of an earlier sign-in, with another port.
     await file.update({ tokens: undefined, ...(options.clientId === undefined && { client: undefined }) })
     const provider = createOAuthProvider(file, options, { redirectUrl: visit.redirectUrl, state, open })
     const scope = options.scope === undefined ? {} : { scope: options.scope }

@@ -14,11 +14,11 @@ export function createSignedFetch(server: string, url: string, oauth: McpOAuth, 
     return typeof token === 'string' ? token : undefined
   }
 
-  /** A token that differs from the one that was refused. */
+  /** Returns another token than the refused one: the stored token if it has changed, or else a refreshed one. */
   async function refresh(refused: string | undefined, response: Response): Promise<string> {
     return file.exclusively(async () => {
       const present = await accessToken()
-      if (present !== undefined && present !== refused) return present // another process was faster
+      if (present !== undefined && present !== refused) return present // another process has refreshed the token already
       const { auth, extractWWWAuthenticateParams } = await import('@modelcontextprotocol/sdk/client/auth.js')
       const { resourceMetadataUrl } = extractWWWAuthenticateParams(response)
       const result = await auth(createOAuthProvider(file, oauth), {

@@ -31,7 +31,7 @@ export const load = (offset: number): Instruction => plain(codes.load, offset)
 export const and = (value: number): Instruction => plain(codes.and, value)
 export const end = (verdict: number): Instruction => plain(codes.end, verdict)
 
-/** Runs `body` if the comparison holds, and goes on behind it otherwise. */
+/** Runs `body` if the comparison holds. Otherwise continues after it. */
 export function when(code: number, value: number, body: readonly Instruction[]): readonly Instruction[] {
   if (body.length > 255) throw new RangeError('a jump of the filter is too long')
   return [{ code, jumpTrue: 0, jumpFalse: body.length, value }, ...body]

@@ -1,6 +1,6 @@
 // The numbers of system calls that the filter knows, for x86_64 and for aarch64. Numbers never change once a kernel has them.
 
-/** There is no such call on this machine. */
+/** This processor does not have the call. */
 const none = undefined
 
 /** The number of each call on x86_64 and on aarch64. */

@@ -68,7 +68,7 @@ const callsWithMode: readonly (readonly [CallName, number])[] = [
 
 /**
  * The filter of system calls for programs in a sandbox. The namespaces and the missing capabilities already isolate programs. The filter
- * closes parts of the kernel that programs do not need, so that a mistake of the kernel there can not be used.
+ * blocks system calls that programs do not need, so that a program can not exploit errors of the kernel in them.
  */
 export function seccompFilter(processor: FilteredProcessor): Buffer {
   const fails = (error: number) => [end(verdicts.error(error))]

@@ -2,7 +2,7 @@ import type { BlobRef } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import { hasInlineBytes, referencedBlobs, storeInlineBytes } from '../shared/validate.ts'
+import { hasInlineBytes, referencedBlobs, storeInlineBytes } from '../shared/validation/validate.ts'
 
 /** Counts how many changes refer to each blob, and removes blobs to which none refers. */
 export function createBlobReferences(blobs: BlobStore) {
@@ -17,7 +17,8 @@ export function createBlobReferences(blobs: BlobStore) {
     async prepare(changes: readonly Change[]): Promise<readonly Change[]> {
       const prepared = hasInlineBytes(changes) ? (await storeInlineBytes(changes, blobs)).changes : changes
       for (const sha256 of hashesIn(prepared)) {
-        if (!(await blobs.has(sha256))) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which was never put`)
+        if (!(await blobs.has(sha256)))
+          throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
       }
       return prepared
     },

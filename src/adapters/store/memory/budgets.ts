@@ -51,7 +51,7 @@ export function createMemoryBudgets({ conversations, write, now }: BudgetParts) 
 
   const current = (rows: readonly StoredBudget[]): readonly StoredBudget[] => currentBudgets(rows, reservations.filter(isEnded), today())
 
-  /** Does what an append does to budgets. Call it inside `write`. */
+  /** Applies the charges and raises of an append to the budgets. Call it inside `write`. */
   function enter(conversationId: string, entry: BudgetEntry): void {
     const ended = (entry.charges ?? []).flatMap(({ slot }) => own(conversationId, slot))
     createMissing(namesInEntry(entry))
@@ -114,7 +114,7 @@ export function createMemoryBudgets({ conversations, write, now }: BudgetParts) 
       return write(() => {
         const budget = withLimits(budgets.get(name) ?? newBudget(name), limits, today())
         budgets.set(name, budget)
-        return current([budget])[0] as StoredBudget // one budget gives one budget
+        return current([budget])[0] as StoredBudget // `current` returns one budget for each that it gets
       })
     },
 
@@ -122,7 +122,7 @@ export function createMemoryBudgets({ conversations, write, now }: BudgetParts) 
 
     hasLimits: () => write(() => [...budgets.values()].some(({ limits }) => limits !== null)),
   }
-  /** Removes the budgets with these names, and those whose names begin so. Returns how many. */
+  /** Removes the budgets with these names, and those whose names begin with one of the prefixes. Returns how many. */
   const removeOf = ({ budgets: names, budgetPrefixes }: SubjectNames): number =>
     [...budgets.keys()].filter((name) => names.includes(name) || budgetPrefixes.some((prefix) => name.startsWith(prefix))).filter(remove)
       .length

@@ -4,11 +4,12 @@ import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/
 import { blocksOf, emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { Entry } from '../../../ports/store.ts'
 import { emptyInfo, type InfoFields, infoAfter } from '../shared/conversation-info.ts'
-import { newBlockNumbersFast } from '../shared/fast-validate.ts'
 import type { Lease } from '../shared/lease.ts'
-import { removableEntries, type TimedEntry } from '../shared/retention.ts'
-import { checkNumbersUnused, startsFrame } from '../shared/validate.ts'
+import { removableEntries, type TimedEntry } from '../shared/removal/retention.ts'
+import { newBlockNumbersFast } from '../shared/validation/fast-validate.ts'
+import { checkNumbersUnused, startsFrame } from '../shared/validation/validate.ts'
 import { type Attempts, noAttempts } from '../shared/work.ts'
+import { createJournal, type MemoryJournal } from './journal.ts'
 import type { MemoryOffer } from './offers.ts'
 import type { MemorySchedule } from './schedules.ts'
 
@@ -17,15 +18,17 @@ export interface MemoryConversation {
   lease: Lease
   info: InfoFields
   attempts: Attempts
-  /** When the first offer of those that were not taken came. */
+  /** When the oldest offer came that was not taken. */
   offeredAt: string | null
-  entries: Entry[]
+  readonly journal: MemoryJournal
+  /** Whether retention has removed entries. */
+  hasRemovedHistory: boolean
   /** The offers by event id, in the order in which they were offered. */
   readonly offers: Map<string, MemoryOffer>
   /** The event ids of the offers that were not taken. */
   readonly openOffers: Set<string>
   readonly schedules: Map<string, MemorySchedule>
-  /** The times of the first entries, in the order of `entries`. `timesOf` computes the times of later entries when they are needed. */
+  /** The times of the first entries, in the order of the journal. `timesOf` computes the times of later entries when they are needed. */
   times: string[]
   /**
    * Each block by its id, as it was appended, before later changes such as hiding. The map covers only the first `indexedEntries` entries
@@ -39,12 +42,21 @@ export interface MemoryConversation {
   base: { readonly seq: number; readonly timeline: Timeline }
 }
 
-export const newConversation = (epoch = 0): MemoryConversation => ({
+/** `onUnpack` is called with the conversation after its packed journal was read. */
+export function newConversation(onUnpack: (conversation: MemoryConversation) => void, epoch = 0): MemoryConversation {
+  const conversation: MemoryConversation = {
+    ...emptyConversation(epoch),
+    journal: createJournal(() => onUnpack(conversation)),
+  }
+  return conversation
+}
+
+const emptyConversation = (epoch: number): Omit<MemoryConversation, 'journal'> => ({
   lease: { epoch, owner: null, expiresAt: null },
   info: emptyInfo,
   attempts: noAttempts,
   offeredAt: null,
-  entries: [],
+  hasRemovedHistory: false,
   offers: new Map(),
   openOffers: new Set(),
   schedules: new Map(),
@@ -64,7 +76,7 @@ export function appendChanges(conversation: MemoryConversation, changes: readonl
   const frame = added.findLast(({ change }) => startsFrame(change))
   if (frame) conversation.base = { seq: frame.seq, timeline: replay(visibleTimeline(conversation), added, frame.seq) }
   // a copy, because the caller gets `entry` and may modify it
-  for (const entry of added) conversation.entries.push({ seq: entry.seq, change: entry.change })
+  for (const entry of added) conversation.journal.add({ seq: entry.seq, change: entry.change })
   conversation.info = infoAfter(conversation.info, changes)
   conversation.nextBlock = Math.max(numbers.next, conversation.nextBlock)
   return added
@@ -73,7 +85,8 @@ export function appendChanges(conversation: MemoryConversation, changes: readonl
 /** Every block as it was appended, before later changes such as hiding. The map is by block id, in the order of the appends. */
 export function firstVersionsOf(conversation: MemoryConversation | undefined): ReadonlyMap<string, Block> {
   if (!conversation) return new Map()
-  const { firstVersions, entries } = conversation
+  const { firstVersions, journal } = conversation
+  const { entries } = journal
   for (; conversation.indexedEntries < entries.length; conversation.indexedEntries++) {
     const { change } = entries[conversation.indexedEntries] as Entry
     for (const block of blocksOfChange(change)) if (!firstVersions.has(block.id)) firstVersions.set(block.id, block)
@@ -81,29 +94,32 @@ export function firstVersionsOf(conversation: MemoryConversation | undefined): R
   return firstVersions
 }
 
-export function visibleTimeline({ base, entries }: MemoryConversation): Timeline {
+export function visibleTimeline({ base, journal: { entries } }: MemoryConversation): Timeline {
   return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
 
 /** Removes the entries older than `before` that retention may remove. Returns the changes of the removed entries. */
 export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
-  const { entries, base, info } = conversation
+  const { journal, base, info } = conversation
+  const { entries } = journal
   const times = timesOf(conversation)
-  firstVersionsOf(conversation) // index all entries before some are removed, because `indexedEntries` is a position in `entries`
+  firstVersionsOf(conversation) // index all entries before some are removed, because `indexedEntries` is a position in the journal
   const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
   const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` returns one time per entry
   const removable = new Set(removableEntries(timed, { before, frameSeq: base.seq, visible, openTurn: info.openTurn }))
   const removed = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
-  conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
+  if (removed.length === 0) return removed
+  conversation.hasRemovedHistory = true
+  journal.replace(entries.filter(({ seq }) => !removable.has(seq)))
   conversation.times = timed.filter(({ seq }) => !removable.has(seq)).map(({ ts }) => ts)
-  conversation.indexedEntries = conversation.entries.length
-  const remaining = new Set(conversation.entries.flatMap(({ change }) => blocksOfChange(change).map(({ id }) => id)))
+  conversation.indexedEntries = journal.entries.length
+  const remaining = new Set(journal.entries.flatMap(({ change }) => blocksOfChange(change).map(({ id }) => id)))
   for (const { id } of removed.flatMap(blocksOfChange)) if (!remaining.has(id)) conversation.firstVersions.delete(id)
   return removed
 }
 
 /** The times of all entries. A change without a time gets the time of the entry before it. */
-function timesOf({ entries, times }: MemoryConversation): readonly string[] {
+function timesOf({ journal: { entries }, times }: MemoryConversation): readonly string[] {
   while (times.length < entries.length) times.push(changeTime((entries[times.length] as Entry).change) ?? times.at(-1) ?? '')
   return times
 }

@@ -3,8 +3,8 @@ import { REMOVED_BLOBS } from '../../../ports/store/receipts.ts'
 import type { DeleteOptions } from '../../../ports/store/retention.ts'
 import type { Owner } from '../../../ports/store.ts'
 import { beingDeleted } from '../shared/conversation-info.ts'
-import { finishAll } from '../shared/deletions.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
+import { finishAll } from '../shared/removal/deletions.ts'
 import type { createBlobReferences } from './blob-references.ts'
 import type { MemoryConversation } from './conversation.ts'
 import type { createReceipts } from './receipts.ts'
@@ -22,14 +22,16 @@ interface DeletionParts {
   readonly receipts: Omit<ReturnType<typeof createReceipts>, 'port'>
   readonly clock: Clock
   newEpoch(): number
-  /** Returns whether there was one. */
+  /** Called with a conversation whose deletion has begun. */
+  onDelete(conversation: MemoryConversation): void
+  /** Removes the budget of a conversation. Returns whether there was one. */
   removeBudget(conversationId: string): boolean
   /** Runs `work` while no other work writes to the store. */
   write<T>(work: () => T | Promise<T>): Promise<T>
 }
 
 /** The deletions of conversations in memory. A conversation whose deletion has begun is no longer in `conversations`. */
-export function createDeletions({ conversations, references, receipts, clock, newEpoch, removeBudget, write }: DeletionParts) {
+export function createDeletions({ conversations, references, receipts, clock, newEpoch, onDelete, removeBudget, write }: DeletionParts) {
   const deletions = new Map<string, Deletion>()
 
   /** Records that `owner` works on the deletion, with a new lease. Without `owner`, any agent may take over the deletion. */
@@ -40,8 +42,11 @@ export function createDeletions({ conversations, references, receipts, clock, ne
     return deletion
   }
 
-  function begin(conversationId: string, { entries, offers, schedules }: MemoryConversation, { owner, receipt }: DeleteOptions): Deletion {
+  function begin(conversationId: string, conversation: MemoryConversation, { owner, receipt }: DeleteOptions): Deletion {
     conversations.delete(conversationId)
+    const { offers, schedules } = conversation
+    const { entries } = conversation.journal
+    onDelete(conversation)
     const changes = [...entries, ...offers.values()].map(({ change }) => change)
     receipts.add(receipt, conversationId, { conversations: 1, journal: entries.length, offers: offers.size, schedules: schedules.size })
     return hold(conversationId, { hashes: references.hashesIn(changes), receipt }, owner)

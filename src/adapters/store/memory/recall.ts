@@ -51,7 +51,9 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
       const known = indexed.get(conversation) ?? { key: nextKey++, id, seq: 0 }
       indexed.set(conversation, known)
       byKey.set(known.key, known)
-      const entries = conversation.entries.slice(positionAfter(conversation.entries, known.seq))
+      if (known.seq === conversation.info.lastSeq) continue // nothing is new: a packed journal is not unpacked for it
+      const { entries: all } = conversation.journal
+      const entries = all.slice(positionAfter(all, known.seq))
       const analysed = entries.map(({ seq, change }) => analyseEntry(seq, change))
       indexEntries(tables, { folder: folderOf(id), conversation: known.key }, analysed)
       known.seq = entries.at(-1)?.seq ?? known.seq

@@ -1,17 +1,17 @@
 import type { Clock } from '../../../ports/clock.ts'
 import { type Counts, type Receipts, SHARED_BLOBS, type StoredReceipt, type SubjectNames } from '../../../ports/store/receipts.ts'
-import { addCounts } from '../shared/receipts.ts'
+import { addCounts } from '../shared/removal/receipts.ts'
 
 interface MemoryReceipt {
   readonly subject: string
   readonly startedAt: string
   finishedAt?: string
   readonly counts: Map<string, number>
-  /** The conversations whose deletion, which this receipt reports, has begun and has not ended. */
+  /** The conversations of this receipt whose deletion has begun and has not ended. */
   readonly unfinished: Set<string>
   /** The conversations whose files are already in `counts`. */
   readonly filesCounted: Set<string>
-  /** The blobs to which another conversation referred when they were not removed. */
+  /** The blobs that were kept because another conversation referred to them. */
   readonly shared: Set<string>
 }
 

@@ -26,9 +26,9 @@ export function createMemorySchedules({ conversations, write, offer, now }: Sche
     )
 
   /** The schedule of a row, unless it has changed since it was read. */
-  function unchanged({ id, schedule, next_at, fired }: ScheduleRow): MemorySchedule | undefined {
+  function unchanged({ id, schedule, next_at, fired, body, every }: ScheduleRow): MemorySchedule | undefined {
     const found = conversations.get(id)?.schedules.get(schedule)
-    return found?.next_at === next_at && found.fired === fired ? found : undefined
+    return found?.next_at === next_at && found.fired === fired && found.body === body && found.every === every ? found : undefined
   }
 
   const put = ({ id, schedule }: ScheduleRow, next: MemorySchedule) => conversations.get(id)?.schedules.set(schedule, next)

@@ -14,11 +14,11 @@ import {
   type InfoFields,
   isUnfinished,
 } from '../shared/conversation-info.ts'
-import { validateChangesFast } from '../shared/fast-validate.ts'
 import { checkClaim, checkLeaseFree, isFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { createOfferListeners, offeredChange } from '../shared/offers.ts'
-import { involvesBlobs } from '../shared/validate.ts'
+import { validateChangesFast } from '../shared/validation/fast-validate.ts'
+import { involvesBlobs } from '../shared/validation/validate.ts'
 import { createWatchers } from '../shared/watchers.ts'
 import { attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import { createBlobReferences } from './blob-references.ts'
@@ -33,6 +33,7 @@ import {
   visibleTimeline,
 } from './conversation.ts'
 import { createDeletions } from './deletions.ts'
+import { createIdleJournals, type IdleJournals } from './idle-journals.ts'
 import { listConversations } from './list.ts'
 import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
 import { openRecall } from './open-recall.ts'
@@ -45,6 +46,11 @@ import { createWorkList, foundIn, infoOf, rowOf } from './work.ts'
  * shortest implementation of the port, so read it before the SQLite store.
  */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
+  return createPackingStore(blobs, clock, createIdleJournals())
+}
+
+/** The store in memory. `idle` decides which journals are packed. */
+export function createPackingStore(blobs: BlobStore, clock: Clock, idle: IdleJournals): ConversationStore {
   const conversations = new Map<string, MemoryConversation>()
   const references = createBlobReferences(blobs)
   const exclusively = createMutex()
@@ -86,7 +92,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   const budgets = createMemoryBudgets({ conversations, write, now: clock.now })
   const receipts = createReceipts({ clock, isReferenced: references.has, removeBudgets: budgets.removeOf })
   const deletions = createDeletions({
-    ...{ conversations, references, receipts, clock, newEpoch: () => ++claims, write },
+    ...{ conversations, references, receipts, clock, newEpoch: () => ++claims, onDelete: idle.forget, write },
     removeBudget: (id) => budgets.remove(`conversation/${id}`),
   })
   const onFree = (id: string) => void setImmediate(offerListeners.tell, id)
@@ -120,7 +126,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       checkConversationName(conversationId)
       deletions.checkNotDeleting(conversationId)
     }
-    const conversation = conversations.get(conversationId) ?? (create && newConversation(++claims))
+    const conversation = conversations.get(conversationId) ?? (create && newConversation(idle.rest, ++claims))
     if (!conversation) throw conversationMissing(conversationId)
     if (conversation.offers.has(change.event.event_id)) return 'known'
     await references.prepare([change])
@@ -149,8 +155,9 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         deletions.checkNotDeleting(conversationId)
         const known = conversations.get(conversationId)
         const now = clock.now()
+        if (!known && options?.create === false) throw conversationMissing(conversationId)
         if (known && options?.takeOver !== 'always') checkLeaseFree(conversationId, known.lease, owner, now)
-        const conversation = known ?? newConversation()
+        const conversation = known ?? newConversation(idle.rest)
         const expiresAt = leaseExpiry(now)
         const found = foundIn(conversation)
         conversation.lease = { epoch: ++claims, owner, expiresAt }
@@ -178,6 +185,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
           conversation.lease = { epoch: claim.epoch, owner: null, expiresAt: null }
           conversation.attempts = attemptsAtRelease(rowOf(conversation), clock.now(), result) ?? conversation.attempts
           work.note(claim.conversationId)
+          idle.rest(conversation)
         }
       }),
 
@@ -217,14 +225,15 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     findByCall: (conversationId, callId) => blocksWhere(conversationId, (block) => callIdOf(block) === callId),
 
     async readTurnLog(conversationId, turnId) {
-      return turnLogOf(turnId, find(conversationId)?.entries.map(({ change }) => change) ?? [])
+      return turnLogOf(turnId, find(conversationId)?.journal.entries.map(({ change }) => change) ?? [])
     },
 
     async *readJournal(conversationId, { after, limit = Number.POSITIVE_INFINITY }) {
       let last = after
       for (let count = 0; count < limit; count++) {
         const conversation = find(conversationId)
-        const next = conversation?.entries[positionAfter(conversation.entries, last)]
+        const entries = conversation?.journal.entries ?? []
+        const next = entries[positionAfter(entries, last)]
         if (!next) return
         last = next.seq
         yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // a copy, because the caller may modify it
@@ -250,7 +259,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       write(() => {
         const conversation = conversations.get(conversationId)
         if (!conversation) throw conversationMissing(conversationId)
-        const changes = conversation.entries.map(({ change }) => change)
+        const changes = conversation.journal.entries.map(({ change }) => change)
         return exportBundle(conversationId, changes, visibleTimeline(conversation), blobs)
       }),
 
@@ -264,11 +273,12 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         deletions.checkNotDeleting(conversationId)
         for (const content of bytes.values()) await blobs.put(content)
         const prepared = await references.prepare(slices.flat())
-        const conversation = newConversation(++claims)
+        const conversation = newConversation(idle.rest, ++claims)
         asBundleFailure(() => appendChanges(conversation, prepared))
         references.add(prepared)
         conversations.set(conversationId, conversation)
         work.note(conversationId)
+        idle.rest(conversation)
         return { conversationId }
       })
     },

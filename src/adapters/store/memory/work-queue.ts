@@ -13,15 +13,15 @@ interface Listed extends FreeConversation {
 }
 
 /**
- * The conversations with work, by tenant. Of each tenant, the conversation that is free first is found without a look at the others.
- * `freeAt` returns from when on a conversation can be claimed, or undefined when it has no work.
+ * The conversations with work, by tenant. It finds the conversation of a tenant that is free first without examining the others. `freeAt`
+ * returns from when on a conversation can be claimed, or undefined when it has no work.
  *
- * A conversation that becomes free earlier, or gets work, must be noted. One that becomes free later need not: its place is corrected when it
- * is the first one.
+ * Call `note` when a conversation gets work or becomes free earlier. This is not needed when it becomes free later: its place is corrected
+ * when it is the first one.
  */
 export function createWorkQueue(freeAt: (conversationId: string) => string | undefined) {
   const heaps = new Map<string, Heap<Listed>>()
-  /** The time with which each conversation is in a heap. Other entries of it are out of date. */
+  /** The time of the valid entry of each conversation in a heap. Other entries of the conversation are outdated. */
   const listedAt = new Map<string, string>()
   let added = 0
 
@@ -44,7 +44,7 @@ export function createWorkQueue(freeAt: (conversationId: string) => string | und
       const isListed = listedAt.get(top.id) === top.at
       if (isListed && at === top.at) return top
       heap.removeFirst()
-      if (!isListed) continue // it is in the heap a second time, with an earlier time
+      if (!isListed) continue // an outdated entry: the conversation is also in the heap with an earlier time
       listedAt.delete(top.id)
       note(top.id)
     }

@@ -72,7 +72,7 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
         const conversation = next && next.at <= now ? conversations.get(next.id) : undefined
         if (!next || !conversation) break
         conversation.attempts = attemptsAtClaim(rowOf(conversation), now, limits)
-        if (conversation.attempts.parked_at !== null) continue // it is no longer in the queue
+        if (conversation.attempts.parked_at !== null) continue // a parked conversation is no longer in the queue
         const expiresAt = leaseExpiry(now)
         const epoch = newEpoch()
         const found = foundIn(conversation)

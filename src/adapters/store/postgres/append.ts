@@ -7,9 +7,9 @@ import type { AppendOptions, Claim, Entry } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
 import { type ConversationRow, claimedRow, infoOf, withInfo } from '../shared/conversation-row.ts'
-import { newBlockNumbersFast, validateChangesFast } from '../shared/fast-validate.ts'
-import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/prepare.ts'
-import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validate.ts'
+import { newBlockNumbersFast, validateChangesFast } from '../shared/validation/fast-validate.ts'
+import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/validation/prepare.ts'
+import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validation/validate.ts'
 import { type FrameContext, frameAfter, type PlacedFrame } from '../shared/visible.ts'
 import type { BlobsWithin } from './blobs.ts'
 import { lockBlobs } from './blobs.ts'
@@ -170,7 +170,8 @@ export function createAppender(parts: AppenderParts) {
       await indexAfter(queries, conversationId, row.key, 0)
       return row.last_seq
     }
-    // No other conversation has the same epoch. If the answer to the commit was lost, it shows that this import has created the conversation.
+    // No other conversation has the same epoch. If the answer to the commit was lost, the epoch shows whether this import has created the
+    // conversation.
     const onLost = async () => {
       const found = created && (await conversations.findCommitted(conversationId))
       return found && found.epoch === created?.epoch ? found.last_seq : undefined

@@ -56,7 +56,7 @@ export function createPostgresBudgets(database: Database, conversations: Pick<Co
     return (await queries.all<ReservationColumns>(sql, [key, slots])).map(toReservation)
   }
 
-  /** The reservations whose conversation has not the lease with their epoch any more. */
+  /** The reservations that have ended: their conversation no longer has the lease with their epoch. */
   async function endedReservations({ all }: Reads, names: readonly string[]): Promise<readonly Reservation[]> {
     const sql = `SELECT reservations.* FROM reservations LEFT JOIN conversations ON key = conversation
       WHERE name = ANY($1::text[]) AND NOT coalesce(
@@ -83,7 +83,10 @@ export function createPostgresBudgets(database: Database, conversations: Pick<Co
     }
   }
 
-  /** Does what an append does to budgets. Call it inside the transaction of the append, which has locked the row of the conversation. */
+  /**
+   * Applies the charges and raises of an append to the budgets. Call it inside the transaction of the append, which has locked the row of
+   * the conversation.
+   */
   async function enter(queries: Queries, key: number, entry: BudgetEntry): Promise<void> {
     const slots = (entry.charges ?? []).map(({ slot }) => slot)
     const needed = namesInEntry(entry)

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
-import type { Claim } from '../../../ports/store.ts'
+import type { Claim, ConversationStore } from '../../../ports/store.ts'
 import { prompt } from '../../../testing/blocks.ts'
 import { appended, journalOf, owner } from '../../../testing/conformance/store/fixture.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
@@ -71,5 +71,34 @@ describe.skipIf(!hasPostgres)('many processes at once', async () => {
     await expect
       .poll(async () => await query(url, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()'))
       .toEqual([{ deadlocks: '0' }])
+  })
+
+  it('claim what they have released, and find what other processes have done since', async () => {
+    const url = (await server?.createDatabase()) ?? ''
+    const [one, two] = (await openAll(url, 2)) as [ConversationStore, ConversationStore]
+    const runTurn = async (store: ConversationStore, id: string) => {
+      const claim = await store.claim('c1', owner(id))
+      await store.append(claim, [appended([prompt(id)], claim.found.lastSeq + 1)])
+      await store.release(claim)
+      return claim
+    }
+    const first = await runTurn(one, 'a')
+    const again = await runTurn(one, 'a')
+    expect(again.found).toEqual({ epoch: first.epoch, lastSeq: 1, offers: 0 })
+    const others = await runTurn(two, 'b')
+    expect(others.found).toEqual({ epoch: again.epoch, lastSeq: 2, offers: 0 })
+    expect((await runTurn(one, 'a')).found).toEqual({ epoch: others.epoch, lastSeq: 3, offers: 0 })
+
+    await two.offer('c1', { event_id: 'e1', kind: 'followup', ts: '2026-01-01T00:00:00.000Z', text: 'Hello' })
+    const offered = await one.claim('c1', owner('a'))
+    expect(offered.found).toMatchObject({ lastSeq: 4, offers: 1 })
+    await one.release(offered)
+
+    const held = await two.claim('c1', owner('b'))
+    expect(await settled(one.claim('c1', owner('a')))).toBe('conversation.busy')
+    expect(await settled(one.append(offered, []))).toBe('conversation.superseded')
+    await two.release(held)
+    await two.delete('c1')
+    expect((await runTurn(one, 'a')).found).toMatchObject({ lastSeq: 0, offers: 0 })
   })
 })

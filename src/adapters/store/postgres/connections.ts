@@ -59,7 +59,7 @@ export async function openConnections(
   try {
     isPooled = !(await isDirect(pool))
     if (isPooled) {
-      await pool.end() // the pooler has dropped the settings of its connection, but a later connection might get them
+      await pool.end() // a new pool is opened without settings, because the pooler might apply them to a later connection
       pool = openPool(true)
       await pool.query('SELECT 1') // fails now if it can not connect
     }
@@ -89,8 +89,8 @@ async function isDirect(pool: Pool): Promise<boolean> {
 }
 
 /**
- * The address without the options and the name of the connections, which are added to ours. The package `pg` would use those of the address
- * instead of ours, and then the tables would be in another schema.
+ * The settings of a connection. Options and a name in the address are removed from it and joined with ours. Otherwise the package `pg`
+ * would use those of the address instead of ours, and the tables would be in another schema.
  */
 function addressOf(url: string, options: string, name: string) {
   const address = URL.canParse(url) ? new URL(url) : undefined
@@ -130,8 +130,8 @@ const MAX_PREPARED = 200
 const statementNames = new Map<string, string>()
 
 /**
- * The name of a prepared statement. Undefined when there are very many, because a connection keeps each of them in memory. It is made from
- * the text: behind a pooler, two processes may share a connection, and the name of one must never stand for a statement of the other.
+ * The name of a prepared statement. Undefined when there are very many, because a connection keeps each of them in memory. The name is a
+ * hash of the text. Behind a pooler, two processes may share a connection, and the same name must then mean the same statement in both.
  */
 function statementName(sql: string): string | undefined {
   const known = statementNames.get(sql)

@@ -2,24 +2,29 @@ import { Failure } from '../../../core/failure.ts'
 import { knownChangeTypes } from '../../../core/timeline/parse-change.ts'
 import type { ConversationInfo } from '../../../ports/store/list.ts'
 import type { Claim, ClaimOptions, Owner } from '../../../ports/store.ts'
-import { checkConversationName } from '../shared/conversation-info.ts'
+import { checkConversationName, conversationMissing } from '../shared/conversation-info.ts'
 import { type ConversationRow, checkNotDeleting, claimedRow, foundIn, infoOf, leaseOf } from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import { newerEntry } from '../shared/rows.ts'
-import { type Attempts, attemptsAtRelease } from '../shared/work.ts'
+import { attemptsAtRelease } from '../shared/work.ts'
 import { type Database, type Queries, whileLost } from './database.ts'
 
 /** Whether a text can be the id of a conversation in PostgreSQL, which stores UTF-8 without the character U+0000. */
 export const isStorableId = (id: string): boolean => id.isWellFormed() && !id.includes('\0')
 
-/** How many bytes the name of a new conversation may have. An index has it together with its folder, and at most 2,704 bytes in all. */
+/**
+ * How many bytes the name of a new conversation may have. An index has the name and its folder in one row, which may have at most 2,704
+ * bytes.
+ */
 const MAX_NAME_BYTES = 1_200
 
 function checkNewName(conversationId: string): void {
-  if (!isStorableId(conversationId))
-    throw new Failure('change.invalid', 'PostgreSQL can not store a conversation whose name has the character U+0000')
+  checkStorable(conversationId)
   if (Buffer.byteLength(conversationId) > MAX_NAME_BYTES)
-    throw new Failure('change.invalid', `PostgreSQL can not store a conversation whose name has more than ${MAX_NAME_BYTES} bytes`)
+    throw new Failure(
+      'change.invalid',
+      `PostgreSQL can not store a conversation whose name has more than ${MAX_NAME_BYTES} bytes: use a shorter name`,
+    )
 }
 
 /** The columns of `conversations` that an append writes. */
@@ -36,7 +41,10 @@ export const headColumns = [
   'next_block',
 ] as const
 
-/** The columns that an append of a running turn writes. No index has one of them, so that PostgreSQL writes no index. */
+/**
+ * The columns that an append of a running turn writes. No index contains one of these columns, so PostgreSQL need not update an index when
+ * they change.
+ */
 export const progressColumns = ['active_at', 'last_seq', 'indexed_seq', 'next_block'] as const
 
 /** SQL for the columns of a row. They are named, because a prepared statement with `*` fails after a migration has added a column. */
@@ -59,7 +67,7 @@ export function ownerValues(owner: Owner | null): readonly (string | number | nu
 function checkStorable(conversationId: string): void {
   checkConversationName(conversationId)
   if (isStorableId(conversationId)) return
-  throw new Failure('change.invalid', 'PostgreSQL can not store a conversation whose name has the character U+0000')
+  throw new Failure('change.invalid', 'PostgreSQL can not store a conversation whose name has the character U+0000: use a name without it')
 }
 
 /** A value as its column stores it. */
@@ -134,19 +142,9 @@ export function createConversations(database: Database) {
     const found = await findAny(queries, conversationId, LOCK)
     if (found) return found
     checkNewName(conversationId)
-    await queries.run('INSERT INTO conversations (id, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-      conversationId,
-      await newEpoch(queries),
-    ])
-    return (await findAny(queries, conversationId, LOCK)) ?? findOrCreate(queries, conversationId) // another process may delete it meanwhile
-  }
-
-  async function writeAttempts(queries: Queries, key: number, attempts: Attempts): Promise<void> {
-    const { attempts: count, attempt_seq, retry_at, parked_at, failure } = attempts
-    await queries.run(
-      'UPDATE conversations SET attempts = $1, attempt_seq = $2, retry_at = $3, parked_at = $4, failure = $5 WHERE key = $6',
-      [...[count, attempt_seq, retry_at, parked_at, failure], key],
-    )
+    const sql = `INSERT INTO conversations (id, epoch) VALUES ($1, nextval('claims')) ON CONFLICT DO NOTHING RETURNING ${ROW}`
+    const [created] = await queries.all<ConversationRow>(sql, [conversationId])
+    return created ? parseConversation(created) : findOrCreate(queries, conversationId) // another process has created it meanwhile
   }
 
   /** Stores that the turns of a claim failed, unless the claim was lost. */
@@ -155,7 +153,12 @@ export function createConversations(database: Database) {
       const row = await find(queries, claim.conversationId, LOCK)
       const isHeld = row?.epoch === claim.epoch && row.owner_id === claim.ownerId
       const attempts = isHeld ? attemptsAtRelease(row, now, result) : undefined
-      if (row && attempts) await writeAttempts(queries, row.key, attempts)
+      if (!row || !attempts) return
+      const { attempts: count, attempt_seq, retry_at, parked_at, failure } = attempts
+      await queries.run(
+        'UPDATE conversations SET attempts = $1, attempt_seq = $2, retry_at = $3, parked_at = $4, failure = $5 WHERE key = $6',
+        [...[count, attempt_seq, retry_at, parked_at, failure], row.key],
+      )
     })
 
   return {
@@ -194,17 +197,23 @@ export function createConversations(database: Database) {
     },
 
     /**
-     * Claims a conversation with two statements: one reads its row, and one writes the lease if the row is still the same. If the answer to
-     * the second one is lost, the next attempt finds its own lease and replaces it.
+     * Claims a conversation with two statements: one reads its row, and one writes the lease if the row is still the same. After a release by
+     * this process, its row is known. If the answer to the second statement is lost, the next attempt finds its own lease and replaces it.
      */
-    async claim(conversationId: string, owner: Owner, now: string, { takeOver, forgetFailures }: ClaimOptions = {}): Promise<Claim> {
+    async claim(
+      conversationId: string,
+      owner: Owner,
+      now: string,
+      { takeOver, forgetFailures, create }: ClaimOptions = {},
+    ): Promise<Claim> {
       checkStorable(conversationId)
       const expiresAt = leaseExpiry(now)
       const lease = [...ownerValues(owner), expiresAt]
-      for (;;) {
-        const { row, newer } = (await findToClaim(conversationId)) ?? {}
+      for (let known = rows.get(conversationId); ; known = undefined) {
+        const { row, newer } = (known?.owner_id === null ? { row: known } : await findToClaim(conversationId)) ?? {}
         if (!row) checkNewName(conversationId)
         checkNotDeleting(conversationId, row, now)
+        if (!row && create === false) throw conversationMissing(conversationId)
         if (row && takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(row), owner, now)
         if (newer) throw newerEntry(conversationId, newer.seq, newer.type)
         const [claimed] = await whileLost(() =>
@@ -242,13 +251,14 @@ export function createConversations(database: Database) {
       const forget = result === 'done' ? `, ${FORGET_FAILURES}` : ''
       const released = await whileLost(() =>
         database.statements.all<{ free_at: string | null }>(
-          `UPDATE conversations SET owner_id = NULL, owner_host = NULL, owner_pid = NULL, owner_started_at = NULL, owner_boot_id = NULL,
-           owner_pid_ns = NULL, owner_epoch = NULL, lease_expires_at = NULL${forget}
+          `UPDATE conversations SET ${END_LEASE}${forget}
            WHERE id = $1 AND epoch = $2 AND owner_id = $3 AND deleted_at IS NULL AND set_config('synchronous_commit', 'off', true) = 'off'
            RETURNING free_at`,
           [claim.conversationId, claim.epoch, claim.ownerId],
         ),
       )
+      const known = rows.get(claim.conversationId)
+      if (released.length === 1 && known?.epoch === claim.epoch) rows.set({ ...known, ...NO_OWNER })
       return { hasWork: released.some(({ free_at }) => free_at !== null && free_at <= now) }
     },
 
@@ -267,6 +277,11 @@ export async function findNewerEntry(queries: Queries, key: number): Promise<{ r
 }
 
 const FORGET_FAILURES = 'attempts = 0, attempt_seq = NULL, retry_at = NULL, parked_at = NULL, failure = NULL'
+const NO_OWNER = {
+  ...{ owner_id: null, owner_host: null, owner_pid: null, owner_started_at: null, owner_boot_id: null, owner_pid_ns: null },
+  ...{ owner_epoch: null, lease_expires_at: null },
+}
+export const END_LEASE = `${Object.keys(NO_OWNER).join(' = NULL, ')} = NULL`
 
 /**
  * Selects the row of the conversation $1, and the first entry that only a newer version of Daybook knows, among those that loading would

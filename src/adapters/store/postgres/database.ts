@@ -145,7 +145,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
 
   const write = <T>(work: (queries: Queries) => Promise<T>, idleMs = LEASE_MS) =>
     translated(() => transaction(IDLE_SETTING in settings ? 'BEGIN' : `BEGIN; ${endAfterIdle(idleMs)}`, work))
-  // a pooler may give every transaction another connection, so the settings of this one are set in each transaction
+  // behind a pooler, each transaction may get another connection, so even a single statement needs a transaction with its settings
   const single = <T>(work: (queries: Queries) => Promise<T>) =>
     translated(() => (isPooled ? transaction('BEGIN', work) : work(queriesOf(pool, isPrepared))))
   const statements: Queries = {
@@ -185,7 +185,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
       return {
         notify(to, payload) {
           // a client carries out one statement at a time
-          const sent = sending.then(async () => void (await queriesOf(client, isPrepared).run('SELECT pg_notify($1, $2)', [to, payload])))
+          const sent = sending.then(async () => void (await queriesOf(client, isPrepared).run(NOTIFY, [to, payload])))
           sending = sent.catch(() => {}) // the caller gets the error
           return sent
         },
@@ -195,7 +195,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
         },
       }
     },
-    notify: async (payload) => void (await statements.run('SELECT pg_notify($1, $2)', [channel, payload])),
+    notify: async (payload) => void (await statements.run(NOTIFY, [channel, payload])),
     async close() {
       if (closed) return
       closed = true
@@ -204,6 +204,9 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
   }
   return database
 }
+
+/** Sends a notice. A crash of the server ends all connections that listen, so the commit need not be synced to the disk. */
+const NOTIFY = `SELECT pg_notify($1, $2) WHERE set_config('synchronous_commit', 'off', true) = 'off'`
 
 const IDLE_SETTING = 'idle_in_transaction_session_timeout'
 
@@ -249,8 +252,8 @@ export function isConnectionError(error: unknown): boolean {
 const READ_ONLY = '25006'
 
 /**
- * Codes of a server that has no connection left (53300), that is a replica, perhaps since a failover, or that has ended a connection because
- * its transaction took too long (25P03, 25P04).
+ * Codes of errors after which a new connection may succeed: the server has no connection left (53300), it is a replica, perhaps since a
+ * failover, or it has ended a connection because its transaction took too long (25P03, 25P04).
  */
 const endedConnections: ReadonlySet<string> = new Set(['53300', READ_ONLY, '25P03', '25P04'])
 

@@ -9,6 +9,7 @@ import { createPostgresStore } from './store.ts'
 const clock = createSystemClock()
 const message = (id: string): OfferedEvent => ({ event_id: id, kind: 'followup', ts: clock.now(), text: 'Hello.' })
 const limits = { maxAttempts: 3 }
+const limited = { ...limits, runningPerTenant: 10 }
 
 describe.skipIf(!hasPostgres)('a process that is frozen within a transaction', async () => {
   const server = hasPostgres ? await startPostgres() : undefined
@@ -30,17 +31,19 @@ describe.skipIf(!hasPostgres)('a process that is frozen within a transaction', a
     return { proxy, frozen, other }
   }
 
-  it.each(['AND NOT EXISTS', 'UPDATE conversations SET epoch', 'COMMIT'])(
-    'while it claims work does not keep other processes from claiming (frozen before %s)',
-    async (statement) => {
-      const { proxy, frozen, other } = await open()
-      for (const id of ['c1', 'c2', 'c3']) await other.offer(id, message('e1'), { create: true })
-      expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c1')
-      proxy.freezeAt(statement)
-      frozen.work.claimNext(owner('frozen'), limits).catch(() => {}) // its connection ends with the test
-      await expect.poll(() => proxy.state.isFrozen).toBe(true)
-      expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c2')
-      expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c3')
-    },
-  )
+  it.each([
+    ['UPDATE conversations SET epoch', limits],
+    ['count(*)', limited],
+    ['UPDATE conversations SET epoch', limited],
+    ['COMMIT', limited],
+  ])('while it claims work does not keep other processes from claiming (frozen before %s, %o)', async (statement, limits) => {
+    const { proxy, frozen, other } = await open()
+    for (const id of ['c1', 'c2', 'c3']) await other.offer(id, message('e1'), { create: true })
+    expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c1')
+    proxy.freezeAt(statement)
+    frozen.work.claimNext(owner('frozen'), limits).catch(() => {}) // its connection ends with the test
+    await expect.poll(() => proxy.state.isFrozen).toBe(true)
+    expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c2')
+    expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c3')
+  })
 })

@@ -42,15 +42,10 @@ export async function writeEntries(
   const columns = isProgress ? progressColumns : [...headColumns, 'active_at' as const]
   const set = columns.map((column) => `${column} = ${statement.add(toStoredColumn(column, stored[column]))}`)
   const is = (column: 'key' | 'epoch' | 'last_seq') => `${column} = ${statement.add(row[column])}`
-  statement.part(
-    `head AS (UPDATE conversations SET ${set.join(', ')} WHERE ${is('key')} AND ${is('epoch')} AND ${is('last_seq')}
-      AND owner_id IS NOT DISTINCT FROM ${statement.add(row.owner_id)} AND deleted_at IS NULL RETURNING key)`,
-  )
-  const [seqs, types, bodies] = [rows.map(({ seq }) => seq), rows.map(({ change }) => change.type), rows.map(({ body }) => body)]
-  const entry = [`${statement.add(seqs)}::int[]`, ...[types, times, bodies].map((values) => `${statement.add(values)}::text[]`)]
-  statement.part(
-    `entries AS (INSERT INTO journal (conversation, seq, type, ts, body) SELECT key, entry.* FROM head, unnest(${entry.join(', ')}) AS entry)`,
-  )
+  const update = `UPDATE conversations SET ${set.join(', ')} WHERE ${is('key')} AND ${is('epoch')} AND ${is('last_seq')}
+    AND owner_id IS NOT DISTINCT FROM ${statement.add(row.owner_id)} AND deleted_at IS NULL`
+  if (rows.length === 0) return (await queries.run(update, statement.values)) === 1 ? stored : undefined
+  statement.part(`head AS (${update} RETURNING key)`)
   if (sources.length > 0)
     statement.part(
       `source AS (INSERT INTO sources (conversation, seq) SELECT key, seq FROM head, unnest(${statement.add(sources)}::int[]) AS seq)`,
@@ -67,9 +62,31 @@ export async function writeEntries(
       `title AS (INSERT INTO titles (conversation, grams) SELECT key, ${statement.add(gramsOf(next.title ?? ''))}::int[] FROM head
         ON CONFLICT (conversation) DO UPDATE SET grams = excluded.grams)`,
     )
-  const written = await queries.all(`WITH ${statement.parts.join(', ')} SELECT key FROM head`, statement.values)
-  return written.length === 1 ? stored : undefined
+  const entries = rows.map(({ seq, change, body }, index) => [seq, change.type, times[index], body])
+  const table = tableOf(entries, statement)
+  const insert = `INSERT INTO journal (conversation, seq, type, ts, body) SELECT key, entry.* FROM head, ${table}`
+  const written = await queries.run(`WITH ${statement.parts.join(', ')} ${insert}`, statement.values)
+  return written === rows.length ? stored : undefined
 }
+
+/**
+ * Up to this many entries are passed as single values, which the server reads faster than arrays. There is one prepared statement for each
+ * number of entries.
+ */
+const MAX_SINGLE_ENTRIES = 8
+const entryTypes = ['int', 'text', 'text', 'text'] as const
+
+/** SQL for the entries as a table. */
+function tableOf(entries: readonly (readonly unknown[])[], { add }: Pick<Statement, 'add'>): string {
+  if (entries.length > MAX_SINGLE_ENTRIES) {
+    const columns = entryTypes.map((type, column) => `${add(entries.map((entry) => entry[column]))}::${type}[]`)
+    return `unnest(${columns.join(', ')}) AS entry`
+  }
+  const lines = entries.map((entry) => `(${entry.map((value, column) => `${add(value)}::${entryTypes[column]}`).join(', ')})`)
+  return `(VALUES ${lines.join(', ')}) AS entry`
+}
+
+type Statement = ReturnType<typeof startStatement>
 
 /** Collects the parts and the values of a statement. `add` returns the place of a value, such as `$1`. */
 function startStatement() {

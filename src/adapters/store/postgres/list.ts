@@ -101,7 +101,7 @@ interface Range {
 /** A condition of a query. `?1` and `?2` in the SQL are its values. */
 interface Condition {
   readonly sql: string
-  /** The condition for running conversations. They are few, so it looks at each of them, which is faster than an index. */
+  /** The condition for running conversations. It is checked for each of them, because they are few and this is faster than an index. */
   readonly ofRunning?: string
   readonly values: readonly unknown[]
 }

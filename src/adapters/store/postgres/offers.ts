@@ -3,8 +3,8 @@ import type { Clock } from '../../../ports/clock.ts'
 import { OFFERS_PER_READ, type OfferedEvent, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
 import { conversationMissing } from '../shared/conversation-info.ts'
 import { offeredChange, offeredEvent } from '../shared/offers.ts'
-import { ensureBlobs, prepareAppend } from '../shared/prepare.ts'
 import type { RowReader } from '../shared/rows.ts'
+import { ensureBlobs, prepareAppend } from '../shared/validation/prepare.ts'
 import type { BlobsWithin } from './blobs.ts'
 import { lockBlobs } from './blobs.ts'
 import { type Conversations, isStorableId, LOCK } from './conversations.ts'
@@ -23,25 +23,21 @@ interface OfferParts {
 }
 
 /**
+ * Inserts an offer, if there is none with this event id, and adds 1 to the number of offers. The conversation can then be claimed at once,
+ * also if earlier attempts failed. Counting all offers instead would take longer with each further offer.
+ */
+const INSERT = `
+  WITH inserted AS (
+    INSERT INTO offers (conversation, event_hash, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING number
+  ), reference AS (INSERT INTO blob_refs (conversation, seq, sha256) SELECT $1, -number, unnest($4::text[]) FROM inserted)
+  UPDATE conversations SET offers = coalesce(offers, 0) + 1, offered_at = coalesce(offered_at, $5), attempts = 0, attempt_seq = NULL,
+    retry_at = NULL, parked_at = NULL, failure = NULL FROM inserted WHERE key = $1`
+
+/**
  * The table of offers. An offer is stored like a row of the journal, as the change `event.accepted`. Its references to blobs are in
  * `blob_refs`, with the negative number of the offer as `seq`.
  */
 export function createOffers({ database, conversations, rows, blobs, blobsWithin, clock, onOffered }: OfferParts) {
-  // The offers are not counted again, because then each of many offers would take longer than the one before.
-  /** Counts a new offer. The conversation can then be claimed at once, also if earlier attempts failed. */
-  const countOffer = (queries: Queries, key: number) =>
-    queries.run(
-      `UPDATE conversations SET offers = coalesce(offers, 0) + 1, offered_at = coalesce(offered_at, $2), attempts = 0, attempt_seq = NULL,
-       retry_at = NULL, parked_at = NULL, failure = NULL WHERE key = $1`,
-      [key, clock.now()],
-    )
-  const countTaken = (queries: Queries, key: number, taken: number) =>
-    queries.run(
-      `UPDATE conversations SET offers = nullif(greatest(coalesce(offers, 0) - $2, 0), 0), offered_at = CASE WHEN offers > $2 THEN offered_at END
-       WHERE key = $1`,
-      [key, taken],
-    )
-
   const isStored = async (queries: Queries, key: number, eventId: string, body: string) =>
     (await queries.all('SELECT 1 FROM offers WHERE conversation = $1 AND event_hash = $2 AND body = $3', [key, hashOf(eventId), body]))
       .length > 0
@@ -64,19 +60,11 @@ export function createOffers({ database, conversations, rows, blobs, blobsWithin
           ? await conversations.findOrCreateExisting(queries, conversationId, clock.now())
           : await conversations.find(queries, conversationId, LOCK)
         if (!conversation) throw conversationMissing(conversationId)
-        const [inserted] = await queries.all<{ number: number }>(
-          `INSERT INTO offers (conversation, event_hash, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING number`,
-          [conversation.key, hashOf(change.event.event_id), body],
-        )
+        const values = [conversation.key, hashOf(change.event.event_id), body, row?.blobs ?? [], clock.now()]
+        const inserted = (await queries.run(INSERT, values)) > 0
         // after a lost connection, the stored offer may be the one of the first attempt
-        if (!inserted) return attempts > 1 && (await isStored(queries, conversation.key, change.event.event_id, body)) ? 'offered' : 'known'
-        await queries.run('INSERT INTO blob_refs (conversation, seq, sha256) SELECT $1, $2, unnest($3::text[])', [
-          conversation.key,
-          -inserted.number,
-          row?.blobs ?? [],
-        ])
-        await countOffer(queries, conversation.key)
-        return 'offered'
+        if (inserted) return 'offered'
+        return attempts > 1 && (await isStored(queries, conversation.key, change.event.event_id, body)) ? 'offered' : 'known'
       },
       async write<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
         const result = await database.repeat(async (queries) => {
@@ -124,14 +112,17 @@ export function createOffers({ database, conversations, rows, blobs, blobsWithin
       return row && (row.outcome ?? 'open')
     },
 
-    /** Marks offers as taken. */
+    /** Marks offers as taken. The append has locked the row of the conversation before. */
     async take(queries: Queries, key: number, takes: readonly TakenOffer[], now: string): Promise<void> {
-      const taken = await queries.run(
-        `UPDATE offers SET outcome = take.outcome, taken_at = $2 FROM unnest($3::bytea[], $4::text[]) AS take (event_hash, outcome)
-         WHERE conversation = $1 AND offers.event_hash = take.event_hash AND offers.outcome IS NULL`,
+      await queries.run(
+        `WITH taken AS (
+           UPDATE offers SET outcome = take.outcome, taken_at = $2 FROM unnest($3::bytea[], $4::text[]) AS take (event_hash, outcome)
+           WHERE conversation = $1 AND offers.event_hash = take.event_hash AND offers.outcome IS NULL RETURNING 1
+         ), counted AS (SELECT count(*)::int AS count FROM taken)
+         UPDATE conversations SET offers = nullif(greatest(coalesce(offers, 0) - count, 0), 0),
+           offered_at = CASE WHEN offers > count THEN offered_at END FROM counted WHERE key = $1 AND count > 0`,
         [key, now, takes.map(({ eventId }) => hashOf(eventId)), takes.map(({ outcome }) => outcome)],
       )
-      if (taken > 0) await countTaken(queries, key, taken)
     },
 
     /** Removes offers that were taken before this time, and returns their blobs. */

@@ -180,4 +180,24 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
     expect(await rowsRead((store) => store.work.backlog('quiet/p/u/c2', 100))).toBeLessThan(120)
     expect(claimed).toEqual(['quiet/p/u/c1', undefined])
   })
+
+  it('claim a turn that a dead process left before the many messages of its tenant that came earlier, with few rows read', async () => {
+    await client.query(
+      `INSERT INTO conversations (id, epoch, last_seq, offers, offered_at)
+       SELECT format('busy/p/u/c%s', n), 1, 0, 1, '2026-01-01' FROM generate_series(1, 5000) AS n`,
+    )
+    await client.query(
+      `INSERT INTO conversations (id, epoch, last_seq, open_turn, owner_id, owner_host, owner_pid, lease_expires_at)
+       SELECT 'busy/p/u/' || id, 1, 0, '"t1"', 'dead', 'elsewhere', 1, expires_at
+       FROM (VALUES ('dead', '2026-01-02T00:00:00.000Z'), ('alive', '2999-01-01T00:00:00.000Z')) AS leases (id, expires_at)`,
+    )
+    const claimed: (string | undefined)[] = []
+    const claim = async (store: ConversationStore) => {
+      const { claim: next } = await store.work.claimNext(owner('w'), { maxAttempts: 3, leftOut: ['flood', 'quiet'] })
+      claimed.push(next?.conversationId)
+    }
+    expect(await rowsRead(claim)).toBeLessThan(120)
+    expect(await rowsRead(claim)).toBeLessThan(120)
+    expect(claimed).toEqual(['busy/p/u/dead', expect.stringMatching(/^busy\/p\/u\/c\d+$/)])
+  })
 })

@@ -16,8 +16,8 @@ export function createPostgresSchedules({
   const moveRow = async (queries: Queries, key: number, row: ScheduleRow, to: { nextAt: string | null; fired: number; at: string }) =>
     (await queries.run(
       `UPDATE schedules SET next_at = $1, fired = fired + $2, fired_at = $3, body = CASE WHEN $1::text IS NULL THEN '' ELSE body END
-       WHERE conversation = $4 AND schedule = $5 AND next_at = $6 AND fired = $7`,
-      [to.nextAt, to.fired, to.at, key, row.schedule, row.next_at, row.fired],
+       WHERE conversation = $4 AND schedule = $5 AND next_at = $6 AND fired = $7 AND body = $8 AND every IS NOT DISTINCT FROM $9`,
+      [...[to.nextAt, to.fired, to.at, key], ...[row.schedule, row.next_at, row.fired, row.body, row.every]],
     )) > 0
 
   return createSchedules({

@@ -134,6 +134,7 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
       'receipt_blobs',
       'reservations',
       'budgets',
+      'rate_limits',
     ]
     await client.query(`DROP TABLE ${added.map((table) => `${schema}.${table}`).join(', ')}`)
     for (const column of ['free_at', 'tenant', 'offered_at', 'failure', 'parked_at', 'retry_at', 'attempt_seq', 'attempts'])

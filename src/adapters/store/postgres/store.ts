@@ -10,13 +10,14 @@ import { createPostgresBlobs, createPostgresObjects, type PostgresObjects, postg
 import { createPostgresBudgets } from './budgets.ts'
 import { createConversations } from './conversations.ts'
 import { checkServer, connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
-import { createDeleter } from './delete.ts'
+import { createPostgresLimits } from './limits.ts'
 import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
-import { createReceipts } from './receipts.ts'
 import { createPostgresRelay } from './relay.ts'
-import { createRemover } from './remove.ts'
+import { createDeleter } from './removal/delete.ts'
+import { createReceipts } from './removal/receipts.ts'
+import { createRemover } from './removal/remove.ts'
 import { createPostgresSchedules } from './schedules.ts'
 import { DEFAULT_SCHEMA, findVersion, type MigrationReport, migrateTables } from './schema/migrate.ts'
 import { readServerTime } from './server-time.ts'
@@ -33,7 +34,7 @@ export interface PostgresSettings extends DatabaseOptions {
   readonly leaseTime?: 'database' | 'clock'
   /** Where blobs are stored. By default they are stored in the database. */
   readonly blobs?: BlobStore
-  /** Carries live events between processes. By default, notices of the database do. The store does not close it. */
+  /** Carries live events between processes. Default: notices of the database. The store does not close the relay. */
   readonly relay?: Relay
 }
 
@@ -146,8 +147,9 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
   return {
     blobs,
     budgets: budgets.port,
+    limits: createPostgresLimits(database, leaseClock.now),
     schedules: createPostgresSchedules({ database, conversations, offers, now: leaseClock.now }),
-    work: createWorkList(database, leaseClock, noteOffer),
+    work: createWorkList(database, conversations, leaseClock, noteOffer),
     receipts: receipts.port,
 
     claim: async (conversationId, owner, claimOptions) => conversations.claim(conversationId, owner, leaseClock.now(), claimOptions),
@@ -155,7 +157,7 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     renew: (claim) => conversations.renew(claim, leaseClock.now()),
     async release(claim, result) {
       const { hasWork } = await conversations.release(claim, leaseClock.now(), result)
-      if (hasWork) noteOffer(claim.conversationId) // another process goes on with it
+      if (hasWork) noteOffer(claim.conversationId) // another process can go on with the conversation
     },
 
     append: appender.append,

@@ -1,12 +1,12 @@
 import { knownChangeTypes } from '../../../core/timeline/parse-change.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { WorkLimits, WorkList } from '../../../ports/store/work-list.ts'
+import { retryPauseMs, type WorkLimits, type WorkList } from '../../../ports/store/work-list.ts'
 import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
 import { type ConversationRow, foundIn, leaseOf } from '../shared/conversation-row.ts'
 import { leaseExpiry } from '../shared/lease.ts'
 import { findProcess, isProvenDead } from '../shared/owner-death.ts'
-import { type Attempts, attemptsAtClaim, later, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
-import { isStorableId, ownerValues, ROW, TENANT_OF } from './conversations.ts'
+import { later, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
+import { type Conversations, END_LEASE, isStorableId, ownerValues, parseConversation, ROW, TENANT_OF } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 
 /** How often a process looks for dead processes of its machine, whose leases have not ended, in milliseconds. */
@@ -18,8 +18,9 @@ const OF_TENANT = (tenant: string, until: string) =>
   `free_at IS NOT NULL AND (tenant, free_at) >= (${tenant}, '') AND (tenant, free_at) <= (${tenant}, ${until})`
 
 /**
- * The tenants that have a conversation to claim at `$1`, without those in `$2`, the one first that was served least recently. It jumps from
- * tenant to tenant in the index, so it reads only the conversation of each tenant that is free first.
+ * SQL for the tenants that have a conversation to claim at the time `$1`, except the tenants in `$2`. The tenant that was served least
+ * recently comes first. The query jumps from tenant to tenant in the index. Of each tenant, it reads only the conversation that is free
+ * first.
  */
 const READY_TENANTS = `
   WITH RECURSIVE listed (tenant, free_at) AS (
@@ -33,25 +34,45 @@ const READY_TENANTS = `
   WHERE listed.free_at <= $1 AND listed.tenant <> ALL ($2::text[])
   ORDER BY coalesce(last_served, 0), listed.tenant`
 
-/** The conversation of a tenant to claim. One that another transaction has locked is skipped, and one of a newer version is left out. */
-const NEXT_OF_TENANT = `
-  SELECT ${ROW} FROM conversations WHERE ${OF_TENANT('$1::text', '$2::text')} AND NOT EXISTS (
+/**
+ * SQL for a conversation of the tenant `$1` to claim at the time `$2`. It leaves out conversations that another transaction has locked, and
+ * those with entries of a newer version of Daybook.
+ */
+const claimable = (condition: string) => `
+  SELECT key, epoch AS found_epoch, CASE WHEN attempt_seq = last_seq THEN attempts ELSE 0 END AS failed
+  FROM conversations WHERE ${OF_TENANT('$1::text', '$2::text')} AND ${condition} AND NOT EXISTS (
     SELECT 1 FROM journal WHERE conversation = key AND type <> ALL ($3::text[])
     AND seq > coalesce((SELECT seq FROM frames WHERE conversation = key), 0))
   ORDER BY tenant, free_at LIMIT 1 FOR UPDATE SKIP LOCKED`
+
+/**
+ * Claims the next conversation of a tenant, or parks it if `$4` attempts have failed. A turn that was interrupted comes before messages
+ * that wait. The attempts are counted as `attemptsAtClaim` does. `$5` has the times until which a pause lasts after 1, 2, … attempts; the
+ * last one is for all further attempts. If the server crashes at this moment, the claim is lost, and so is every right to append. So the
+ * commit need not be synced to the disk.
+ */
+const CLAIM_NEXT = `
+  WITH interrupted AS (${claimable('open_turn IS NOT NULL AND waits IS NULL')}),
+  waiting AS (${claimable('NOT EXISTS (SELECT 1 FROM interrupted)')}),
+  next AS (SELECT * FROM interrupted UNION ALL SELECT * FROM waiting),
+  parked AS (UPDATE conversations SET parked_at = $2 FROM next WHERE conversations.key = next.key AND failed >= $4 RETURNING conversations.key),
+  claimed AS (
+    UPDATE conversations SET epoch = nextval('claims'), owner_epoch = currval('claims'), lease_expires_at = $6, attempts = failed + 1,
+      attempt_seq = last_seq, retry_at = ($5::text[])[least(failed + 1, cardinality($5::text[]))], failure = CASE WHEN failed > 0 THEN failure END,
+      owner_id = $7, owner_host = $8, owner_pid = $9, owner_started_at = $10, owner_boot_id = $11, owner_pid_ns = $12
+    FROM next WHERE conversations.key = next.key AND failed < $4 RETURNING found_epoch, ${ROW.replace(/\w+/g, 'conversations.$&')}
+  ),
+  served AS (
+    UPDATE tenants SET last_served = (SELECT epoch FROM claimed) WHERE tenant IN (
+      SELECT tenant FROM tenants WHERE tenant = $1 AND EXISTS (SELECT 1 FROM claimed) FOR UPDATE SKIP LOCKED) -- a claim that has locked it notes it, too
+  )
+  SELECT claimed.*, EXISTS (SELECT 1 FROM parked) AS parked
+  FROM (SELECT set_config('synchronous_commit', 'off', true) AS synced) AS setting LEFT JOIN claimed ON synced = 'off'`
 
 /** The running conversations of a tenant have leases that end within the next `LEASE_MS`, so few rows are read. */
 const RUNNING_OF_TENANT = `
   SELECT count(*)::int AS count FROM (SELECT 1 FROM conversations
   WHERE tenant = $1 AND free_at > $2 AND free_at <= $3 AND lease_expires_at > $2 LIMIT $4) AS running`
-
-const CLAIM = `
-  WITH claimed AS (
-    UPDATE conversations SET epoch = nextval('claims'), owner_epoch = currval('claims'), lease_expires_at = $1, attempts = $2, attempt_seq = $3,
-      retry_at = $4, failure = $5, owner_id = $6, owner_host = $7, owner_pid = $8, owner_started_at = $9, owner_boot_id = $10, owner_pid_ns = $11
-    WHERE key = $12 RETURNING epoch
-  )
-  UPDATE tenants SET last_served = epoch FROM claimed WHERE tenant = $13 RETURNING epoch`
 
 const COUNTS = `
   SELECT (SELECT count(*) FROM conversations WHERE free_at <= $1)::int AS waiting,
@@ -66,46 +87,54 @@ const COUNTS = `
  */
 const MAX_IDLE_MS = 5_000
 
+/** After this many attempts, the pause does not grow any more. */
+const PAUSES = 10
+
 type Attempt = Claim | 'none' | 'locked'
 
 /**
- * The work list in PostgreSQL. `free_at` of a conversation says from when on it can be claimed: see `schema.ts`. A claim locks the row of its
- * tenant, so the number of running conversations of a tenant is exact.
+ * The work list in PostgreSQL. `free_at` of a conversation says from when on it can be claimed: see `schema.ts`. A claim is one statement. If
+ * the running conversations of a tenant are limited, it first locks the row of the tenant, so that their number is exact.
  */
-export function createWorkList(database: Database, clock: Pick<Clock, 'now'>, onFree: (conversationId: string) => void): WorkList {
+export function createWorkList(
+  database: Database,
+  { rows: cachedRows }: Pick<Conversations, 'rows'>,
+  clock: Pick<Clock, 'now'>,
+  onFree: (conversationId: string) => void,
+): WorkList {
   let lookedForDeadAt = Number.NEGATIVE_INFINITY
 
-  /** Claims a conversation of a tenant in a transaction of its own. With `skip`, does not wait for another claim of this tenant. */
-  const claimOf = (tenant: string, owner: Owner, limits: WorkLimits, lock: 'skip' | 'wait'): Promise<Attempt> =>
-    database.write(async (queries) => {
+  /** Claims a conversation of a tenant. With `skip`, does not wait for another claim of a tenant whose running conversations are limited. */
+  async function claimOf(tenant: string, owner: Owner, limits: WorkLimits, lock: 'skip' | 'wait'): Promise<Attempt> {
+    const { runningPerTenant } = limits
+    if (runningPerTenant === undefined) return claimNextOf(database.statements, tenant, owner, limits)
+    return database.write(async (queries) => {
       const locked = await queries.all(`SELECT 1 FROM tenants WHERE tenant = $1 FOR UPDATE ${lock === 'skip' ? 'SKIP LOCKED' : ''}`, [
         tenant,
       ])
       if (locked.length === 0) return 'locked'
       const now = clock.now()
-      if (await isAtLimit(queries, tenant, now, limits)) return 'none'
-      for (;;) {
-        const [row] = await queries.all<ConversationRow>(NEXT_OF_TENANT, [tenant, now, knownChangeTypes()])
-        if (!row) return 'none'
-        const attempts = attemptsAtClaim(row, now, limits)
-        if (attempts.parked_at === null) return claimRow(queries, row, owner, attempts, tenant, now)
-        await queries.run('UPDATE conversations SET parked_at = $1 WHERE key = $2', [now, row.key])
-      }
+      const [running] = await queries.all<{ count: number }>(RUNNING_OF_TENANT, [tenant, now, later(now, LEASE_MS), runningPerTenant])
+      return (running?.count ?? 0) >= runningPerTenant ? 'none' : claimNextOf(queries, tenant, owner, limits)
     }, MAX_IDLE_MS)
-
-  async function isAtLimit(queries: Queries, tenant: string, now: string, { runningPerTenant }: WorkLimits): Promise<boolean> {
-    if (runningPerTenant === undefined) return false
-    const [running] = await queries.all<{ count: number }>(RUNNING_OF_TENANT, [tenant, now, later(now, LEASE_MS), runningPerTenant])
-    return (running?.count ?? 0) >= runningPerTenant
   }
 
-  async function claimRow(queries: Queries, row: ConversationRow, owner: Owner, attempts: Attempts, tenant: string, now: string) {
-    const expiresAt = leaseExpiry(now)
-    const { attempts: count, attempt_seq, retry_at, failure } = attempts
-    const values = [expiresAt, count, attempt_seq, retry_at, failure, ...ownerValues(owner), row.key, tenant]
-    const [claimed] = await queries.all<{ epoch: number }>(CLAIM, values)
-    const { epoch } = claimed as { epoch: number } // both rows are locked, so they exist
-    return { conversationId: row.id, ownerId: owner.id, epoch, expiresAt, found: foundIn(row) }
+  async function claimNextOf(queries: Queries, tenant: string, owner: Owner, { maxAttempts }: WorkLimits): Promise<Claim | 'none'> {
+    for (;;) {
+      const now = clock.now()
+      const expiresAt = leaseExpiry(now)
+      const retryAt = Array.from({ length: PAUSES }, (_, failed) => later(now, retryPauseMs(failed + 1)))
+      const values = [tenant, now, knownChangeTypes(), maxAttempts, retryAt, expiresAt, ...ownerValues(owner)]
+      const [answer] = await queries.all<ConversationRow & { readonly found_epoch: number; readonly parked: boolean }>(CLAIM_NEXT, values)
+      const { found_epoch, parked, ...claimed } = answer as NonNullable<typeof answer> // the statement returns one row
+      if (claimed.key === null) {
+        if (parked) continue
+        return 'none'
+      }
+      const row = parseConversation(claimed)
+      cachedRows.set(row)
+      return { conversationId: row.id, ownerId: owner.id, epoch: row.epoch, expiresAt, found: foundIn({ ...row, epoch: found_epoch }) }
+    }
   }
 
   async function claimReady(owner: Owner, limits: WorkLimits): Promise<Claim | undefined> {
@@ -144,8 +173,7 @@ export function createWorkList(database: Database, clock: Pick<Clock, 'now'>, on
     })
     if (dead.length === 0) return false
     const freed = await database.statements.run(
-      `UPDATE conversations SET owner_id = NULL, owner_host = NULL, owner_pid = NULL, owner_started_at = NULL, owner_boot_id = NULL,
-       owner_pid_ns = NULL, owner_epoch = NULL, lease_expires_at = NULL WHERE free_at > $1 AND free_at <= $2 AND owner_id = ANY ($3::text[])`,
+      `UPDATE conversations SET ${END_LEASE} WHERE free_at > $1 AND free_at <= $2 AND owner_id = ANY ($3::text[])`,
       [...range, dead],
     )
     return freed > 0

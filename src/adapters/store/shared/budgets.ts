@@ -6,6 +6,7 @@ import {
   type BudgetSums,
   budgetKindOf,
   checkRequest,
+  invalidBudgetName,
   limitsOf,
   nothing,
   onDay,
@@ -14,7 +15,10 @@ import {
 import type { BudgetEntry, ReserveRequest, ReserveResult, StoredBudget, StoredBudgetPage } from '../../../ports/store/budgets.ts'
 import { compareBytes } from './conversation-info.ts'
 
-/* What the stores do to budgets, as plans: a store reads rows, makes a plan of them, and writes the rows of the plan in the same transaction. */
+/**
+ * The rules of budgets, as pure functions. A store reads rows, passes them to a plan function, and writes the rows of the plan in the same
+ * transaction.
+ */
 
 /** The reservation of a slot in one budget. `conversation` is the key of the conversation in the store. */
 export interface Reservation {
@@ -51,7 +55,7 @@ export const dayOf = (now: string): string => now.slice(0, 10)
 /** The names of the budgets that a request or an entry may change, in the order in which their rows are locked. */
 export const sortedNames = (names: Iterable<string>): readonly string[] => [...new Set(names)].sort(compareBytes)
 
-/** The names in a request whose rows have to exist: those with limits of the settings. */
+/** The names in a request whose rows have to exist: those for which the settings have limits. */
 export const namesToCreate = ({ budgets }: ReserveRequest): readonly string[] =>
   sortedNames(budgets.flatMap(({ name, usual }) => (usual ? [name] : [])))
 
@@ -87,7 +91,7 @@ export function planReserve(
   return { result: { granted }, writes: { budgets: [...budgets.values()], removed, added } }
 }
 
-/** Plans what an append does to budgets. `own` are the reservations of the charged slots. */
+/** Plans the charges and raises of an append. `own` are the reservations of the charged slots. */
 export function planEntry(rows: Omit<BudgetRows, 'ended'>, { charges = [], raises = [] }: BudgetEntry, today: string): BudgetWrites {
   const budgets = withoutReservations(rows.budgets, rows.own, today)
   const change = (name: string, next: (budget: StoredBudget) => Partial<BudgetSums>) => {
@@ -114,27 +118,23 @@ export const currentBudgets = (rows: readonly StoredBudget[], ended: readonly Re
   ...withoutReservations(rows, ended, today).values(),
 ]
 
-/** The budget after new limits were set. */
+/** The budget with new limits. They replace the old limits and also `extra`, the amount that was allowed beyond the old limits. */
 export const withLimits = (budget: StoredBudget, limits: AmountLimits | null, today: string): StoredBudget => ({
   ...onDay(budget.name, budget, today),
   limits,
   extra: nothing,
 })
 
-/** Throws `budget.invalid` for a name that no budget can have, and for limits that are no whole numbers. */
+/** Throws `budget.invalid` if the name is not a valid name of a budget, or if a limit is not a whole number. */
 export function checkBudget(name: string, limits: AmountLimits | null = null): void {
-  if (budgetKindOf(name) === undefined || Buffer.byteLength(name) > MAX_NAME_BYTES || name.includes('\0'))
-    throw new Failure(
-      'budget.invalid',
-      `${JSON.stringify(name.slice(0, 100))} is not the name of a budget: use day, day/TENANT, tenant/TENANT, user/TENANT/PROJECT/USER or conversation/ID`,
-    )
+  if (budgetKindOf(name) === undefined || Buffer.byteLength(name) > MAX_NAME_BYTES || name.includes('\0')) throw invalidBudgetName(name)
   for (const value of [limits?.tokens, limits?.micros]) {
     if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) continue
-    throw new Failure('budget.invalid', 'the limits of a budget are whole numbers of tokens and of millionths of money, from 0 on')
+    throw new Failure('budget.invalid', 'the limits of a budget must be whole numbers from 0 on: tokens, and money in millionths')
   }
 }
 
-/** An index of PostgreSQL has at most 2,704 bytes. */
+/** The longest name of a budget. A row in an index of PostgreSQL has at most 2,704 bytes. */
 const MAX_NAME_BYTES = 2_000
 
 /** A page of budgets. `rows` has one row more than the page, if there are more. */

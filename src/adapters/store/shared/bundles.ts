@@ -8,7 +8,7 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { bundleOfJournal } from '../../../core/timeline/journal-bundle.ts'
 import { assignIds, blocksOfTurn, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import { newBlockNumbers, validateChange } from './validate.ts'
+import { newBlockNumbers, validateChange } from './validation/validate.ts'
 
 /** The whole conversation as one JSON value. `journal` has all changes; `current` is the result of applying all of them. */
 export async function exportBundle(

@@ -95,14 +95,14 @@ function endWaits(info: MutableInfo): void {
   info.dueAt = null
 }
 
-/** Whether an event lets a turn that waits go on. A followup waits for the turn too, unless a result that arrives later is awaited. */
+/** Whether an event lets a turn that waits go on. A followup does so only if the turn waits for nothing but results that arrive later. */
 function continuesTurn(kind: InboxEvent['kind'], { waits }: InfoFields): boolean {
   if (kind === 'followup') return waits.length > 0 && waits.every((wait) => wait.kind === 'later')
   return waits.length > 0 && (kind === 'decision' || kind === 'completion' || kind === 'steer')
 }
 
 /** The position of a conversation in the list. The list is sorted by last activity, newest first. Equal times are sorted by id. */
-interface Cursor {
+export interface Cursor {
   readonly activity: string
   readonly id: string
 }

@@ -51,7 +51,7 @@ export interface ConversationRow {
   readonly parked_at: string | null
   /** Why the last attempt failed. */
   readonly failure: string | null
-  /** When the first offer of those that were not taken came. */
+  /** When the oldest offer came that was not taken. */
   readonly offered_at: string | null
   /** When the deletion of the conversation began. Only the functions that delete conversations see rows in which it is set. */
   readonly deleted_at: string | null
@@ -105,11 +105,17 @@ export const LISTED_EARLIER = "(coalesce(active_at, '') > last_activity_at AND o
 /** The place of a conversation in lists. */
 export const placeOf = (row: ConversationRow) => ({ activity: lastActivityOf(row), id: row.id })
 
+/**
+ * Whether a conversation stays at its place in lists although an append has a later time. While a turn runs, `active_at` has this time, and
+ * lists sort by it.
+ */
+export const keepsPlace = (row: ConversationRow, next: ConversationRow): boolean =>
+  row.last_activity_at !== '' && next.open_turn !== null && next.waits === null && next.last_activity_at >= row.last_activity_at
+
 /** Whether an append belongs to a running turn and changes no other value that lists show but the time of the last activity. */
 export const goesOnWithTurn = (row: ConversationRow, next: ConversationRow): boolean =>
   row.open_turn !== null &&
-  next.waits === null &&
-  next.last_activity_at >= row.last_activity_at &&
+  keepsPlace(row, next) &&
   (['title', 'started_at', 'open_turn', 'waiting', 'waits', 'due_at'] as const).every((column) => row[column] === next[column])
 
 export const withInfo = (row: ConversationRow, info: InfoFields): ConversationRow => ({

@@ -15,6 +15,7 @@ import { parseRow } from './rows.ts'
 export const copiedColumns = [
   ...(['id', 'title', 'started_at', 'last_activity_at', 'open_turn', 'waiting', 'offers', 'waits', 'due_at'] as const),
   ...(['last_seq', 'indexed_seq', 'next_block', 'epoch', 'deleted_at'] as const),
+  ...(['attempts', 'attempt_seq', 'retry_at', 'parked_at', 'failure', 'offered_at'] as const),
 ] satisfies readonly (keyof ConversationRow)[]
 
 export type CopiedHead = Pick<ConversationRow, (typeof copiedColumns)[number]>
@@ -74,6 +75,8 @@ export interface CopySource {
   unreferencedBlobs(): Promise<readonly string[]>
   /** The budgets, without reservations, because no turn runs while a store is copied. */
   budgets(): Promise<readonly BudgetColumns[]>
+  /** The receipts of deletions, in the order in which they were begun. */
+  receipts(): Promise<readonly CopiedReceipt[]>
 }
 
 /** A store that is being filled. No other process can open it before `finish`. */
@@ -91,6 +94,46 @@ export interface CopiedRest {
   readonly latestEpoch: number
   readonly unreferencedBlobs: readonly string[]
   readonly budgets: readonly BudgetColumns[]
+  readonly receipts: readonly CopiedReceipt[]
+}
+
+/** A receipt of deletions. */
+export interface CopiedReceipt {
+  readonly receipt: string
+  readonly subject: string
+  readonly started_at: string
+  readonly finished_at: string | null
+  readonly counts: readonly { readonly name: string; readonly count: number }[]
+  /**
+   * While the deletion runs: the blobs that stay because other conversations refer to them, and the conversations that are marked as
+   * deleted.
+   */
+  readonly blobs: readonly { readonly sha256: string }[]
+  readonly conversations: readonly { readonly id: string; readonly files_counted: number }[]
+}
+
+type OfReceipt<Part extends 'counts' | 'blobs' | 'conversations'> = CopiedReceipt[Part][number] & { readonly receipt: string }
+
+/** Puts the rows of the tables of receipts together. */
+export function receiptsOf(
+  receipts: readonly Omit<CopiedReceipt, 'counts' | 'blobs' | 'conversations'>[],
+  parts: {
+    readonly counts: readonly OfReceipt<'counts'>[]
+    readonly blobs: readonly OfReceipt<'blobs'>[]
+    readonly conversations: readonly OfReceipt<'conversations'>[]
+  },
+): readonly CopiedReceipt[] {
+  const of = <Row extends { readonly receipt: string }>(rows: readonly Row[]) => {
+    const groups = Map.groupBy(rows, ({ receipt }) => receipt)
+    return (receipt: string): readonly Row[] => groups.get(receipt) ?? []
+  }
+  const [counts, blobs, conversations] = [of(parts.counts), of(parts.blobs), of(parts.conversations)]
+  return receipts.map((row) => ({
+    ...row,
+    counts: counts(row.receipt),
+    blobs: blobs(row.receipt),
+    conversations: conversations(row.receipt),
+  }))
 }
 
 /** How many entries are read or written together. */

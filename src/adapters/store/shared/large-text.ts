@@ -37,7 +37,10 @@ export function encodeRow(change: unknown, hash: (bytes: Uint8Array) => string):
   return { body: JSON.stringify(encoded), texts }
 }
 
-/** The JSON of a change. A text of JavaScript has a greatest length, which a control character reaches sooner because JSON escapes it. */
+/**
+ * The JSON of a change. Throws if it is longer than a JavaScript string can be. JSON escapes control characters, so each of them counts
+ * several times.
+ */
 function toText(change: unknown): string {
   try {
     return JSON.stringify(change)
@@ -64,7 +67,7 @@ export function decodeRow(value: unknown, textOf: (sha256: string) => string): u
   const marked = value[marker]
   if (marker === LITERAL && isObject(marked)) return mapValues(marked, (field) => decodeRow(field, textOf))
   if (marker === BLOB && isObject(marked) && typeof marked.sha256 === 'string') return textOf(marked.sha256)
-  throw new TypeError(`${marker} holds neither a reference nor an object`)
+  throw new TypeError(`the value of ${marker} is neither a reference nor an object`)
 }
 
 /** The hashes of the large texts that a parsed row refers to. */

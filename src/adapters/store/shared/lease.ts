@@ -3,7 +3,10 @@ import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
 import { conversationMissing } from './conversation-info.ts'
 import { findProcess, isProvenDead } from './owner-death.ts'
 
-/** The lease of a conversation, as a store saves it. If `owner` is null, no process holds the lease. */
+/**
+ * The lease of a conversation, as a store saves it. If `owner` is null, no process holds the lease. While an agent runs a conversation,
+ * `startHeartbeat` in agent/conversation/claim.ts renews the lease with `store.renew`.
+ */
 export interface Lease {
   readonly epoch: number
   readonly owner: Owner | null

@@ -1,7 +1,7 @@
 import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import type { OfferedEvent, OfferListener } from '../../../ports/store.ts'
-import { validateChange } from './validate.ts'
+import { validateChange } from './validation/validate.ts'
 
 type EventAccepted = Extract<Change, { readonly type: 'event.accepted' }>
 

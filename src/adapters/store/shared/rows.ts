@@ -76,14 +76,34 @@ export function createRowReader(blobs: BlobStore) {
 
   return {
     readRows,
-    /** Does the same as `readRows`, but does not fetch the raw texts of model responses. A timeline does not contain them. */
+    /**
+     * Does the same as `readRows`, but only for a timeline. It does not fetch the raw texts of model responses, and leaves out the responses
+     * before the last decision, because a timeline does not contain them.
+     */
     readVisibleRows: (conversationId: string, rows: readonly TypedRow[]) =>
       readRows(
         conversationId,
-        rows.map((row) => (row.type === 'response.received' && mayHoldMarkers(row.body) ? withoutRaw(conversationId, row) : row)),
+        neededRows(conversationId, rows).map((row) =>
+          isResponse(row) && mayHoldMarkers(row.body) ? withoutRaw(conversationId, row) : row,
+        ),
       ),
   }
 }
+
+const isResponse = ({ type }: TypedRow): boolean => type === 'response.received'
+
+/**
+ * The rows without those responses that do not change the timeline: it has only the last response with a decision. The first response is
+ * kept too, because the first row with a time says when the conversation began.
+ */
+function neededRows(conversationId: string, rows: readonly TypedRow[]): readonly TypedRow[] {
+  const first = rows.findIndex(isResponse)
+  const last = rows.findLastIndex((row) => isResponse(row) && hasDecision(parseRow(conversationId, row)))
+  return last <= first ? rows : rows.filter((row, index) => index <= first || index >= last || !isResponse(row))
+}
+
+/** Whether a stored response has a decision. Responses with a title or a summary have a role. */
+const hasDecision = (value: unknown): boolean => isObject(value) && value.role === undefined
 
 interface ChangePlace {
   readonly conversationId: string
@@ -156,7 +176,7 @@ export const isMissingBlob = (error: unknown): boolean =>
 
 /**
  * Reads again if a blob is missing. After the rows were read, another process may have deleted these rows or the conversation, and then the
- * blob. In this case the second read does not find the rows, and needs no blob of them.
+ * blob. In this case the second read does not find the rows, so it does not need their blobs.
  */
 export async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
   try {

@@ -7,7 +7,7 @@ import { type Frame, frameOf, timelineFromFrame } from '../../../core/timeline/f
 import { emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { Entry, Saved } from '../../../ports/store.ts'
 import { damagedRow, type RowReader, type StoredRow, type TypedRow } from './rows.ts'
-import { startsFrame } from './validate.ts'
+import { startsFrame } from './validation/validate.ts'
 
 export const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)
 

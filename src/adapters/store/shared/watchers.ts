@@ -31,7 +31,7 @@ export function createWatchers(lastSeqOf: (conversationId: string) => number | u
       for (const { onWritten } of known.listeners) onWritten(lastSeq)
     },
 
-    /** Tells the listeners of each conversation whose last entry is no longer the one that they know. */
+    /** Notifies the listeners of each conversation that has entries which they do not know. */
     check(): void {
       for (const [conversationId, known] of watched) {
         const lastSeq = lastSeqOf(conversationId)

@@ -23,7 +23,7 @@ export interface Attempts {
 
 export const noAttempts: Attempts = { attempts: 0, attempt_seq: null, retry_at: null, parked_at: null, failure: null }
 
-/** The attempts when the conversation is claimed. Parked if there were too many. */
+/** The attempts after a claim. The conversation is parked instead if too many attempts have failed. */
 export function attemptsAtClaim(row: Attempts & { readonly last_seq: number }, now: string, { maxAttempts }: WorkLimits): Attempts {
   const failed = row.attempt_seq === row.last_seq ? row.attempts : 0
   if (failed >= maxAttempts) return { ...row, parked_at: now }
@@ -36,7 +36,7 @@ export function attemptsAtClaim(row: Attempts & { readonly last_seq: number }, n
   }
 }
 
-/** The attempts when the claim is released. Undefined when they stay as they are. */
+/** The attempts after the release of a claim. Undefined when they do not change. */
 export function attemptsAtRelease(
   row: Attempts & { readonly last_seq: number },
   now: string,

@@ -8,9 +8,9 @@ import type { AppendOptions, Claim, Entry } from '../../../ports/store.ts'
 import { asBundleFailure, unpackBundle } from '../shared/bundles.ts'
 import { checkConversationName, conversationExists, infoAfter } from '../shared/conversation-info.ts'
 import { type ConversationRow, claimedRow, infoOf, lastActivityOf, withInfo } from '../shared/conversation-row.ts'
-import { newBlockNumbersFast, validateChangesFast } from '../shared/fast-validate.ts'
-import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/prepare.ts'
-import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validate.ts'
+import { newBlockNumbersFast, validateChangesFast } from '../shared/validation/fast-validate.ts'
+import { ensureBlobs, type PreparedAppend, prepareAppend } from '../shared/validation/prepare.ts'
+import { checkNumbersUnused, importedIds, type NewBlockNumbers, startsFrame } from '../shared/validation/validate.ts'
 import { type FrameContext, frameAfter, type PlacedFrame } from '../shared/visible.ts'
 import type { SqliteBudgets } from './budgets.ts'
 import type { Conversations } from './conversations.ts'
@@ -144,7 +144,8 @@ export function createAppender(parts: AppenderParts) {
         const frameInSlice = isLast ? { ...frame, index: slice.changes.length - 1 } : undefined
         // `lowest` is undefined, so that `writeEntries` does not check the block numbers. They were checked above, for all slices together.
         const written = writeEntries(row, slice, { lowest: undefined, next: isLast ? next : 0 }, frameInSlice)
-        if (!written) throw new Failure('store.failed', `conversation ${conversationId} was changed during its import`)
+        if (!written)
+          throw new Failure('store.failed', `conversation ${conversationId} was changed during its import: import the bundle again`)
         row = written.row
         await pause()
       }

@@ -11,7 +11,7 @@ export interface CopiedDatabase {
 }
 
 /**
- * Copies a database to a new file, as it is at one moment. Other processes may write meanwhile. What was deleted before is not in the copy,
+ * Copies a database to a new file, as it is at one moment. Other processes may write meanwhile. The copy has no remains of deleted rows,
  * because SQLite writes every row anew.
  */
 export function copyDatabase(file: string, target: string): void {

@@ -27,7 +27,10 @@ import { claimedRow } from '../shared/conversation-row.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database, Statement } from './database.ts'
 
-/** A reservation counts while its conversation has the lease with its epoch. `?2` is the time. */
+/**
+ * SQL for the reservations of a budget that have ended at the time `?2`. A reservation counts while its conversation has the lease with its
+ * epoch.
+ */
 const ENDED = `SELECT reservations.* FROM reservations LEFT JOIN conversations ON key = conversation
   WHERE name = ?1 AND NOT coalesce(deleted_at IS NULL AND owner_id IS NOT NULL AND conversations.epoch = reservations.epoch AND lease_expires_at > ?2, 0)`
 const FIND = 'SELECT * FROM budgets WHERE name = ?'
@@ -79,7 +82,7 @@ export function createSqliteBudgets(database: Database, conversations: Pick<Conv
     put.run(...BUDGET_COLUMNS.map((column) => columns[column]))
   }
 
-  /** Does what an append does to budgets. Call it inside the transaction of the append. */
+  /** Applies the charges and raises of an append to the budgets. Call it inside the transaction of the append. */
   function enter(key: number, entry: BudgetEntry): void {
     const reservations = (entry.charges ?? []).flatMap(({ slot }) => ownReservations(key, slot))
     const names = namesInEntry(entry)

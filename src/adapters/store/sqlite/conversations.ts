@@ -1,15 +1,29 @@
 import type { ConversationInfo } from '../../../ports/store/list.ts'
 import type { Claim, ClaimOptions, Owner } from '../../../ports/store.ts'
-import { checkConversationName } from '../shared/conversation-info.ts'
-import { type ConversationRow, checkNotDeleting, claimedRow, foundIn, goesOnWithTurn, infoOf, leaseOf } from '../shared/conversation-row.ts'
+import { checkConversationName, conversationMissing } from '../shared/conversation-info.ts'
+import {
+  type ConversationRow,
+  checkNotDeleting,
+  claimedRow,
+  foundIn,
+  goesOnWithTurn,
+  infoOf,
+  keepsPlace,
+  leaseOf,
+} from '../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import { type Attempts, attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import type { Database } from './database.ts'
 
+/** The columns of `ConversationRow`. The table also has columns that SQLite computes, which would take most of the time of a query. */
+const COLUMNS = `key, id, title, started_at, last_activity_at, active_at, open_turn, waiting, offers, waits, due_at, last_seq, indexed_seq,
+  next_block, epoch, owner_id, owner_host, owner_pid, owner_started_at, owner_boot_id, owner_pid_ns, owner_epoch, lease_expires_at, attempts,
+  attempt_seq, retry_at, parked_at, failure, offered_at, deleted_at`
+
 /** The table of conversations: leases, and the info that a list shows. Call the functions that modify it inside `database.write`. */
 export function createConversations(database: Database) {
-  const byId = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
-  const committedById = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ? AND deleted_at IS NULL')
+  const byId = database.writeStatement<ConversationRow>(`SELECT ${COLUMNS} FROM conversations WHERE id = ?`)
+  const committedById = database.readStatement<ConversationRow>(`SELECT ${COLUMNS} FROM conversations WHERE id = ? AND deleted_at IS NULL`)
   const nextEpoch = database.writeStatement<{ value: number }>(
     "UPDATE counters SET value = value + 1 WHERE name = 'claims' RETURNING value",
   )
@@ -19,16 +33,19 @@ export function createConversations(database: Database) {
      owner_pid_ns = ?, owner_epoch = ?, lease_expires_at = ?
      WHERE id = ?`,
   )
-  // names no column of an index of lists, because SQLite writes an index if one of its columns is named, also with the same value
+  // names no column of an index of lists: SQLite writes an index if one of its columns is named, even if its value stays the same
   const setProgress = database.writeStatement(
     `UPDATE conversations SET active_at = ?, last_seq = ?, indexed_seq = ?, next_block = ?
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
-  const setInfo = database.writeStatement(
-    `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, waits = ?, due_at = ?,
-     last_seq = ?, indexed_seq = ?, next_block = ?, active_at = NULL
-     WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
-  )
+  const setInfo = (activity: string) =>
+    database.writeStatement(
+      `UPDATE conversations SET title = ?, started_at = ?, open_turn = ?, waiting = ?, waits = ?, due_at = ?,
+       last_seq = ?, indexed_seq = ?, next_block = ?, ${activity}
+       WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
+    )
+  const setInfoAndPlace = setInfo('last_activity_at = ?, active_at = NULL')
+  const setInfoInPlace = setInfo('active_at = ?')
 
   const setAttempts = database.writeStatement(
     'UPDATE conversations SET attempts = ?, attempt_seq = ?, retry_at = ?, parked_at = ?, failure = ? WHERE key = ?',
@@ -80,10 +97,11 @@ export function createConversations(database: Database) {
       return find(conversationId) as ConversationRow // the row was just inserted
     },
 
-    claim(conversationId: string, owner: Owner, now: string, { takeOver, forgetFailures }: ClaimOptions = {}): Claim {
+    claim(conversationId: string, owner: Owner, now: string, { takeOver, forgetFailures, create }: ClaimOptions = {}): Claim {
       checkConversationName(conversationId)
       const known = findAny(conversationId)
       checkNotDeleting(conversationId, known, now)
+      if (!known && create === false) throw conversationMissing(conversationId)
       if (known && takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(known), owner, now)
       const epoch = newEpoch()
       const expiresAt = leaseExpiry(now)
@@ -123,8 +141,9 @@ export function createConversations(database: Database) {
         const isWritten = setProgress.run(active_at, last_seq, indexed_seq, next_block, ...unchanged) === 1
         return isWritten ? { ...next, last_activity_at: row.last_activity_at, active_at } : undefined
       }
-      const values = [title, started_at, active_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next_block]
-      return setInfo.run(...values, ...unchanged) === 1 ? { ...next, active_at: null } : undefined
+      const values = [title, started_at, open_turn, waiting, waits, due_at, last_seq, indexed_seq, next_block, active_at, ...unchanged]
+      if (!keepsPlace(row, next)) return setInfoAndPlace.run(...values) === 1 ? { ...next, active_at: null } : undefined
+      return setInfoInPlace.run(...values) === 1 ? { ...next, last_activity_at: row.last_activity_at, active_at } : undefined
     },
 
     head(conversationId: string): ConversationInfo | undefined {

@@ -10,11 +10,13 @@ import {
   type CopiedEntry,
   type CopiedHead,
   type CopiedOffer,
+  type CopiedReceipt,
   type CopiedSchedule,
   type CopySource,
   type CopyTarget,
   copiedColumns,
   namesOfEntry,
+  receiptsOf,
 } from '../shared/copy.ts'
 import { poolChanges } from '../shared/rows.ts'
 import { type Database, openDatabase, type Statement } from './database.ts'
@@ -66,7 +68,7 @@ export async function withSqliteTarget<T>(draft: string, file: string, work: (ta
     return await work({
       ...readerOf((sql) => database.writeStatement(sql)),
       ...writerOf(database),
-      async finish({ latestEpoch, unreferencedBlobs, budgets }) {
+      async finish({ latestEpoch, unreferencedBlobs, budgets, receipts }) {
         const insert = database.writeStatement('INSERT INTO unreferenced_blobs VALUES (?) ON CONFLICT DO NOTHING')
         const columns = BUDGET_COLUMNS.join(', ')
         const insertBudget = database.writeStatement(
@@ -76,6 +78,7 @@ export async function withSqliteTarget<T>(draft: string, file: string, work: (ta
           for (const budget of budgets) insertBudget.run(...BUDGET_COLUMNS.map((column) => budget[column]))
           database.writeStatement(`UPDATE counters SET value = max(value, ?) WHERE name = 'claims'`).run(latestEpoch)
           for (const sha256 of unreferencedBlobs) insert.run(sha256)
+          insertReceipts(database, receipts)
         })
         await database.emptyLog()
         await close() // merges the write-ahead log into the file
@@ -86,6 +89,21 @@ export async function withSqliteTarget<T>(draft: string, file: string, work: (ta
     })
   } finally {
     if (!closed) await close()
+  }
+}
+
+function insertReceipts({ writeStatement: prepare }: Database, receipts: readonly CopiedReceipt[]): void {
+  const insert = prepare('INSERT INTO receipts (receipt, subject, started_at, finished_at) VALUES (?, ?, ?, ?)')
+  const insertCount = prepare('INSERT INTO receipt_counts (receipt, name, count) VALUES (?, ?, ?)')
+  const insertBlob = prepare('INSERT INTO receipt_blobs (receipt, sha256) VALUES (?, ?)')
+  const insertConversation = prepare(
+    'INSERT INTO receipt_conversations (conversation, receipt, files_counted) SELECT key, ?, ? FROM conversations WHERE id = ?',
+  )
+  for (const { receipt, subject, started_at, finished_at, counts, blobs, conversations } of receipts) {
+    insert.run(receipt, subject, started_at, finished_at)
+    for (const { name, count } of counts) insertCount.run(receipt, name, count)
+    for (const { sha256 } of blobs) insertBlob.run(receipt, sha256)
+    for (const { id, files_counted } of conversations) insertConversation.run(receipt, files_counted, id)
   }
 }
 
@@ -113,6 +131,12 @@ function readerOf(prepare: Prepare): CopySource {
   const epoch = prepare<{ value: number }>(`SELECT value FROM counters WHERE name = 'claims'`)
   const budgets = prepare<BudgetColumns>(`SELECT ${COPIED_BUDGETS} FROM budgets ORDER BY name`)
   const unreferenced = prepare<{ sha256: string }>('SELECT sha256 FROM unreferenced_blobs ORDER BY sha256')
+  const receipts = prepare<CopiedReceipt>('SELECT receipt, subject, started_at, finished_at FROM receipts ORDER BY number')
+  const receiptCounts = prepare<{ receipt: string; name: string; count: number }>('SELECT receipt, name, count FROM receipt_counts')
+  const receiptBlobs = prepare<{ receipt: string; sha256: string }>('SELECT receipt, sha256 FROM receipt_blobs')
+  const receiptConversations = prepare<{ receipt: string; id: string; files_counted: number }>(
+    'SELECT receipt, id, files_counted FROM receipt_conversations JOIN conversations ON key = conversation',
+  )
 
   async function* entriesOf(key: number): AsyncGenerator<readonly CopiedEntry[]> {
     for (let after = 0; ; ) {
@@ -152,6 +176,12 @@ function readerOf(prepare: Prepare): CopySource {
     latestEpoch: async () => epoch.get()?.value ?? 0,
     budgets: async () => budgets.all(),
     unreferencedBlobs: async () => unreferenced.all().map(({ sha256 }) => sha256),
+    receipts: async () =>
+      receiptsOf(receipts.all(), {
+        counts: receiptCounts.all(),
+        blobs: receiptBlobs.all(),
+        conversations: receiptConversations.all(),
+      }),
   }
 }
 
@@ -211,7 +241,7 @@ function writerOf(database: Database): Pick<CopyTarget, 'has' | 'write' | 'remov
             for (const call of names.calls) insertCall.run(key, call, seq)
             for (const turn of names.turns) insertTurn.run(key, turn, seq)
           }
-        if (head.last_seq > 0) noteBehind.run(key) // the memory index is made again
+        if (head.last_seq > 0) noteBehind.run(key) // the memory index is not copied, but made again
       }),
   }
 }

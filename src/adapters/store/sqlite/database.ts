@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../../core/failure.ts'
 import { createMutex } from '../shared/mutex.ts'
@@ -14,10 +14,17 @@ export interface Database {
   write<T>(work: () => T | Promise<T>): Promise<T>
   /** Does the same as `write`, but the transaction may contain the writes of other callers too. For short work of few rows. */
   writeTogether: WriteTogether
+  /**
+   * Like `writeTogether`, but waits neither for the disk nor for the groups of `writeTogether`. A killed process loses nothing. A power cut
+   * may undo the write, unless a later `write` or `writeTogether` has brought it to the disk. Use it for leases, whose owner also ends with
+   * a power cut, and for data that can be computed again.
+   */
+  writeUnsynced: WriteTogether
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
   /**
-   * A text that changes with every commit, except those of `writeTogether` in this process. Compare it with an earlier one to notice commits.
+   * A text that changes with every commit, except those of `writeTogether` and `writeUnsynced` in this process. Compare it with an earlier
+   * one to notice commits.
    */
   revision(): string
   /** Prepares a statement for use inside `write`. */
@@ -61,9 +68,14 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
     if (closed) throw new Failure('store.closed', 'the store was closed: open it again')
   }
 
-  async function transaction<T>(work: () => T | Promise<T>): Promise<T> {
+  /** With `NORMAL`, a commit does not wait for the disk. The setting can not be changed inside a transaction. */
+  let synchronous: 'FULL' | 'NORMAL' = 'FULL'
+
+  async function transaction<T>(work: () => T | Promise<T>, level: typeof synchronous = 'FULL'): Promise<T> {
     await retryWhileLocked(file, () => {
       checkOpen()
+      if (level !== synchronous) writer.exec(`PRAGMA synchronous = ${level}`)
+      synchronous = level
       begin.run()
     })
     try {
@@ -91,6 +103,42 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
     }
   }
 
+  /** The connection that runs read statements now. */
+  let reading = reader
+
+  const beginRead = prepareStatement(() => reading, 'BEGIN')
+  const endRead = prepareStatement(() => reading, 'COMMIT')
+
+  function readOn<T>(connection: DatabaseSync, work: () => T): T {
+    const before = reading
+    reading = connection
+    try {
+      beginRead.run()
+      const result = work()
+      endRead.run()
+      return result
+    } catch (error) {
+      if (connection.isTransaction) connection.exec('ROLLBACK')
+      throw error
+    } finally {
+      reading = before
+    }
+  }
+
+  /**
+   * Reads with the writer while no transaction runs. Its cache still has the pages that it has written, and that of the reader is emptied by
+   * every commit. The reader waits longer for a lock.
+   */
+  function readCommitted<T>(work: () => T): T {
+    if (writer.isTransaction) return readOn(reader, work)
+    try {
+      return readOn(writer, work)
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      return readOn(reader, work)
+    }
+  }
+
   return {
     async write(work) {
       const result = await exclusively(() => transaction(work))
@@ -98,15 +146,12 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
       return result
     },
     writeTogether: createWriteGroups({ transaction: (work) => exclusively(() => transaction(work)), nested }),
+    writeUnsynced: createWriteGroups({ transaction: (work) => exclusively(() => transaction(work, 'NORMAL')), nested }),
     read(work) {
       checkOpen()
       try {
-        reader.exec('BEGIN')
-        const result = work()
-        reader.exec('COMMIT')
-        return result
+        return readCommitted(work)
       } catch (error) {
-        if (reader.isTransaction) reader.exec('ROLLBACK')
         throw translateSqliteError(error, file)
       }
     },
@@ -118,8 +163,8 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
         throw translateSqliteError(error, file)
       }
     },
-    writeStatement: (sql) => prepareStatement(writer, sql),
-    readStatement: (sql) => prepareStatement(reader, sql),
+    writeStatement: (sql) => prepareStatement(() => writer, sql),
+    readStatement: (sql) => prepareStatement(() => reading, sql),
     emptyLog: () =>
       exclusively(() => {
         checkOpen()
@@ -154,12 +199,19 @@ async function retryWhileLocked<T>(file: string, attempt: () => T): Promise<T> {
   }
 }
 
-function prepareStatement<Row extends object>(database: DatabaseSync, sql: string): Statement<Row> {
-  const prepared = database.prepare(sql)
+/** A statement that is prepared when a connection runs it for the first time. */
+function prepareStatement<Row extends object>(connection: () => DatabaseSync, sql: string): Statement<Row> {
+  const prepared = new Map<DatabaseSync, StatementSync>()
+  const statement = () => {
+    const database = connection()
+    const known = prepared.get(database) ?? database.prepare(sql)
+    prepared.set(database, known)
+    return known
+  }
   return {
-    get: (...values) => prepared.get(...values) as Row | undefined, // the caller declares the shape of the rows
-    all: (...values) => prepared.all(...values) as Row[],
-    iterate: (...values) => prepared.iterate(...values) as Iterable<Row>,
-    run: (...values) => Number(prepared.run(...values).changes),
+    get: (...values) => statement().get(...values) as Row | undefined, // the caller declares the shape of the rows
+    all: (...values) => statement().all(...values) as Row[],
+    iterate: (...values) => statement().iterate(...values) as Iterable<Row>,
+    run: (...values) => Number(statement().run(...values).changes),
   }
 }

@@ -7,7 +7,7 @@ import { minute, rounds } from '../../../testing/blocks.ts'
 import { appended, writeConversation } from '../../../testing/conformance/store/fixture.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
-import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
+import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema/schema.ts'
 import { createSqliteStore } from './store.ts'
 
 const page = readFileSync('docs/format.md', 'utf8')

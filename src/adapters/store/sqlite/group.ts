@@ -1,7 +1,7 @@
 /** Runs a function that writes to the database. Its transaction may contain the writes of other callers too. */
 export type WriteTogether = <T>(work: () => T) => Promise<T>
 
-/** What a group needs of the database. */
+/** The functions of the database that groups use. */
 interface GroupParts {
   /** Runs `work` in a transaction of its own, when no other transaction runs. */
   transaction<T>(work: () => T): Promise<T>
@@ -60,7 +60,7 @@ export function createWriteGroups({ transaction, nested }: GroupParts): WriteTog
     let group: readonly Write[] = []
     try {
       await transaction(() => {
-        group = takeGroup() // not earlier: while another process holds the lock, more writes arrive
+        group = takeGroup() // taken only now, so that it has the writes that arrived while another process held the lock
         const [first] = group
         if (group.length === 1) first?.run()
         else for (const write of group) write.attempt(nested)

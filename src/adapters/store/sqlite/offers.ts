@@ -3,8 +3,8 @@ import type { Clock } from '../../../ports/clock.ts'
 import { OFFERS_PER_READ, type OfferedEvent, type OfferOutcome, type TakenOffer } from '../../../ports/store.ts'
 import { checkConversationName, conversationMissing } from '../shared/conversation-info.ts'
 import { offeredChange, offeredEvent } from '../shared/offers.ts'
-import { ensureBlobs, prepareAppend } from '../shared/prepare.ts'
 import type { RowReader } from '../shared/rows.ts'
+import { ensureBlobs, prepareAppend } from '../shared/validation/prepare.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
 
@@ -29,7 +29,7 @@ export function createOffers({ database, conversations, rows, blobs, clock, onOf
   const setTaken = database.writeStatement(
     'UPDATE offers SET outcome = ?, taken_at = ? WHERE conversation = ? AND event = ? AND outcome IS NULL',
   )
-  // the offers are not counted again, because then each of many offers would take longer than the one before
+  // adds 1, because counting all offers would take longer with each further offer
   const countOffer = database.writeStatement(
     `UPDATE conversations SET offers = coalesce(offers, 0) + 1, offered_at = coalesce(offered_at, ?2), attempts = 0, attempt_seq = NULL,
      retry_at = NULL, parked_at = NULL, failure = NULL WHERE key = ?1`,

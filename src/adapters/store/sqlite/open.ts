@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../core/failure.ts'
 import { makeFolder } from '../shared/make-folder.ts'
-import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
+import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema/schema.ts'
 
 /** Two connections: the writer, and a reader that sees only committed data. */
 interface Connections {
@@ -107,7 +107,7 @@ function migrate(writer: DatabaseSync): void {
  */
 export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => T): T {
   // SQLite would open an empty file as an empty database, without an error
-  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does')
+  if (!hasSqliteHeader(file)) throw damagedFile(file, 'its first bytes are not those of an SQLite database')
   const database = new DatabaseSync(hasWriteAheadLog(file) ? file : immutableUrl(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {
     const version = versionOf(database)

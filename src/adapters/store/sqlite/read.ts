@@ -1,3 +1,4 @@
+import { setImmediate as nextTask } from 'node:timers/promises'
 import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
@@ -9,6 +10,8 @@ import { ENTRIES_AFTER, SEQ } from './journal.ts'
 
 /** How many rows of the journal are read together. A row has at most about 9 KB, without its large texts. */
 const PAGE_SIZE = 32
+/** After how many pages of a journal other work of the process may run. Reading this many takes some milliseconds. */
+const PAGES_PER_TASK = 8
 
 /**
  * Reads conversations. To load the visible timeline, it reads the frame at `seq` f and these entries:
@@ -136,17 +139,24 @@ export function createReader(database: Database, rowReader: RowReader) {
 
     /**
      * The entries after `after`, at most `limit`. The large texts of an entry are fetched when the caller takes the entry. So a caller that
-     * reads slowly holds the texts of one entry, and not those of a page.
+     * reads slowly holds the texts of one entry, and not those of a page. Entries of the type `leftOut` are not parsed.
      */
     async *journal(
       conversationId: string,
       { after, limit = Number.POSITIVE_INFINITY, passNewer = false }: JournalRange,
+      leftOut?: Change['type'],
     ): AsyncGenerator<Entry> {
       let last = after
+      let pages = 0
       for (let left = limit; left > 0; ) {
+        if (++pages % PAGES_PER_TASK === 0) await nextTask()
         const page = pageAfter(conversationId, last, left)
         if (page.length === 0) return
         for (const row of page) {
+          if (row.type === leftOut) {
+            last = row.seq
+            continue
+          }
           const entry = await readIfStored(conversationId, row, passNewer)
           last = row.seq
           if (!entry) break // read the page again

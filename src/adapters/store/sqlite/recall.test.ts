@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -38,6 +38,50 @@ it('an append does not write the memory index, which follows after the end of th
   await vi.waitFor(() => expect(countRows(file, 'memory_snippets')).toBe(1), { timeout: 30_000 })
   expect((await memoryOf(store).search('harbour', inConversation('c1'))).length).toBe(1)
   expect(countRows(file, 'memory_snippets')).toBe(2)
+  await store.close()
+})
+
+/** The number of commits in the write-ahead log. The last frame of a commit has the size of the database in its bytes 4 to 8. */
+function commitsIn(file: string): number {
+  const log = readFileSync(`${file}-wal`)
+  const frameBytes = 24 + log.readUInt32BE(8)
+  const frames = Array.from({ length: Math.floor((log.length - 32) / frameBytes) }, (_, n) => 32 + n * frameBytes)
+  return frames.filter((at) => log.readUInt32BE(at + 4) > 0).length
+}
+
+it('few entries of many conversations are indexed in few commits', async () => {
+  const file = join(folder, 'many.db')
+  const store = await open(file)
+  const ids = Array.from({ length: 60 }, (_, n) => `c${n}`)
+  for (const id of ids) await writeConversation(store, id, [opened('t1'), appended([prompt(`river ${id}`)])])
+  const before = commitsIn(file)
+  expect(await memoryOf(store).catchUp()).toBe(ids.length)
+  expect(commitsIn(file) - before).toBeLessThan(5)
+  expect(countRows(file, 'memory_snippets')).toBe(ids.length)
+  expect(countRows(file, 'memory_behind')).toBe(0)
+  await store.close()
+})
+
+it('entries that are appended while others are indexed are left for the next time', async () => {
+  const file = join(folder, 'running.db')
+  const store = await open(file)
+  const claim = await writeConversation(store, 'c1', [opened('t1'), appended([prompt('number 1')])])
+  let last = 1
+  let isDone = false
+  const appending = (async () => {
+    while (!isDone) {
+      await store.append(claim, [appended([prompt(`number ${++last}`)], last)])
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })()
+  await memoryOf(store).catchUp()
+  isDone = true
+  await appending
+  expect(countRows(file, 'memory_snippets')).toBeLessThan(last)
+  expect(countRows(file, 'memory_behind')).toBe(1)
+  await memoryOf(store).catchUp()
+  expect(countRows(file, 'memory_snippets')).toBe(last)
+  expect(countRows(file, 'memory_behind')).toBe(0)
   await store.close()
 })
 

@@ -9,10 +9,13 @@ import { createMemoryVectors } from '../shared/recall/vectors.ts'
 import { analyseEntry, type IndexedEntry, indexEntries, removeSnippets } from '../shared/recall/write.ts'
 import type { Database } from './database.ts'
 import { ENTRY_KEY } from './journal.ts'
-import { createIndexReader, createIndexWriter, createSnippetFinder, createVectorTables } from './memory-tables.ts'
 import type { Reader } from './read.ts'
+import { createIndexReader, createIndexWriter, createSnippetFinder, createVectorTables } from './schema/memory-tables.ts'
 
-/** How many entries are indexed in one transaction, and how many snippets one step of a deletion removes. Other writers wait meanwhile. */
+/**
+ * How many entries one transaction indexes, also of several conversations together. One step of a deletion removes as many snippets. Other
+ * writers wait meanwhile.
+ */
 const ENTRIES_PER_STEP = 128
 const SNIPPETS_PER_STEP = 64
 /** How long after the end of a turn its texts are indexed. The turns that end meanwhile are indexed too. */
@@ -26,6 +29,15 @@ interface Position {
   readonly epoch: number
   readonly memory_seq: number
   readonly last_seq: number
+}
+
+/** Entries of a conversation that are indexed together. */
+interface IndexStep {
+  readonly id: string
+  readonly start: Position
+  readonly entries: readonly IndexedEntry[]
+  /** The position after this step. */
+  readonly last: number
 }
 
 /**
@@ -56,27 +68,86 @@ export function createSqliteRecall(database: Database, reader: Reader) {
   const setPosition = database.writeStatement('UPDATE conversations SET memory_seq = ? WHERE key = ?')
 
   /**
-   * Indexes some entries of a conversation that is behind. Returns false when none is left. The entries are read before the transaction,
-   * because large texts are in blobs. If another process has indexed meanwhile, nothing is written, and neither if the epoch has changed: the
-   * conversation may have been deleted and created again, with the same key. Entries that were removed meanwhile are left out.
+   * Reads entries of a conversation that is behind, at most `limit`, and analyses them. Undefined when there are none up to its goal. The entries
+   * are read before the transaction, because large texts are in blobs.
    */
-  async function indexSome(id: string): Promise<boolean> {
+  async function readStep(id: string, goals: Map<string, number>, limit: number): Promise<IndexStep | undefined> {
     const start = database.read(() => committedPosition.get(id))
-    if (!start || start.memory_seq >= start.last_seq) return false
-    const analysed: IndexedEntry[] = []
-    for await (const { seq, change } of reader.journal(id, { after: start.memory_seq, limit: ENTRIES_PER_STEP, passNewer: true }))
-      analysed.push(analyseEntry(seq, change))
-    const isComplete = analysed.length < ENTRIES_PER_STEP
-    const last = isComplete ? Math.max(start.last_seq, analysed.at(-1)?.seq ?? 0) : (analysed.at(-1) as IndexedEntry).seq
-    await database.write(() => {
-      const now = position.get(id)
-      if (now?.key !== start.key || now.epoch !== start.epoch || now.memory_seq !== start.memory_seq) return
-      const stored = analysed.filter(({ seq, snippets: each }) => each.length === 0 || entryExists.get(start.key, seq))
-      indexEntries(tables, { folder: folderOf(id), conversation: start.key }, stored)
-      setPosition.run(last, start.key)
-      endBehind.run(start.key)
-    })
-    return true
+    const goal = goals.get(id) ?? start?.last_seq ?? 0
+    goals.set(id, goal)
+    if (!start || start.memory_seq >= goal) return undefined
+    const entries: IndexedEntry[] = []
+    // responses are left out: they are long, and their texts are in other entries too
+    for await (const { seq, change } of reader.journal(id, { after: start.memory_seq, limit, passNewer: true }, 'response.received')) {
+      if (seq > goal) break
+      entries.push(analyseEntry(seq, change))
+    }
+    const last = entries.at(-1)?.seq ?? goal
+    return { id, start, entries, last: entries.length < limit ? goal : last }
+  }
+
+  /**
+   * Adds the entries of a step to the index. Nothing is written in two cases: another process has indexed meanwhile, or the epoch has
+   * changed. A changed epoch can mean that the conversation was deleted and created again with the same key. Entries that were removed
+   * meanwhile are left out.
+   */
+  function writeStep({ id, start, entries, last }: IndexStep): void {
+    const now = position.get(id)
+    if (now?.key !== start.key || now.epoch !== start.epoch || now.memory_seq !== start.memory_seq) return
+    const stored = entries.filter(({ seq, snippets: each }) => each.length === 0 || entryExists.get(start.key, seq))
+    indexEntries(tables, { folder: folderOf(id), conversation: start.key }, stored)
+    setPosition.run(last, start.key)
+    endBehind.run(start.key)
+  }
+
+  /** Reads steps of the first conversations of `ids`, with at most `ENTRIES_PER_STEP` entries together. */
+  async function readSteps(ids: Set<string>, goals: Map<string, number>, onError: (error: unknown) => void): Promise<readonly IndexStep[]> {
+    const steps: IndexStep[] = []
+    let room = ENTRIES_PER_STEP
+    for (const id of ids) {
+      if (room <= 0) break
+      try {
+        const step = await readStep(id, goals, room)
+        if (!step) ids.delete(id)
+        else {
+          steps.push(step)
+          room -= step.entries.length
+        }
+      } catch (error) {
+        ids.delete(id)
+        onError(error)
+      }
+    }
+    return steps
+  }
+
+  // need not be synced: after a power cut, the entries are indexed again from the journal
+  const write = async (steps: readonly IndexStep[]): Promise<void> => {
+    if (steps.length > 0) await database.writeUnsynced(() => steps.forEach(writeStep))
+  }
+
+  /**
+   * Indexes the entries that conversations have now. Those that are appended meanwhile are left for the next time, so that indexing does
+   * not run after each append of a running turn. Few entries of several conversations share a transaction. If a conversation can not be
+   * read, the others are still indexed. The error is thrown at the end.
+   */
+  async function indexAll(ids: readonly string[], signal: AbortSignal | undefined): Promise<void> {
+    const left = new Set(ids)
+    const goals = new Map<string, number>()
+    const errors: unknown[] = []
+    while (left.size > 0 && !signal?.aborted) {
+      const steps = await readSteps(left, goals, (error) => errors.push(error))
+      await write(steps).catch(async () => {
+        for (const step of steps) {
+          await write([step]).catch((error) => {
+            left.delete(step.id)
+            errors.push(error)
+          })
+        }
+      })
+      await pause()
+    }
+    if (errors.length > 0) throw errors[0]
   }
 
   const idsBehind = (within: MemoryScope | undefined): readonly string[] =>
@@ -92,19 +163,6 @@ export function createSqliteRecall(database: Database, reader: Reader) {
     const ids = idsBehind(within)
     await indexAll(ids, signal)
     return ids.length
-  }
-
-  /** Indexes conversations. One that can not be read does not keep the others from being indexed: its error is thrown at the end. */
-  async function indexAll(ids: readonly string[], signal: AbortSignal | undefined): Promise<void> {
-    const errors: unknown[] = []
-    for (const id of ids) {
-      try {
-        while (!signal?.aborted && (await indexSome(id))) await pause()
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    if (errors.length > 0) throw errors[0]
   }
 
   const background = createBackground(indexAll)

@@ -32,14 +32,10 @@ function pagesInLog(file: string, from: number): { readonly pages: readonly numb
   return { pages: Array.from({ length: frames - from }, (_, n) => log.readUInt32BE(32 + (from + n) * frame)), next: frames }
 }
 
-it('an append of a running turn writes no page of the indexes that lists are read from', async () => {
-  const file = join(folder, 'pages.db')
-  const store = await open('pages.db')
-  const claim = await store.claim('c1', owner('a'))
-  await store.append(claim, [opened('t1', 1)])
+/** The tables and indexes of which `work` writes pages. */
+async function tablesWrittenBy(file: string, work: () => Promise<unknown>): Promise<ReadonlySet<string | undefined>> {
   const { next } = pagesInLog(file, 0)
-  await store.append(claim, [result(1, 2)])
-  await store.append(claim, [result(2, 3)])
+  await work()
   const { pages } = pagesInLog(file, next)
   const database = new DatabaseSync(file, { readOnly: true })
   const names = new Map(
@@ -49,11 +45,36 @@ it('an append of a running turn writes no page of the indexes that lists are rea
       .map(({ pageno, name }) => [pageno, String(name)]),
   )
   database.close()
-  const written = new Set(pages.map((page) => names.get(page)))
+  return new Set(pages.map((page) => names.get(page)))
+}
+
+it('an append of a running turn writes no page of the indexes that lists are read from', async () => {
+  const store = await open('pages.db')
+  const claim = await store.claim('c1', owner('a'))
+  await store.append(claim, [opened('t1', 1)])
+  const written = await tablesWrittenBy(join(folder, 'pages.db'), async () => {
+    await store.append(claim, [result(1, 2)])
+    await store.append(claim, [result(2, 3)])
+  })
   expect([...written]).toEqual(expect.arrayContaining(['conversations', 'journal']))
   const lists = ['conversations_by_activity', 'conversations_by_folder', 'conversations_with_work', 'conversations_waiting']
   expect(lists.filter((name) => written.has(name))).toEqual([])
   expect((await store.head('c1'))?.lastActivityAt).toBe(minute(3))
+  await store.close()
+})
+
+it('the next turn of a conversation gets its place in lists when it ends', async () => {
+  const store = await open('next-turn.db')
+  const claim = await store.claim('c1', owner('a'))
+  await store.append(claim, [opened('t1', 1), closed('t1', 2)])
+  const places = ['conversations_by_activity', 'conversations_by_folder']
+  const atStart = await tablesWrittenBy(join(folder, 'next-turn.db'), () => store.append(claim, [opened('t2', 3)]))
+  expect(places.filter((name) => atStart.has(name))).toEqual([])
+  expect(atStart).toContain('conversations_with_work')
+  expect((await store.list({})).conversations).toMatchObject([{ conversationId: 'c1', lastActivityAt: minute(3), openTurn: 't2' }])
+  const atEnd = await tablesWrittenBy(join(folder, 'next-turn.db'), () => store.append(claim, [closed('t2', 4)]))
+  expect(places.filter((name) => atEnd.has(name))).toEqual(places)
+  expect((await store.list({})).conversations).toMatchObject([{ conversationId: 'c1', lastActivityAt: minute(4), openTurn: null }])
   await store.close()
 })
 

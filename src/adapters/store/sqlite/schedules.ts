@@ -20,7 +20,7 @@ export function createSqliteSchedules({ database, conversations, offers, now }: 
   )
   const fire = writeStatement(
     `UPDATE schedules SET next_at = ?1, fired = fired + ?2, fired_at = ?3, body = CASE WHEN ?1 IS NULL THEN '' ELSE body END
-     WHERE conversation = ?4 AND schedule = ?5 AND next_at = ?6 AND fired = ?7`,
+     WHERE conversation = ?4 AND schedule = ?5 AND next_at = ?6 AND fired = ?7 AND body = ?8 AND every IS ?9`,
   )
   const firedAfter = readStatement<ScheduleRow>(`SELECT ${ROW} FROM ${WAITING} AND every IS NOT NULL AND fired_at > ?`)
   const AFTER = '(next_at, id, schedule) > (?1, ?2, ?3) ORDER BY next_at, id, schedule LIMIT ?4'
@@ -30,6 +30,10 @@ export function createSqliteSchedules({ database, conversations, offers, now }: 
   const selectOne = readStatement<ScheduleRow>(
     `SELECT ${ROW} FROM ${WAITING} AND conversation = (SELECT key FROM conversations WHERE id = ?5) AND ${AFTER}`,
   )
+
+  /** Moves a schedule, unless it has changed since it was read. Returns how many were moved. */
+  const moveRow = (key: number, row: ScheduleRow, to: { nextAt: string | null; fired: number; at: string }) =>
+    fire.run(...[to.nextAt, to.fired, to.at, key], ...[row.schedule, row.next_at, row.fired, row.body, row.every])
 
   return createSchedules({
     now,
@@ -66,7 +70,7 @@ export function createSqliteSchedules({ database, conversations, offers, now }: 
         const conversation = conversations.find(row.id)
         if (!conversation) return false
         const isFull = (conversation.offers ?? 0) >= MAX_OPEN_OFFERS
-        if (fire.run(nextAt, isFull ? 0 : 1, event.ts, conversation.key, row.schedule, row.next_at, row.fired) === 0) return false
+        if (moveRow(conversation.key, row, { nextAt, fired: isFull ? 0 : 1, at: event.ts }) === 0) return false
         if (!isFull) offer()
         return true
       })
@@ -74,10 +78,10 @@ export function createSqliteSchedules({ database, conversations, offers, now }: 
 
     firedAfter: async (time) => database.read(() => firedAfter.all(time)),
 
-    async move({ id, schedule, next_at, fired }, nextAt, time) {
+    async move(row, nextAt, time) {
       await database.write(() => {
-        const conversation = conversations.find(id)
-        if (conversation) fire.run(nextAt, 0, time, conversation.key, schedule, next_at, fired)
+        const conversation = conversations.find(row.id)
+        if (conversation) moveRow(conversation.key, row, { nextAt, fired: 0, at: time })
       })
     },
   })

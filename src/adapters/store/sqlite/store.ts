@@ -8,14 +8,14 @@ import { createAppender } from './append.ts'
 import { createSqliteBudgets } from './budgets.ts'
 import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
-import { createDeleter } from './delete.ts'
 import { createIndexer, createJournalWriter } from './journal.ts'
 import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
 import { createReader } from './read.ts'
 import { createSqliteRecall } from './recall.ts'
-import { createReceipts } from './receipts.ts'
-import { createRemover } from './remove.ts'
+import { createDeleter } from './removal/delete.ts'
+import { createReceipts } from './removal/receipts.ts'
+import { createRemover } from './removal/remove.ts'
 import { createSqliteSchedules } from './schedules.ts'
 import { createWatch } from './watch.ts'
 import { createWorkList } from './work.ts'
@@ -72,11 +72,16 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
       },
     },
 
+    // Leases need not be on disk: after a power cut their owner has ended too. The release after a failed attempt is written to disk,
+    // because it counts the failure.
     claim: (conversationId, owner, options) =>
-      database.writeTogether(() => conversations.claim(conversationId, owner, clock.now(), options)),
+      database.writeUnsynced(() => conversations.claim(conversationId, owner, clock.now(), options)),
     findOwner: async (conversationId, asker) => conversations.findOwner(conversationId, asker, clock.now()),
-    renew: (claim) => database.writeTogether(() => conversations.renew(claim, clock.now())),
-    release: (claim, result) => database.writeTogether(() => conversations.release(claim, clock.now(), result)),
+    renew: (claim) => database.writeUnsynced(() => conversations.renew(claim, clock.now())),
+    release: (claim, result) => {
+      const write = typeof result === 'object' ? database.writeTogether : database.writeUnsynced
+      return write(() => conversations.release(claim, clock.now(), result))
+    },
 
     append: appender.append,
 
@@ -91,7 +96,7 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
     findByCall: (conversationId, callId) => retryMissingBlob(() => reader.byCall(conversationId, callId)),
     readTurnLog: (conversationId, turnId) => retryMissingBlob(() => reader.turnLog(conversationId, turnId)),
 
-    readJournal: reader.journal,
+    readJournal: (conversationId, range) => reader.journal(conversationId, range),
 
     watch,
 

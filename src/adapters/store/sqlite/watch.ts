@@ -70,11 +70,11 @@ export function createWatch(database: Database) {
   return {
     watch,
     watchOffers,
-    /** Notes the last entry of an append of this process. The listeners are told soon. */
+    /** Notes the last entry of an append of this process. The listeners are told at the next poll. */
     note(conversationId: string, seq: number): void {
       if (watchers.watched.has(conversationId)) noted.set(conversationId, seq)
     },
-    /** Notes an offer of this process. The listeners are told soon. */
+    /** Notes an offer of this process. The listeners are told at the next poll. */
     noteOffer(conversationId: string): void {
       if (offerListeners.size > 0) notedOffers.add(conversationId)
     },

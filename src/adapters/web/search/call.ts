@@ -20,7 +20,10 @@ const timeoutMs = 10_000
 const maxBytes = 5 * 1024 * 1024
 const maxMessageChars = 200
 
-/** Calls a service and parses the response. Throws a `SearchFailure` if there is no JSON object in it, or the reason of `signal`. */
+/**
+ * Calls a service and parses the response. Throws a `SearchFailure` if the call fails or the response is not a JSON object. If `signal` is
+ * aborted, throws its reason.
+ */
 export async function callService(call: ServiceCall, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
   const { service, url, headers, body } = call
   const deadline = AbortSignal.timeout(timeoutMs)
@@ -93,7 +96,7 @@ function retryAfter({ headers }: Response): number | undefined {
   return Number.isNaN(time) ? undefined : Math.max(0, Math.ceil((time - Date.now()) / 1_000))
 }
 
-/** The list of results at a place in a response. A service without results may leave the list out, but it may not be anything else. */
+/** The list of results at a place in a response. A service without results may leave the list out. Any other value is an error. */
 export function resultList(service: string, list: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (list === undefined || list === null) return []
   if (!Array.isArray(list)) throw new SearchFailure('malformed', `${service} sent results that are not a list`)

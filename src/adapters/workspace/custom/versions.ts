@@ -73,7 +73,8 @@ async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs:
   const seen = new Set<string>()
   for (let parent = top.parent; parent !== undefined; parent = manifests.at(-1)?.parent) {
     const manifest = seen.has(parent) ? undefined : await loadManifest(parent, history, blobs)
-    if (!manifest) throw new Failure('workspace.failed', `the manifest of ${parent} is gone, and with it what later versions took from it`)
+    if (!manifest)
+      throw new Failure('workspace.failed', `the manifest of ${parent} is gone, so later versions that are based on it can not be read`)
     seen.add(parent)
     manifests.push(manifest)
   }

@@ -26,9 +26,9 @@ const nothing: CommittedFiles = { commit: undefined, hashes: new Map() }
 
 /**
  * Finds the version on which the version of a turn is based: the commit that the latest publish record in the journal names. This need not
- * be the last commit of the branch. A process may have published a version and died before the journal had its record.
- * Without a record, the base is the newest commit of the branch whose turn is not in the journal either, because a retention policy may
- * have removed the record together with all other entries of its turn.
+ * be the last commit of the branch. A process may have published a version and died before the journal had its record. Without a record,
+ * the base is the newest commit of a turn that the journal does not have. A retention policy may have removed the record together with all
+ * other entries of that turn.
  */
 export async function findBase(turnId: string, previous: string | undefined, context: BaseContext): Promise<Base> {
   if (previous === undefined) return { ...(await findUnrecorded(turnId, context)), isLost: false }
@@ -77,7 +77,10 @@ export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> 
   }
 }
 
-/** The newest commit of the branch that is neither of this turn nor of another turn whose entries in the journal do not name it. */
+/**
+ * The newest usable commit of the branch. Two kinds of commits are not usable: commits of this turn, and commits of turns that the journal
+ * has, but whose entries do not name the commit.
+ */
 async function findUnrecorded(turnId: string, { lineage, history }: BaseContext): Promise<CommittedFiles> {
   const head = await lineage.commitOf(lineage.refs.branch)
   if (head === undefined) return nothing

@@ -71,7 +71,7 @@ export function openLineage(options: {
     prepare() {
       prepared ??= makeRepository(folder).catch((error: unknown) => {
         prepared = undefined // the next call tries again
-        throw new Failure('workspace.failed', 'the lineage of this workspace could not be made on disk', { cause: error })
+        throw new Failure('workspace.failed', 'the git repository of this workspace could not be created on disk', { cause: error })
       })
       return prepared
     },

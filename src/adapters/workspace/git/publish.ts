@@ -104,10 +104,12 @@ export async function commitVersion(
     lineage.remember(await commit, version)
     return commit
   }
-  throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time')
+  throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time: try again')
 }
 
-/** The last commit of the branch, if this turn has made it and the version does not change it. The turn was published before then. */
+/**
+ * The last commit of the branch, if this turn has made it and it has the same files as the version. The turn was then published already.
+ */
 async function ownCommit(lineage: Lineage, turnId: string, commit: string | undefined, changes: ReadonlyMap<string, unknown>) {
   if (commit === undefined || changes.size > 0) return undefined
   return (await commitSubject(lineage, commit)) === snapshotMessage(turnId) ? commit : undefined

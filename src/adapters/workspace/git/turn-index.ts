@@ -93,7 +93,7 @@ export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: 
   const contents = new Map<string, Uint8Array>()
   const refused: SkippedEntry[] = []
   const changed = await expandRepositories(changes.changed, files, turnId)
-  const unlisted = [...kept.always].filter((rel) => !hashes.has(rel)) // a `.gitignore` may hide them from git
+  const unlisted = [...kept.always].filter((rel) => !hashes.has(rel)) // a `.gitignore` may hide these files from git
   for (const rel of new Set([...changed.filter(kept.has), ...unlisted])) {
     const bytes = await readIfSafe(files, `${filesFolder(turnId)}/${rel}`, (reason) => refused.push({ path: rel, reason }))
     if (!bytes) continue

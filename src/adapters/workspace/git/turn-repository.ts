@@ -59,13 +59,13 @@ async function makeRepository(parts: TurnRepositoryParts): Promise<void> {
     await fillRepository(draft, parts)
     await mkdir(turnRoot, { recursive: true })
     if (!(await lstat(turnRoot)).isDirectory())
-      throw new Failure('file.unsafe', 'the root of this turn is a link', { details: { reason: 'symlink_blocked' } })
+      throw new Failure('file.unsafe', 'the folder of this turn was replaced by a link', { details: { reason: 'symlink_blocked' } })
     await rm(join(turnRoot, '.git'), { recursive: true, force: true })
     await rename(draft, join(turnRoot, '.git'))
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
     if (error instanceof Failure) throw error
-    throw new Failure('workspace.failed', 'the repository of this turn could not be made on disk', { cause: error })
+    throw new Failure('workspace.failed', 'the git repository of this turn could not be created on disk', { cause: error })
   }
 }
 

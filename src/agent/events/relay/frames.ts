@@ -29,8 +29,8 @@ interface Unfinished {
 }
 
 /**
- * Joins the messages of `splitText`. The messages of one sender arrive in order, so a sender has at most one unfinished text. A text of which
- * a message is missing is dropped, and so are messages that are not of this form.
+ * Joins the messages of `splitText` to texts. The messages of one sender arrive in order, so a sender has at most one unfinished text. If a
+ * message is missing, its text is dropped. Messages in another form are ignored.
  */
 export function createTextReader(onText: (from: string, text: string) => void): (message: string) => void {
   const unfinished = new Map<string, Unfinished>()

@@ -8,7 +8,7 @@ import { createLiveSender } from './sender.ts'
 /** The address to which every process listens. */
 const EVERYONE = 'all'
 
-/** Sends the live events of this process to followers in other processes, and receives those of other processes. */
+/** Sends the live events of this process to followers in other processes, and receives the live events of other processes. */
 export interface LiveRelay extends Pick<LiveReceiver, 'join'> {
   close(): void
 }

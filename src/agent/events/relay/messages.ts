@@ -14,14 +14,17 @@ export type RelayMessage =
     }
   | { readonly type: 'batches'; readonly batches: readonly LiveBatch[] }
 
-/** Asks the process that runs a conversation for its live events. `epoch` and `number` are those of the last event that arrived, or 0. */
+/**
+ * Asks the process that runs a conversation for its live events. `epoch` and `number` name the last event that arrived. They are 0 if none
+ * did.
+ */
 export interface LiveRequest extends LivePosition {
   readonly conversationId: string
 }
 
 /**
  * Live events of one conversation. A process that has all events up to `after` has all events up to `last` when it has added these. Some
- * numbers are missing, because a later event has replaced the event.
+ * numbers may be missing, because later events have replaced these events.
  */
 export interface LiveBatch {
   readonly conversationId: string
@@ -67,7 +70,7 @@ const statusEvent = z.object({
   error: z.looseObject({ kind: shortText, message: z.string() }).optional(),
 })
 
-/** `texts` are those of the deltas that follow in the same lane and differ only in their text and their numbers. */
+/** `texts` are the texts of the following deltas, if they are in the same lane and differ only in their text and their numbers. */
 const packedEvent = z.object({
   number: count,
   seq: count,
@@ -104,7 +107,10 @@ export function formatMessage(sent: RelayMessage): string {
   return JSON.stringify({ type: 'batches', batches })
 }
 
-/** Reads a message that another process has sent. Undefined if it is no such message. Fields that this version does not know are left out. */
+/**
+ * Reads a message that another process has sent. Undefined if the text is not a valid message. Fields that this version does not know are
+ * left out.
+ */
 export function parseMessage(text: string): RelayMessage | undefined {
   let value: unknown
   try {
@@ -163,7 +169,7 @@ function isSameStyle({ extra, ...one }: Style, { extra: otherExtra, ...two }: St
 }
 
 function unpack({ number, seq, event: parsed, texts = [] }: PackedEvent, epoch: number): readonly LivePublished[] {
-  // the schema does not know which statuses and formats a newer version may send: they are shown as other texts are
+  // the cast is not exact: a newer version may send other statuses and formats. They are shown like other texts
   const event = parsed as LaneEvent | StatusEvent
   const first: LivePublished = { event, seq, epoch, number }
   if (event.type !== 'lane.delta') return [first]

@@ -11,7 +11,7 @@ export interface RemoteEvents {
 
 /** Opens the relay when the first conversation runs or is followed. Its code is imported then, because most agents have no relay. */
 export function remoteEvents(relay: Relay, hub: EventHub): RemoteEvents {
-  const address = randomBytes(10).toString('hex') // no other agent has this address
+  const address = randomBytes(10).toString('hex') // random, so that no other agent has this address
   let opened: Promise<LiveRelay> | undefined
   const open = () => {
     opened ??= import('./live-relay.ts').then(({ openLiveRelay }) => openLiveRelay(relay, hub, address))

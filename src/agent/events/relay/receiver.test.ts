@@ -1,5 +1,6 @@
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Change } from '../../../core/timeline/change.ts'
+import { LEASE_MS } from '../../../ports/store.ts'
 import type { LivePublished } from '../event-hub.ts'
 import type { LiveBatch, LiveRequest } from './messages.ts'
 import { createLiveReceiver, type LiveReceiver } from './receiver.ts'
@@ -111,4 +112,53 @@ it('says when the last follower has left, if a process sends events to it', asyn
   one.leave()
   two.leave()
   await expect.poll(() => ends).toEqual(['c1'])
+})
+
+describe('a running turn', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it('is requested again and again, also if it follows another turn and its live events arrive before its entries', async () => {
+    vi.useFakeTimers()
+    const { receiver, requests, join } = open()
+    const follower = join(3)
+    receiver.onBatches([batch(4, 0, [event(4, 1, { seq: 3 })])])
+    follower.onEntry({ seq: 5, change: { type: 'turn.closed', turn_id: 't1', exit_reason: 'completed', ts: 't' } as Change })
+    await vi.advanceTimersByTimeAsync(20_000)
+    const before = requests.length
+    receiver.onBatches([batch(5, 0, [event(5, 1, { seq: 6 })])])
+    follower.onEntry({ seq: 6, change: { type: 'turn.opened', turn_id: 't2', ts: 't' } })
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect(requests.length).toBeGreaterThanOrEqual(before + 2)
+    expect(requests.at(-1)).toEqual({ conversationId: 'c1', epoch: 5, number: 1 })
+  })
+
+  it('is still requested when the lease of a dead process has ended, and seldom after that', async () => {
+    vi.useFakeTimers()
+    const { receiver, requests, join } = open()
+    const follower = join()
+    await vi.advanceTimersByTimeAsync(10)
+    receiver.onBatches([batch(4, 0, [event(4, 1)])]) // then the process dies, and another one goes on with the turn without an entry
+    await vi.advanceTimersByTimeAsync(LEASE_MS)
+    const before = requests.length
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect(requests.length).toBeGreaterThan(before)
+    receiver.onBatches([batch(5, 0, [event(5, 1)])])
+    expect(follower.texts).toEqual(['4.1 ', '5.1 '])
+    const answered = requests.length
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(requests.length - answered).toBeGreaterThan(60)
+    expect(requests.length - answered).toBeLessThan(140)
+  })
+
+  it('is requested again and again, also if only a follower that joins has read its entries', async () => {
+    vi.useFakeTimers()
+    const { receiver, requests, join } = open()
+    join(3, false)
+    join(6)
+    await vi.advanceTimersByTimeAsync(10)
+    receiver.onBatches([batch(5, 0, [event(5, 1, { seq: 6 })])])
+    const before = requests.length
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect(requests.length).toBeGreaterThanOrEqual(before + 2)
+  })
 })

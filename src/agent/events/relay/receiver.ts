@@ -1,6 +1,6 @@
 import { endsLiveOutput } from '../../../core/timeline/change.ts'
 import { pausesTurn } from '../../../core/timeline/waits.ts'
-import type { Entry } from '../../../ports/store.ts'
+import { type Entry, LEASE_MS } from '../../../ports/store.ts'
 import { addInFlight, type EventHub, type LivePublished } from '../event-hub.ts'
 import { MAX_TEXT } from './frames.ts'
 import type { LiveBatch, LiveRequest } from './messages.ts'
@@ -11,8 +11,12 @@ const RENEW_MS = 5_000
 const COLLECT_MS = 2
 /** The shortest time between two requests for one conversation. */
 const AGAIN_MS = 50
-/** How many requests in a row may stay without an answer. Then the next one is sent when an entry arrives or another process connects. */
-const MAX_TRIES = 3
+/**
+ * How many requests in a row may stay without an answer. A process that goes on with the turn of a dead one often writes no entry at first,
+ * so the requests last longer than a lease. Then one is sent after `SELDOM` renewals, when an entry arrives, or when another process connects.
+ */
+const MAX_TRIES = Math.ceil(LEASE_MS / RENEW_MS) + 2
+const SELDOM = 6
 
 /** The live events that arrive from the process which runs a conversation, for the followers in this process. */
 interface ReceivedFeed {
@@ -31,7 +35,7 @@ interface ReceivedFeed {
   active: boolean
   /** Whether a process has answered since the turn began. */
   hasOwner: boolean
-  /** Whether any process was asked to send events and may still do so. */
+  /** Whether a process has sent events. It is then told when the last follower here has left. */
   wasAnswered: boolean
   tries: number
   requestedAt: number
@@ -89,7 +93,7 @@ export function createLiveReceiver(
   }
 
   function ask(conversationId: string, feed: ReceivedFeed): void {
-    if (hub.position(conversationId)) return // this process runs the conversation
+    if (hub.position(conversationId)) return // this process runs the conversation itself
     const wait = feed.requestedAt + AGAIN_MS - performance.now()
     if (wait > 0) {
       feed.postponed ??= setTimeout(() => {
@@ -105,9 +109,10 @@ export function createLiveReceiver(
 
   function renew(): void {
     for (const [conversationId, feed] of feeds) {
-      if (!feed.active || feed.tries >= MAX_TRIES) continue
-      if (feed.tries++ > 0) feed.hasOwner = false // the last request had no answer
-      ask(conversationId, feed)
+      if (!feed.active) continue
+      const tries = feed.tries++
+      if (tries > 0) feed.hasOwner = false // the last request had no answer
+      if (tries < MAX_TRIES || tries % SELDOM === 0) ask(conversationId, feed)
     }
   }
 
@@ -117,7 +122,7 @@ export function createLiveReceiver(
 
   function onBatch({ conversationId, epoch, after, last, events }: LiveBatch): void {
     const feed = feeds.get(conversationId)
-    if (!feed || epoch < feed.epoch) return // a process that has lost the conversation still sends
+    if (!feed || epoch < feed.epoch) return // the batch comes from a process that has lost the conversation
     feed.hasOwner = true
     feed.wasAnswered = true
     feed.tries = 0
@@ -138,7 +143,10 @@ export function createLiveReceiver(
     const held = addInFlight(feed.held, published)
     feed.heldSize = (held.length === 1 ? 0 : feed.heldSize) + (event.type === 'lane.delta' ? event.delta.text.length : 0) + 200
     feed.held = held
-    feed.seq = Math.max(feed.seq, seq)
+    if (seq > feed.seq) {
+      feed.seq = seq
+      feed.active = true // the followers read the entry later that opened the turn
+    }
     if (feed.heldSize > MAX_TEXT) {
       feed.held = []
       feed.muted = response
@@ -148,7 +156,8 @@ export function createLiveReceiver(
   }
 
   function onEntry(conversationId: string, feed: ReceivedFeed, { seq, change }: Entry): void {
-    if (seq <= feed.seq && !endsLiveOutput(change)) return // another follower has read it, or a live event came after it
+    // the entry is not new: another follower has read it, or a live event came after it
+    if (seq <= feed.seq && !endsLiveOutput(change)) return
     feed.seq = Math.max(feed.seq, seq)
     if (endsLiveOutput(change)) feed.held = feed.held.filter((event) => event.seq >= seq)
     feed.active = !pausesTurn(change)
@@ -176,12 +185,14 @@ export function createLiveReceiver(
         postponed: undefined,
       }
       feeds.set(conversationId, feed)
-      const own = (published: LivePublished) => listener(published) // a function of its own, because the set would keep a listener that is added twice only once
+      // a new function, because a set would contain a listener that is added twice only once
+      const own = (published: LivePublished) => listener(published)
       feed.listeners.add(own)
-      const isBehind = known !== undefined && after > feed.seq // the held events may be those of a response whose entry is stored
+      const isBehind = known !== undefined && after > feed.seq // the held events may belong to a response whose entry is already stored
       if (isBehind) {
         forget(feed)
         feed.seq = after
+        feed.active = active
         feed.requestedAt = Number.NEGATIVE_INFINITY
       }
       for (const published of feed.held) own(published)

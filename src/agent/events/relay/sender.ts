@@ -39,7 +39,7 @@ export interface LiveSender {
   close(): void
 }
 
-/** `send` sends a message to a process. If it fails, the events are dropped. The other process notices it and asks again. */
+/** `send` sends a message to a process. If it fails, the events are dropped. The other process notices the gap and asks again. */
 export function createLiveSender(
   hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'position'>,
   send: (address: string, message: RelayMessage) => Promise<void>,
@@ -84,7 +84,8 @@ export function createLiveSender(
   }
 
   function onPublished(target: Target, feed: SentFeed, published: PublishedEvent): void {
-    if (!('number' in published) || published.number === 0) return // entries are read from the store
+    // only live events are sent: the other process reads entries from the store
+    if (!('number' in published) || published.number === 0) return
     if (published.epoch !== feed.epoch) feed.last = 0
     feed.epoch = published.epoch
     const { epoch, number } = published
@@ -104,7 +105,8 @@ export function createLiveSender(
 
   function grow(target: Target, size: number): void {
     target.size += size
-    if (target.size > MAX_TEXT) dropWaiting(target) // the relay is too slow: the other process asks again, or gets the entry
+    // If the relay is too slow, waiting events are dropped. The other process notices the gap and requests them again, or reads the entry.
+    if (target.size > MAX_TEXT) dropWaiting(target)
     const wait = target.size >= BATCH_TEXT ? 0 : Math.max(1, target.sentAt + BATCH_MS - performance.now())
     if (target.sending) return
     if (target.timer !== undefined && wait > 0) return
@@ -123,7 +125,8 @@ export function createLiveSender(
     const { batches } = target
     dropWaiting(target)
     target.sending = true
-    await send(target.address, { type: 'batches', batches }).catch(() => {}) // the other process asks again
+    // after a failure, the other process notices the gap and asks again
+    await send(target.address, { type: 'batches', batches }).catch(() => {})
     target.sending = false
     target.sentAt = performance.now()
     if (target.batches.length > 0) grow(target, 0)

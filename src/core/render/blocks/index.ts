@@ -45,7 +45,7 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'react.plan.preserved': renderNothing, // `react.read` finds the plan in this block, but the prompt shows the plan in `react.plan.history`
   'react.completion': renderNothing, // `assistant.completion` shows the answer
   'react.current_turn.compaction_checkpoint': verbatim('checkpoint', '[MID-TURN COMPACTION '),
-  'react.workspace.checkout': renderNothing, // the announce shows it
+  'react.workspace.checkout': renderNothing, // the announce shows what is checked out
   'react.workspace.publish': renderPublish,
   'assistant.completion': renderCompletion,
   'assistant.completion.attempt': withHeading('[ASSISTANT MESSAGE, NOT YET FINAL]', 'completion'),

@@ -179,7 +179,7 @@ function renderResult(block: Block, payload: Json | undefined, context: RenderCo
   return [textPart(joinLines(heading('result', context), location, mimeLine, 'payload:', shown))]
 }
 
-// Two payloads of tool results have a form of their own: the list of paths of a `react.read`, and rows of the source pool.
+// The functions below render two special payloads of tool results: the list of paths of a `react.read`, and rows of the source pool.
 
 /** The payload of the first result block of every `react.read`. It tells which paths were found, are missing, or are visible already. */
 interface ReadStatus {

@@ -128,7 +128,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
       expect(await stateOf()).toEqual({ spent: 0, reserved: 0 })
       await expect(budgets.reserve(again, request(1))).rejects.toMatchObject({ code: 'conversation.superseded' })
       expect(await budgets.reserve(other, request(100))).toEqual({ granted: ['tenant/t'] })
-      await budgets.release(again, 'decision') // an old claim can not end the reservation of the new one
+      await budgets.release(again, 'decision') // the old claim can not end the reservation of the new claim
       expect(await stateOf()).toEqual({ spent: 0, reserved: 100 })
       await store.delete('c1')
       expect(await stateOf()).toEqual({ spent: 0, reserved: 0 })
@@ -142,7 +142,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
       await budgets.reserve(c1, request(100))
       clock.advance(LEASE_MS)
       await store.renew(c2)
-      expect(await budgets.reserve(c2, request(80))).toEqual({ granted: ['tenant/t'] }) // removes the reservation of c1
+      expect(await budgets.reserve(c2, request(80))).toEqual({ granted: ['tenant/t'] }) // also removes the reservation of c1
       await store.renew(c1)
       await charge(c1, 70)
       expect(await stateOf()).toEqual({ spent: 70, reserved: 80 })
@@ -186,6 +186,30 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
       ])
       expect(await budgets.reserve(c1, request(39, names))).toMatchObject({ refused: { name: 'day/t', extra: nothing } })
       expect(await budgets.reserve(c1, request(38, names))).toEqual({ granted: names })
+    })
+
+    it('a budget that is removed while calls run has nothing reserved, and the cost of these calls is counted', async () => {
+      const { budgets, c1, c2, charge, stateOf } = await createWithClaims()
+      await budgets.setLimits('tenant/t', { tokens: 100 })
+      for (const claim of [c1, c2]) await budgets.reserve(claim, request(40))
+      expect(await budgets.remove('tenant/t')).toBe(true)
+      expect(await stateOf()).toBe(undefined)
+      await charge(c1, 30)
+      expect(await stateOf()).toEqual({ spent: 30, reserved: 0 })
+      await budgets.release(c2, 'decision')
+      expect(await stateOf()).toEqual({ spent: 30, reserved: 0 })
+      await budgets.setLimits('tenant/t', { tokens: 100 })
+      expect(await budgets.reserve(c2, request(71))).toMatchObject({ because: 'tokens' })
+      expect(await budgets.reserve(c2, request(70))).toEqual({ granted: ['tenant/t'] })
+    })
+
+    it('counts the largest amounts without an error of the store', async () => {
+      const { budgets, c1, charge, stateOf } = await createWithClaims()
+      const most = Number.MAX_SAFE_INTEGER
+      await budgets.setLimits('tenant/t', { tokens: most, micros: most })
+      for (let n = 0; n < 3; n++) await charge(c1, most, ['tenant/t'], most)
+      expect(await stateOf()).toEqual({ spent: most, reserved: 0 })
+      expect(await budgets.reserve(c1, request(1))).toMatchObject({ because: 'tokens' })
     })
 
     it('adds what an operator allows to the limits, until they are set again', async () => {

@@ -6,7 +6,8 @@ import { appended, type CreateStore, journalOf, opened, owner, writeConversation
 const large = (letter: string) => letter.repeat(10_000)
 
 /**
- * Tests of three kinds of deletions: those that fail, those that another owner finishes, and those that remove data outside of the store.
+ * Tests of three kinds of deletions: deletions that fail, deletions that another owner finishes, and deletions that remove data outside of
+ * the store.
  */
 export function describeDeletion({ describe, it, expect }: TestRunner, create: CreateStore): void {
   const failing = () => Promise.reject(new Error('the disk is gone'))

@@ -18,7 +18,7 @@ export const inConversation = (conversationId: string, fields: Partial<MemoryFil
 
 const pathsOf = (matches: readonly MemoryMatch[]) => matches.map(({ path }) => path)
 
-/** The index of a store. The tests of this file are only for stores that have one. */
+/** The memory index of a store. The tests of this file are only for stores that have one. */
 export function memoryOf({ memory }: ConversationStore): MemoryIndex {
   if (!memory) throw new TypeError('this store has no memory index')
   return memory

@@ -14,7 +14,7 @@ const message = (id: string, fields: Partial<OfferedEvent> = {}): OfferedEvent =
 const idsIn = async (store: ConversationStore, conversationId: string) =>
   (await store.readOffers(conversationId)).map(({ event_id }) => event_id)
 
-/** Takes one offer: appends its event and marks the offer in one append. */
+/** The arguments of an append that takes one offer: it appends the event of the offer, and marks the offer as taken. */
 const taking = (id: string, at = 4) => [[accepted(id, at)], { takes: [{ eventId: id, outcome: 'accepted' }] }] as const
 
 /** Tests of `offer`: any process may offer an event to the owner of a conversation. */
@@ -154,7 +154,7 @@ export function describeOffers({ describe, it, expect }: TestRunner, create: Cre
       expect(await store.readOffers('c1')).toEqual([long])
       await store.append(claim, [], { takes: [{ eventId: 'e1', outcome: 'refused' }] })
       await store.releaseBlobs([attached])
-      expect(await blobs.has(attached.sha256)).toBe(true) // taken offers stay until retention removes them
+      expect(await blobs.has(attached.sha256)).toBe(true) // offers that were taken stay stored until retention removes them
       const takenAt = clock.now()
       await store.retain({ historyBefore: takenAt })
       expect(await store.findOffer('c1', 'e1')).toBe('refused')
@@ -209,7 +209,7 @@ export function describeOffers({ describe, it, expect }: TestRunner, create: Cre
   })
 }
 
-/** Watches for offers. `told` is the list of all conversations that the listener was told. */
+/** Watches for offers. `told` lists the conversations of all notifications that the listener has received. */
 export function watchOffers(store: ConversationStore) {
   const told: string[] = []
   const errors: unknown[] = []
@@ -219,7 +219,7 @@ export function watchOffers(store: ConversationStore) {
     check()
   }
   const unwatch = store.watchOffers({ onOffered, onError: (error) => void errors.push(error) })
-  /** Resolves when the listener was told about this conversation. */
+  /** Resolves when the listener was notified about this conversation. */
   const until = (conversationId: string) =>
     new Promise<void>((resolve) => {
       check = () => {

@@ -90,6 +90,23 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       )
     })
 
+    it('fires a schedule that is removed and added again at this moment with its new event and its new rhythm', async () => {
+      const { store, clock, schedules, inSeconds } = await createWithConversations()
+      for (let n = 0; n < 50; n++) await schedules.add('c1', say(`s${n}`, inSeconds(-2)))
+      await schedules.add('c2', say('edited', inSeconds(-1)))
+      const firing = schedules.fire()
+      const removed = await schedules.remove('c2', 'edited')
+      const event = { kind: 'followup', text: 'the new text' } as const
+      await schedules.add('c2', say('edited', inSeconds(-1), { event, every: HOUR }))
+      await firing
+      await schedules.fire()
+      const texts = (await store.readOffers('c2')).map(({ text }) => text)
+      expect(texts).toEqual([removed ? event.text : 'said by edited'])
+      clock.advance(HOUR * 1_000)
+      await schedules.fire()
+      expect(await idsIn(store, 'c2')).toEqual(removed ? ['edited-1', 'edited-2'] : ['edited-1'])
+    })
+
     it('fires more schedules than one page of its query', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       for (let n = 0; n < 60; n++) await schedules.add('c1', say(`s${n}`, inSeconds(-1)))

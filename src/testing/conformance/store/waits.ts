@@ -83,7 +83,8 @@ export function describeWaits({ describe, it, expect }: TestRunner, create: Crea
       await append('approval', resumedTurn('t1', 10, ['w1']))
       expect(await open()).toEqual(['active', 'approval', 'later', 'resumed'])
       await append('approval', closed('t1', 11))
-      expect(await open()).toEqual(['active', 'approval', 'later', 'resumed']) // its followup starts the next turn
+      // the turn has ended, and the followup `f1` starts the next turn
+      expect(await open()).toEqual(['active', 'approval', 'later', 'resumed'])
     })
 
     it('counts a waiting turn as open work while an offer for it was not taken', async () => {

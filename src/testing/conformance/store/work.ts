@@ -67,7 +67,7 @@ export function describeWork({ describe, it, expect }: TestRunner, create: Creat
       expect(order).toEqual(['local', 'big/p/u/c0', 'small/p/u/c0', 'big/p/u/c1', 'big/p/u/c2', 'big/p/u/c3'])
       clock.advance(LEASE_MS + 1)
       await store.offer('small/p/u/c1', message('e1'), { create: true })
-      expect((await next(store))?.conversationId).toBe('local') // the last one that was served
+      expect((await next(store))?.conversationId).toBe('local') // of the three tenants, `local` was served least recently
     })
 
     it('leaves out a tenant that has as many running conversations as allowed, until one is released', async () => {

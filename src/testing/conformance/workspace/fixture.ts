@@ -96,7 +96,7 @@ export interface TestTurn {
   files(): Promise<Record<string, string>>
 }
 
-/** Begins a turn. With `options`, the version of the turn `adopt` is made the base of the next version before, as an agent does. */
+/** Begins a turn. With `options`, first makes the version of the turn `adopt` the base of the next version, as an agent does. */
 export async function beginTurn(
   workspace: Workspace,
   turnId: string,

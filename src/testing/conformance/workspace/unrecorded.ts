@@ -12,7 +12,7 @@ import {
   type TestJournal,
 } from './fixture.ts'
 
-/** Tests of versions whose record is not in the journal: the turn has gone on, or the process has died after the publish. */
+/** Tests of versions whose record is not in the journal, because the turn went on after the publish, or because the process died. */
 export function describeUnrecorded({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {
     const fixture = await create()

@@ -8,25 +8,25 @@ import { type SendDraft, useDraft } from './use-draft.ts'
 import { useDrop } from './use-drop.ts'
 
 interface ComposerProps {
-  /** The draft is stored under this name. */
+  /** The name under which the browser stores the draft. */
   readonly draftKey: string
   readonly running: boolean
   readonly send: SendDraft
   /** The last message that was sent, which the arrow key recalls. */
   readonly lastMessage?: string | undefined
-  /** A text that another part of the page wants to be edited here. */
+  /** A text that another part of the page puts into this box, so that the person can edit it. */
   readonly edit?: { readonly text: string } | undefined
   onStop?(): void
 }
 
-/** The box for a message. Its text is state of its own, so that typing draws nothing else again. */
+/** The box for a message. The box holds its text in its own state, so that typing renders only the box. */
 export function Composer({ draftKey, running, send, lastMessage, edit, onStop }: ComposerProps) {
   const { state, setText, attach, detach, submit } = useDraft(draftKey, send)
   const box = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
   const dropping = useDrop(attach)
   useEffect(() => {
-    if (matchMedia('(pointer: fine)').matches) box.current?.focus({ preventScroll: true }) // a phone would open its keyboard
+    if (matchMedia('(pointer: fine)').matches) box.current?.focus({ preventScroll: true }) // not on a phone, which would open its keyboard
   }, [])
   useEffect(() => {
     if (!edit) return

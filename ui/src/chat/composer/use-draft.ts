@@ -6,7 +6,7 @@ import { freeName, refuseFile } from '../../model/attach.ts'
 
 export type SendMode = 'followup' | 'steer'
 
-/** A message and what happens to it. */
+/** A message that is being written or sent. */
 export interface DraftState {
   readonly text: string
   readonly files: readonly File[]
@@ -28,7 +28,7 @@ export function useDraft(key: string, send: SendDraft) {
   const current = useRef(state)
   current.current = state
   const messageKey = useRef<string>(undefined)
-  const attaching = useRef(Promise.resolve()) // files that are being checked, one choice after the other
+  const attaching = useRef(Promise.resolve()) // resolves when all chosen files are checked; choices are checked one after the other
 
   useEffect(() => {
     let left = false
@@ -49,7 +49,7 @@ export function useDraft(key: string, send: SendDraft) {
   )
   const setFiles = useCallback(
     (files: readonly File[], problems: readonly string[]) => {
-      current.current = { ...current.current, files, problems } // for a message that waits for these files
+      current.current = { ...current.current, files, problems } // at once, because `submit` may be waiting for these files
       setState((before) => ({ ...before, files, problems }))
       void writeDraftFiles(key, files)
     },
@@ -78,7 +78,7 @@ export function useDraft(key: string, send: SendDraft) {
   async function submit(mode: SendMode): Promise<void> {
     const { problems } = current.current
     await attaching.current
-    if (current.current.problems !== problems && current.current.problems.length > 0) return // a file was refused meanwhile
+    if (current.current.problems !== problems && current.current.problems.length > 0) return // a file was refused while `submit` waited
     const { text, files, progress } = current.current
     if (progress !== undefined || (text.trim() === '' && files.length === 0)) return
     messageKey.current ??= crypto.randomUUID()
@@ -106,7 +106,7 @@ export function useDraft(key: string, send: SendDraft) {
   }
 }
 
-/** What the server says about a refused message, one sentence for each file. */
+/** Why a message was not sent, as sentences for the person. If the server refused files, there is one sentence for each. */
 function problemsOf(error: unknown): readonly string[] {
   if (!(error instanceof RequestRefused))
     return [error instanceof TypeError ? offline : String(error instanceof Error ? error.message : error)]

@@ -5,9 +5,9 @@ interface DisclosureLineProps {
   readonly open: boolean
   readonly icon: ReactNode
   readonly title: string
-  /** What the step is about. It is cut at the end of the line. */
+  /** What the step is about. The text is cut if it is too long for the line. */
   readonly detail?: string | undefined
-  /** What stands at the end of the line, such as a time. */
+  /** Content at the end of the line, such as a time. */
   readonly end?: ReactNode
   onToggle(open: boolean): void
 }

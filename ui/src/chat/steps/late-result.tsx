@@ -4,13 +4,13 @@ import { Clock } from 'lucide-react'
 const words: Readonly<Record<string, string>> = {
   later: 'Waits for a result that arrives later.',
   provider: 'The provider of the model accepts no requests now. The turn goes on by itself.',
-  budget: 'Waits until there is budget again.',
+  budget: 'Waits, because a budget is used up. An operator can allow more.',
   child: 'Waits for another agent.',
   elicitation: 'Waits for an answer.',
   approval: 'Waits for an approval.',
 }
 
-/** Something that a turn waits for and that no one can answer here. */
+/** Something that the turn waits for and that can not be answered on this page. */
 export function LateResult({ wait }: { readonly wait: Wait }) {
   const until = wait.expires_at === undefined ? undefined : new Date(wait.expires_at)
   return (

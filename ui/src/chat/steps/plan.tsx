@@ -17,7 +17,7 @@ export const PlanCard = memo(function PlanCard({ plan, running }: { readonly pla
   const [chosen, setChosen] = useState<boolean>()
   const statusOf = (index: number) => {
     const status = plan.status[String(index + 1)] ?? 'pending'
-    return status === 'in_progress' && plan.closed_ts !== undefined ? 'done' : status // an agent closes its plan after the last step
+    return status === 'in_progress' && plan.closed_ts !== undefined ? 'done' : status // the agent closed the plan, so its last step is done
   }
   const done = plan.steps.filter((_, index) => statusOf(index) === 'done').length
   return (

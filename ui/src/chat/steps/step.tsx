@@ -13,7 +13,7 @@ interface StepProps {
   readonly item: TurnItem
   readonly turnId: string
   readonly waiting: boolean
-  /** Whether the item is one of many steps. */
+  /** Whether the item is in a list with many steps. */
   readonly inLongList: boolean
   /** Whether the turn began while the page was open. */
   readonly isNew: boolean
@@ -50,7 +50,7 @@ export const Step = memo(
 
 const messageLabels = { followup: 'Read while it worked', steer: 'You redirected it', external: 'Arrived from outside' } as const
 
-/** Items are made anew for each change of a turn, so they are compared by their content. */
+/** Whether two items have the same content. Each change of a turn makes new objects for all items, so the objects can not be compared. */
 function sameItem(a: TurnItem, b: TurnItem): boolean {
   const keys = Object.keys(a) as (keyof TurnItem)[]
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])

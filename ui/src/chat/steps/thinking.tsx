@@ -35,7 +35,7 @@ export const Thinking = memo(function Thinking({ text, live, preview }: Thinking
   )
 })
 
-/** How long something was live while this page showed it. Undefined if the page was opened later. */
+/** How many milliseconds `live` was true. Undefined while it is still true, and if it was never true on this page. */
 function useElapsed(live: boolean): number | undefined {
   const startedAt = useRef<number>(undefined)
   const [elapsed, setElapsed] = useState<number>()

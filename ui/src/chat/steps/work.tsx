@@ -23,12 +23,12 @@ export function WorkList({ work, since, active, children }: WorkListProps) {
   const wasActive = useRef(active)
   useLayoutEffect(() => {
     const readsAbove = root.current?.closest('[data-following=false]') != null
-    if (wasActive.current && !active && readsAbove) setChosen((known) => known ?? true) // what the reader sees must not jump
+    if (wasActive.current && !active && readsAbove) setChosen((known) => known ?? true) // the reader is above the end, and folding the list would move the text on the screen
     wasActive.current = active
   }, [active])
   const isLong = isLongWork(work)
   const open = !isLong || (chosen ?? active)
-  const isMounted = open || chosen !== undefined // a list that a person has folded keeps what is open in it
+  const isMounted = open || chosen !== undefined // a list that a person has folded stays mounted, so that its open steps are still open later
   return (
     <div ref={root} className="flex flex-col gap-3">
       {isLong && <WorkLine work={work} since={since} open={open} onToggle={setChosen} />}

@@ -14,7 +14,7 @@ import { ToolResult } from './tool-result.tsx'
 interface ToolCardProps {
   readonly step: ToolStep
   readonly running: boolean
-  /** What the running tool says it does now. */
+  /** What the running tool reports that it does now. */
   readonly progress: string | undefined
   /** Whether the call waits for a person or for a late result. */
   readonly waiting: boolean
@@ -89,7 +89,7 @@ function iconOf(toolId: string): LucideIcon {
   return Wrench
 }
 
-/** How long a call took. Times below a second say nothing. */
+/** How long a call took. Empty for less than a second, because such a time tells nothing. */
 function timeOf({ startedAt, endedAt }: ToolStep): string {
   const ms = endedAt === undefined ? 0 : Date.parse(endedAt) - Date.parse(startedAt)
   return ms < 1000 ? '' : duration(ms)

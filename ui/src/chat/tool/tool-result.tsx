@@ -2,10 +2,10 @@ import type { ResultView } from 'daybook/client'
 import { useState } from 'react'
 import { Button } from '../../primitives/button.tsx'
 
-/** A longer result is cut, so that the page stays quick. */
+/** A result with more characters is cut, so that the page stays quick. */
 const shownCharacters = 4_000
 
-/** A block of the result of a call. It scrolls by itself. */
+/** A block of the result of a call. A long one has its own scroll bar. */
 export function ToolResult({ result }: { readonly result: ResultView }) {
   const [whole, setWhole] = useState(false)
   const { text, path, mime } = result

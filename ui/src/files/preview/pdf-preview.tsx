@@ -70,7 +70,7 @@ function PdfPage({ document, number }: { readonly document: PDFDocumentProxy; re
         () => {
           element.dataset.drawn = 'true'
         },
-        () => {}, // the page was left before it was drawn
+        () => {}, // the drawing was cancelled, because the page is not shown any more
       )
     })
     return () => stop()

@@ -13,12 +13,13 @@ export function formatShort(count: number): string {
 export const formatPercent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`
 
 /**
- * An amount of money that is given in billionths of a US dollar. It always has six decimals, as in the command line, so that the cost of a
- * block and the cost of a conversation can be compared. `unpriced` is the number of calls whose price is not known: then the amount is at
- * least this much, or not known at all.
+ * Formats an amount of money, which is given in billionths of a US dollar. It has six decimals, as in the command line, so that the cost of
+ * a block and the cost of a conversation can be compared. An amount of 0 is `$0`. `unpriced` is the number of calls whose price is not
+ * known. If there are such calls, the amount is shown as a minimum, or as `?` if no price is known.
  */
 export function formatMoney(billionths: number | null, unpriced = 0): string {
   if (billionths === null || (billionths === 0 && unpriced > 0)) return '?'
+  if (billionths === 0) return '$0'
   return `${unpriced > 0 ? '≥ ' : ''}$${(billionths / 1e9).toFixed(6)}`
 }
 

@@ -114,6 +114,10 @@ describe('texts', () => {
     expect(cutAtByte('añb', 3)).toEqual(['añ', 'b'])
   })
 
+  it('a call that costs nothing costs $0', () => {
+    expect(formatMoney(0)).toBe('$0')
+  })
+
   it('amounts say what is not known', () => {
     expect([formatMoney(5_283_000), formatMoney(0, 2), formatMoney(null), formatMoney(1_500_000_000, 1), formatShort(12_345)]).toEqual([
       '$0.005283',

@@ -9,7 +9,7 @@ export function missSentence({ cause, tokens, money }: Pick<Miss, 'cause' | 'tok
   return `${capital(causeWords[cause] ?? cause)}: ${formatCount(tokens)} tokens ${paid}, ${formatMoney(money)}.`
 }
 
-/** Causes for which nothing was in the cache before. */
+/** With these causes, the tokens were not in the cache before. So they are not paid again, but paid in full. */
 const notAgain: ReadonlySet<string> = new Set(['below minimum', 'mark limit', 'not reported'])
 
 const causeWords: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ export interface TextPiece {
 
 const borders = new Set([' ', '\n', '\t', '"', "'", '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|'])
 
-/** Splits a text so that known paths stand alone. A path ends at a space, a quote or a bracket. Reads the text once. */
+/** Splits a text so that each known path is a piece of its own. A path ends at a space, a quote or a bracket. Reads the text once. */
 export function linkPaths(text: string, isKnown: (path: string) => boolean): readonly TextPiece[] {
   const pieces: TextPiece[] = []
   let plainFrom = 0

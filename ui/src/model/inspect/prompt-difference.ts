@@ -1,6 +1,6 @@
 import type { Segment } from './prompt-segments.ts'
 
-/** What became of a block between two prompts. */
+/** How a block differs between two prompts: it is equal, changed, added or removed. */
 export interface SegmentChange {
   readonly kind: 'same' | 'changed' | 'added' | 'removed'
   readonly before: Segment | undefined

@@ -6,7 +6,7 @@ export interface ReplayRow {
   readonly seq: number
   readonly title: string
   readonly detail: string
-  /** `same` before the first difference, `different` at it, and `not reached` after it. */
+  /** `same`: before the first difference. `different`: the entry with the first difference. `not reached`: after it. */
   readonly result: 'same' | 'different' | 'not reached'
 }
 

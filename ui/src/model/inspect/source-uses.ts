@@ -23,5 +23,5 @@ export function sourceUses(blocks: readonly Block[]): ReadonlyMap<number, readon
   return uses
 }
 
-/** Whether the agent has written the text for people. Results of tools name their own sources, which is no citation. */
+/** Whether the agent has written the text for people. Results of tools are left out: they list their sources, but do not cite them. */
 const isWritten = ({ type }: Block): boolean => type === 'assistant.completion' || type === 'react.notes' || type === 'react.tool.call'

@@ -1,10 +1,13 @@
-/** A line that both texts have, or only one of them. */
+/** A line of the comparison. Both texts have it, or only one of them. */
 export interface DifferenceLine {
   readonly kind: 'same' | 'removed' | 'added'
   readonly text: string
 }
 
-/** Above this product of line counts, the lines between the common beginning and the common end are not aligned. */
+/**
+ * If the numbers of differing lines of both texts have a greater product, the lines are not compared one by one: all old ones are removed,
+ * all new ones added.
+ */
 const mostCells = 1_000_000
 
 /** The lines of two texts side by side: what was removed, what was added, and what stayed. */
@@ -26,7 +29,7 @@ function aligned(old: readonly string[], fresh: readonly string[]): readonly Dif
   const [rows, columns] = [old.length, fresh.length]
   if (rows * columns > mostCells)
     return [...old.map((text) => ({ kind: 'removed' as const, text })), ...fresh.map((text) => ({ kind: 'added' as const, text }))]
-  // common[i][j]: how many lines the rests old[i…] and fresh[j…] have in common
+  // common[i][j]: how many lines old[i…] and fresh[j…] have in common, in the same order
   const common = Array.from({ length: rows + 1 }, () => new Uint32Array(columns + 1))
   const at = (row: number, column: number) => common[row]?.[column] ?? 0
   for (let row = rows - 1; row >= 0; row--)

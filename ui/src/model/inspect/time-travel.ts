@@ -6,7 +6,7 @@ export interface Entry {
   readonly change: Change
 }
 
-/** A conversation after one of its entries: what the agent has, and what a person sees. */
+/** A conversation after one of its entries: its timeline, and what a person sees. */
 export interface Moment {
   readonly timeline: Timeline
   readonly view: ConversationView

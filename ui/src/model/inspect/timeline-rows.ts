@@ -14,8 +14,8 @@ export interface TimelineRow {
 }
 
 /**
- * What became of a block at some time. `hidden`: the agent hid it. `pruned`: it was hidden because it was old. `compacted`: a summary stands
- * for it. `later`: it did not exist yet.
+ * The state of a block at a chosen time. `hidden`: the agent hid the block. `pruned`: it was hidden because it was old. `compacted`: a
+ * summary replaced it. `later`: it did not exist yet.
  */
 export type BlockState = 'shown' | 'hidden' | 'pruned' | 'compacted' | 'later'
 
@@ -87,7 +87,10 @@ export function filterRows(
 const contains = ({ id, type, path, text, author, tool_id: tool }: Block, wanted: string): boolean =>
   [id, type, path, tool, author, text].some((field) => typeof field === 'string' && field.toLowerCase().includes(wanted))
 
-/** One colour for each of `count` pieces of the list: the group with the most tokens in that piece. */
+/**
+ * The groups whose colours the minimap shows. The list is divided into `count` pieces, and each piece gets the group with the most tokens
+ * in it.
+ */
 export function minimapBands(rows: readonly TimelineRow[], count: number): readonly BlockGroup[] {
   const pieces = Math.min(count, rows.length)
   return Array.from({ length: pieces }, (_, index) => {

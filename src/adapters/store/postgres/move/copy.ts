@@ -7,10 +7,12 @@ import {
   type CopiedConversation,
   type CopiedEntry,
   type CopiedOffer,
+  type CopiedReceipt,
   type CopySource,
   type CopyTarget,
   copiedColumns,
   namesOfEntry,
+  receiptsOf,
 } from '../../shared/copy.ts'
 import { createRowReader, parseRow, poolChanges } from '../../shared/rows.ts'
 import { parseConversation, ROW, toStoredColumn } from '../conversations.ts'
@@ -88,6 +90,14 @@ export function createCopyReader({ all }: Pick<Queries, 'all'>, blobs: BlobStore
       const [row] = await all<{ last_value: number; is_called: boolean }>('SELECT last_value, is_called FROM claims')
       return row?.is_called ? row.last_value : 0
     },
+    receipts: async () =>
+      receiptsOf(await all<CopiedReceipt>('SELECT receipt, subject, started_at, finished_at FROM receipts ORDER BY number'), {
+        counts: await all('SELECT receipt, name, count FROM receipt_counts'),
+        blobs: await all('SELECT receipt, sha256 FROM receipt_blobs'),
+        conversations: await all(
+          'SELECT receipt, id, files_counted::int AS files_counted FROM receipt_conversations JOIN conversations ON key = conversation',
+        ),
+      }),
     budgets: () => all<BudgetColumns>(`SELECT ${COPIED_BUDGETS} FROM budgets ORDER BY name`),
     unreferencedBlobs: async () =>
       (await all<{ sha256: string }>('SELECT sha256 FROM unreferenced_blobs ORDER BY sha256 COLLATE "C"')).map(({ sha256 }) => sha256),
@@ -149,6 +159,25 @@ export function createCopyWriter(database: Database): Pick<CopyTarget, 'has' | '
     has: async (conversationId) => (await database.all('SELECT 1 FROM conversations WHERE id = $1', [conversationId])).length > 0,
     remove: (conversationId) => database.write((queries) => removeRow(queries, conversationId)),
     write: (conversation) => database.write((queries) => write(queries, conversation)),
+  }
+}
+
+export async function insertReceipts({ run }: Queries, receipts: readonly CopiedReceipt[]): Promise<void> {
+  for (const { receipt, subject, started_at, finished_at, counts, blobs, conversations } of receipts) {
+    await run('INSERT INTO receipts (receipt, subject, started_at, finished_at) VALUES ($1, $2, $3, $4)', [
+      ...[receipt, subject, started_at, finished_at],
+    ])
+    const columns = [counts.map(({ name }) => name), counts.map(({ count }) => count)]
+    await run('INSERT INTO receipt_counts (receipt, name, count) SELECT $1, r.* FROM unnest($2::text[], $3::bigint[]) AS r', [
+      receipt,
+      ...columns,
+    ])
+    await run('INSERT INTO receipt_blobs (receipt, sha256) SELECT $1, unnest($2::text[])', [receipt, blobs.map(({ sha256 }) => sha256)])
+    await run(
+      `INSERT INTO receipt_conversations (conversation, receipt, files_counted) SELECT key, $1, r.counted > 0
+       FROM unnest($2::text[], $3::int[]) AS r (id, counted) JOIN conversations USING (id)`,
+      [receipt, conversations.map(({ id }) => id), conversations.map(({ files_counted }) => files_counted)],
+    )
   }
 }
 

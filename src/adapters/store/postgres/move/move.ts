@@ -8,7 +8,7 @@ import { createPostgresBlobs, createPostgresObjects, type PostgresObjects } from
 import { APPLICATION_NAME } from '../connections.ts'
 import { connectDatabase, type Database, type DatabaseOptions, type Queries } from '../database.ts'
 import { checkTables, DEFAULT_SCHEMA, migrateTables } from '../schema/migrate.ts'
-import { createCopyReader, createCopyWriter } from './copy.ts'
+import { createCopyReader, createCopyWriter, insertReceipts } from './copy.ts'
 
 /** The blobs and hosted files of a database. */
 export interface PostgresFiles {
@@ -19,7 +19,7 @@ export interface PostgresFiles {
 /** A number that no other program is likely to use as an advisory lock. */
 const MOVE_LOCK = 0x64617964
 
-/** A move does not work through a pooler: a server that is connected to the same pooler would not be noticed. */
+/** Connects to a database for a move. Throws if the address leads to a pooler: a server that uses the same pooler would not be noticed. */
 async function connectMover(options: DatabaseOptions): Promise<Database> {
   const connection = { ...options, maxConnections: 4, applicationName: `${APPLICATION_NAME} move` }
   const database = await connectDatabase(connection, { statement_timeout: '0', idle_in_transaction_session_timeout: '0' })
@@ -32,8 +32,8 @@ async function connectMover(options: DatabaseOptions): Promise<Database> {
 export type SchemaContent = 'none' | 'empty' | 'data'
 
 /**
- * Runs `work` with the rows of a database that no server uses. They are those of one moment, and while `work` runs, no process can write
- * conversations. Throws `store.failed` if the database has no tables, or if a server uses it.
+ * Runs `work` with a snapshot of the rows of a database that no server uses. While `work` runs, no process can write conversations. Throws
+ * `store.failed` if the database has no tables, or if a server uses it.
  */
 export async function withPostgresSource<T>(
   options: DatabaseOptions & { readonly owner: Owner; readonly blobs?: ListedBlobs | undefined },
@@ -43,7 +43,7 @@ export async function withPostgresSource<T>(
   const database = await connectMover(options)
   try {
     if ((await contentOf(database, schema)) === 'none')
-      throw new Failure('store.failed', `the database has no schema ${schema} with conversations`)
+      throw new Failure('store.failed', `the database has no schema ${schema} with conversations: check the address and the schema`)
     await checkTables(database, schema)
     const files = { blobs: options.blobs ?? createPostgresBlobs(database), objects: createPostgresObjects(database) }
     return await database.write(async (queries) => {
@@ -148,6 +148,7 @@ async function finishTarget(database: Database, schema: string, rest: Parameters
     await run('INSERT INTO budgets SELECT * FROM json_populate_recordset(NULL::budgets, $1) ON CONFLICT DO NOTHING', [
       JSON.stringify(rest.budgets),
     ])
+    await insertReceipts(queries, rest.receipts)
     if (rest.latestEpoch > 0) await all(`SELECT setval('claims', $1)`, [rest.latestEpoch])
     await all(`SELECT setval(pg_get_serial_sequence('offers', 'number'), max(number)) FROM offers HAVING max(number) > 0`)
     await run('DROP TABLE move')

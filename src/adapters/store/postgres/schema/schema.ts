@@ -163,8 +163,9 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // The work list. `free_at` is computed: from when on the conversation can be claimed, or null when it has no work, is parked, or belongs to
-    // a sub-agent. Older code writes none of the other columns: it claims a parked conversation when a message comes, and does not count attempts.
+    // The work list. `free_at` is computed: from when on the conversation can be claimed, or null when it has no work, is parked, or
+    // belongs to a sub-agent. Older code does not write the other columns. It claims a parked conversation when a message arrives, and it
+    // does not count attempts.
     compatibleFrom: 3,
     sql: `
   ALTER TABLE conversations
@@ -241,6 +242,27 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (name, conversation, slot)
   );
   CREATE INDEX reservations_by_conversation ON reservations (conversation, slot);
+  `,
+  },
+  {
+    // What users have left of their limits of requests and messages. Older code counts for itself.
+    compatibleFrom: 3,
+    sql: `
+  CREATE UNLOGGED TABLE rate_limits (
+    name bytea PRIMARY KEY,
+    tokens double precision NOT NULL,
+    burst double precision NOT NULL,
+    per_second double precision NOT NULL,
+    at timestamptz NOT NULL
+  ) WITH (fillfactor = 50);
+  `,
+  },
+  {
+    // Finds turns that a dead process left among many messages that wait.
+    compatibleFrom: 3,
+    sql: `
+  CREATE INDEX conversations_interrupted ON conversations (tenant, free_at)
+    WHERE free_at IS NOT NULL AND open_turn IS NOT NULL AND waits IS NULL;
   `,
   },
 ]

@@ -23,11 +23,11 @@ export interface Documents {
   readonly scores: readonly [Float32Array, Float32Array]
 }
 
-/** What the documents of a conversation have together. */
+/** The documents of one conversation together. */
 export interface ConversationDocuments {
   readonly key: number
   readonly terms: number
-  /** How many of them are in answers. */
+  /** How many of `terms` are in answers. */
   readonly answered: number
   /** The number of the last snippet. */
   readonly last: number

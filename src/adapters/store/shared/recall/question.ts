@@ -21,15 +21,18 @@ export interface Question {
   readonly speaker: 'user' | 'assistant' | undefined
 }
 
-/** The largest numbers of different terms of a question, of terms that are added to them, and of terms of its topics. */
+/**
+ * How many terms a search uses at most: different terms of the question itself, speakers and related words that are added, and words of the
+ * same topics that are added.
+ */
 const [MAX_TERMS, MAX_ADDED, MAX_OF_TOPICS] = [32, 24, 40]
-/** How much a speaker counts, a word of nearly the same meaning, and a word of the same topic. */
+/** The weights of the added terms: of a speaker, of a word with nearly the same meaning, and of a word of the same topic. */
 const [SPEAKER_WEIGHT, RELATED_WEIGHT, TOPIC_WEIGHT] = [1.5, 0.35, 0.4]
 
-/** A related word that more snippets have is left out. */
+/** An added word that occurs in more snippets than this is left out, because it says little and takes time. */
 const RELATED_AT_MOST = 4_000
 
-/** How much a word counts with which people ask. It says little about what they ask for. */
+/** The weight of a word in `asking`, such as "remind". It says little about the subject. Other words of the question have the weight 1. */
 const ASKING_WEIGHT = 0.4
 
 /** Words with which people ask for something that was said, for a number, a time or a suggestion. */
@@ -63,7 +66,7 @@ export function analyseQuestion(question: string, now: number): Question {
       ...[...ofTopics].slice(0, MAX_OF_TOPICS).map((term) => ({ term, weight: TOPIC_WEIGHT, atMost: RELATED_AT_MOST })),
     ],
     period: periodOf(lower, now),
-    // who asks for advice means what they have told
+    // a user who asks for advice wants it to fit what the user has said before
     speaker: speakerOf(lower) ?? (isAdvice ? 'user' : undefined),
   }
 }

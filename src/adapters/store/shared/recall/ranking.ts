@@ -23,10 +23,13 @@ const RECENCY_SHARE = 0.1
 const DAY = 24 * 3_600
 /** How much more a snippet counts that the person said whose words the question asks for. */
 const ROLE_SHARE = 0.15
-/** How much more a snippet counts from the time that the question names, or from the days after it, because people tell what has happened. */
+/**
+ * How much more a snippet counts if it is from the time that the question names, or from the days after. People often tell later what has
+ * happened.
+ */
 const PERIOD_SHARE = 0.3
 const TOLD_LATER = 7 * DAY
-/** What the score is multiplied by, for an age in days. */
+/** The factor of a score, by the age of the snippet in days. */
 const recencyByDay = Float32Array.from({ length: 100 }, (_, age) => 1 + RECENCY_SHARE * 0.5 ** (age / 7))
 
 export function recencyOf(seconds: number, now: number): number {
@@ -40,11 +43,11 @@ export interface Ranking {
   scoreOf(number: number): number
   /** The numbers of the `size` best snippets, best first. Of equal scores, the newer snippet comes first. */
   best(size: number): readonly number[]
-  /** All numbers, best first. Only the best `size` are sorted, unless the caller takes more. */
+  /** The numbers of all accepted snippets with a score, best first. Only the best `size` are sorted, unless the caller takes more. */
   bestFirst(size: number): Generator<number>
 }
 
-/** Ranks the snippets by the scores of a question. The scorer can not be used any more, because its arrays are used again. */
+/** Ranks the snippets by the scores of a question. Do not use the scorer afterwards, because its arrays are reused. */
 export function createRanking(
   { snippets, conversations }: Scorer,
   documents: Documents,
@@ -71,8 +74,8 @@ export function createRanking(
   }
 
   /**
-   * Most snippets have a low score. Once `size` of them are known, the lowest of these says for every conversation how much a snippet must
-   * have, and the final scores of the others are not computed.
+   * Most snippets have a low score. Once `size` scores are known, a snippet has to exceed the lowest of them. Snippets that can not reach
+   * it get no final score.
    */
   function best(size: number): readonly number[] {
     const needed = new Float32Array(conversations.length)
@@ -126,7 +129,7 @@ function shareWithNeighbours(snippets: Float32Array, documents: Documents, asked
   return highest
 }
 
-/** The numbers of the `size` highest scores that the filter accepts, best first. */
+/** Of the snippets that the filter accepts, the numbers of the `size` snippets with the highest scores, best first. */
 export function highestOf(scores: Float32Array, documents: Documents, filter: DocumentFilter, size: number): readonly number[] {
   const accepts = acceptedBy(documents, filter)
   const order = byScore(scores)

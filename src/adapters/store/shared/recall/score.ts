@@ -26,13 +26,16 @@ export interface Scorer {
   addUpTo(share: number, terms: readonly WeightedTerm[]): void
   /** The score of each snippet, by its number. */
   readonly snippets: Float32Array
-  /** The score of each conversation, by its position in `documents.conversations`. All its texts are taken as one. */
+  /**
+   * The score of each conversation, by its position in `documents.conversations`. The score is computed over all texts of the conversation
+   * together.
+   */
   readonly conversations: Float32Array
 }
 
 /**
- * Scores with BM25. The scores of all snippets are added up in one array, which takes a few nanoseconds per posting, so that a search can
- * rank every snippet before it cuts the list.
+ * Scores with BM25. The scores of all snippets are added up in one array, which takes a few nanoseconds per posting. So a search can rank
+ * every snippet before it cuts the list.
  */
 export function createScorer(tables: IndexReader, owner: Owner, documents: Documents, asksFor: 'user' | 'assistant' | undefined): Scorer {
   const { length, role, conversation, conversations: known } = documents

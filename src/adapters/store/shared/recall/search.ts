@@ -14,7 +14,7 @@ export interface IndexSearch {
   readonly now: number
   readonly limit: number
   readonly perConversation: number
-  /** The snippets whose vectors are most similar to that of the question, best first. */
+  /** The snippets whose vectors are most similar to the vector of the question, best first. */
   readonly similar: readonly number[]
   skips(snippet: StoredSnippet): boolean
 }

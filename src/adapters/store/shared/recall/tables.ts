@@ -21,7 +21,7 @@ export const POSTING_BYTES = 3
 
 /** A user with snippets. */
 export interface Owner {
-  /** Keys are never used again. */
+  /** A key is never used again for another owner. */
   readonly key: number
   /** The beginning of the ids of the user's conversations. */
   readonly folder: string
@@ -104,7 +104,7 @@ export const roleIds: Readonly<Record<MemoryTarget, number>> = { user: 1, assist
 export const folderOf = (conversationId: string): string =>
   isChildKey(conversationId) ? conversationId : conversationId.slice(0, conversationId.lastIndexOf('/') + 1)
 
-/** A hash of 53 bits that stands for a term. The hash of a given term never changes, because it is stored. */
+/** A hash of 53 bits that stands for a term. Stores keep these hashes, so a term must have the same hash in every version of Daybook. */
 export function termKey(term: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

@@ -4,7 +4,7 @@ import type { MemoryVectors, SnippetText } from '../../../../ports/store/memory-
 export const VECTORS_PER_STEP = 512
 /** How many of the most similar snippets are used. */
 const SIMILAR = 128
-/** Reciprocal rank fusion: a snippet gets 1 / (this number + its rank) of each list. */
+/** Reciprocal rank fusion: for each list, a snippet gets 1 / (this number + its rank in the list). */
 const RANK_OFFSET = 60
 
 /** A stored vector: numbers of 32 bits. */
@@ -13,7 +13,7 @@ export interface StoredVector {
   readonly body: Uint8Array
 }
 
-/** A model as it is stored. A key is never used again. */
+/** A model as it is stored. Its key is never used again for another model. */
 export interface StoredModel {
   readonly key: number
   readonly name: string

@@ -73,7 +73,7 @@ export function indexEntries(
   if (next > owner.next) tables.saveOwner({ ...owner, next, snippets: owner.snippets + next - owner.next })
 }
 
-/** Collects bytes by two keys. */
+/** Collects the bytes of rows that have a key of two parts, so that each row is written once. */
 function createBatch<Key>() {
   const collected = new Map<number, Map<Key, number[]>>()
   return {
@@ -109,7 +109,7 @@ export function removeSnippets(tables: IndexWriter, folder: string, snippets: re
   const places = new Map<string, { readonly key: PostingKey; readonly removed: Set<number> }>()
   for (const snippet of snippets) {
     tables.removeSnippet(snippet)
-    if (snippet.owner !== owner?.key) continue // its postings are gone, so the rest of a damaged index can be removed
+    if (snippet.owner !== owner?.key) continue // in a damaged index, the owner and its postings may be gone already
     const [chunk, place] = [Math.floor(snippet.number / CHUNK), snippet.number % CHUNK]
     for (const term of countTerms(snippet.text).keys()) {
       const list = places.get(`${chunk} ${term}`) ?? { key: { owner: owner.key, term: termKey(term), chunk }, removed: new Set<number>() }

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '../../../../core/failure.ts'
+import type { Change } from '../../../../core/timeline/change.ts'
+import type { BlobStore } from '../../../../ports/blobs.ts'
+import { encodeRow } from '../large-text.ts'
+import { hasInlineBytes, referencedBlobs, storeInlineBytes } from './validate.ts'
+
+/** The changes of an append, their rows, and the blobs that must exist when the rows are written. */
+export interface PreparedAppend {
+  readonly changes: readonly Change[]
+  readonly rows: readonly PreparedRow[]
+  /** The bytes of each blob, by hash. The value is undefined for a blob that the caller of `append` has put before the append. */
+  readonly needed: ReadonlyMap<string, Uint8Array | undefined>
+}
+
+interface PreparedRow {
+  readonly change: Change
+  readonly body: string
+  readonly blobs: readonly string[]
+}
+
+/**
+ * Makes the rows of an append, and puts inline bytes and large texts into the blob store. The caller writes the rows later. `checkClaim`
+ * runs before blobs are put, so that a writer that has lost its claim leaves no blobs behind.
+ */
+export async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkClaim: () => unknown): Promise<PreparedAppend> {
+  const isInline = hasInlineBytes(given)
+  if (isInline) await checkClaim()
+  const { changes, bytes } = isInline ? await storeInlineBytes(given, blobs) : { changes: given, bytes: new Map<string, Uint8Array>() }
+  const texts = new Map<string, Uint8Array>()
+  const rows = changes.map((change): PreparedRow => {
+    const row = encodeRow(change, sha256Of)
+    for (const [sha256, text] of row.texts) texts.set(sha256, text)
+    const blobs = [...new Set([...referencedBlobs(change), ...row.texts.keys()])]
+    return { change, body: row.body, blobs }
+  })
+  if (texts.size > 0) await checkClaim()
+  for (const text of texts.values()) await blobs.put(text)
+  const needed = new Map(rows.flatMap((row) => row.blobs.map((sha256) => [sha256, texts.get(sha256) ?? bytes.get(sha256)] as const)))
+  return { changes, rows, needed }
+}
+
+/**
+ * Checks that the blobs of the rows exist. Puts a blob again that was removed since it was put. Call it in the transaction that writes the
+ * rows. Blobs are only removed under the same lock, so they can not disappear before the rows are written.
+ */
+export async function ensureBlobs(needed: PreparedAppend['needed'], blobs: Pick<BlobStore, 'has' | 'put'>): Promise<void> {
+  // in one order, because transactions that put the same blobs in different orders could wait for each other
+  for (const [sha256, bytes] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (await blobs.has(sha256)) continue
+    if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
+    await blobs.put(bytes)
+  }
+}
+
+const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

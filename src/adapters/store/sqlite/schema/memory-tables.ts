@@ -1,0 +1,259 @@
+import type { MemoryTarget } from '../../../../core/recall/snippets.ts'
+import type { SnippetText } from '../../../../ports/store/memory-index.ts'
+import {
+  type ChunkPostings,
+  type IndexReader,
+  type IndexWriter,
+  type Owner,
+  POSTING_BYTES,
+  type StoredSnippet,
+} from '../../shared/recall/tables.ts'
+import type { StoredModel, StoredVector, VectorTables } from '../../shared/recall/vectors.ts'
+import type { Database, Statement } from '../database.ts'
+
+/**
+ * The SQL that creates the tables. A later step of the schema changes these tables. This step must not change, because existing databases
+ * have run it. `memory_seq` is the last entry that is in the index. A process with an older version of Daybook may still have the file
+ * open, and it writes entries without indexing them. Then `memory_seq` stays behind `last_seq`, and a newer process indexes these entries.
+ */
+export const createMemoryTables = `
+  ALTER TABLE conversations ADD COLUMN memory_seq INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX conversations_not_in_memory ON conversations (folder, id) WHERE deleted_at IS NULL AND memory_seq < last_seq;
+  CREATE TABLE memory_owners (
+    key INTEGER PRIMARY KEY,
+    folder TEXT NOT NULL UNIQUE,
+    next INTEGER NOT NULL,
+    snippets INTEGER NOT NULL,
+    terms INTEGER NOT NULL,
+    conversations INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE memory_conversations (
+    conversation INTEGER PRIMARY KEY,
+    owner INTEGER NOT NULL,
+    snippets INTEGER NOT NULL,
+    terms INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE memory_snippets (
+    snippet INTEGER PRIMARY KEY,
+    conversation INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    turn TEXT NOT NULL,
+    role TEXT NOT NULL,
+    ts TEXT NOT NULL,
+    path TEXT NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX memory_snippets_by_block ON memory_snippets (conversation, block, part);
+  CREATE TABLE memory_documents (
+    owner INTEGER NOT NULL,
+    snippets INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (owner, snippets)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE memory_postings (
+    owner INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    term INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (owner, chunk, term)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE memory_turns (
+    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    turn TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    uses INTEGER NOT NULL,
+    PRIMARY KEY (conversation, turn)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX memory_turns_in_order ON memory_turns (conversation, seq);
+  `
+
+interface SnippetRow {
+  readonly owner: number
+  readonly number: number
+  readonly conversation: number
+  readonly block: number
+  readonly part: number
+  readonly seq: number
+  readonly turn: string
+  readonly role: MemoryTarget
+  readonly ts: string
+  readonly path: string
+  readonly body: string
+}
+
+interface BodyRow {
+  readonly body: Uint8Array
+}
+
+/** The key of a snippet is one number: the owner in the high bits, the number of the snippet in the low 32 bits. */
+const SNIPPET = `SELECT snippet >> 32 AS owner, snippet & 4294967295 AS number, conversation, block, part, seq, turn, role, ts, path, body
+  FROM memory_snippets`
+const SNIPPET_KEY = '(?1 << 32 | ?2)'
+const OWNER = 'SELECT key, folder, next, snippets FROM memory_owners WHERE folder = ?'
+
+/** The bits of `memory_turns.uses`. */
+const [SEARCHED, WORKED] = [1, 2]
+
+function snippetOf({ turn, body, ...row }: SnippetRow): StoredSnippet {
+  return { ...row, turnId: turn, text: body }
+}
+
+/** Reads the tables of the memory index. Call its functions inside `database.read`. */
+export function createIndexReader(database: Database): IndexReader {
+  const owner = database.readStatement<Owner>(OWNER)
+  const postings = database.readStatement<ChunkPostings>(
+    'SELECT chunk, body FROM memory_postings WHERE owner = ? AND term = ? ORDER BY chunk',
+  )
+  const count = database.readStatement<{ postings: number }>(
+    `SELECT sum(length(body)) / ${POSTING_BYTES} AS postings FROM memory_postings WHERE owner = ? AND term = ?`,
+  )
+  const documents = database.readStatement<{ group: number; body: Uint8Array }>(
+    'SELECT "group", body FROM memory_documents WHERE owner = ? AND "group" >= ? ORDER BY "group"',
+  )
+  const snippet = database.readStatement<SnippetRow>(`${SNIPPET} WHERE snippet = ${SNIPPET_KEY}`)
+  const vectors = database.readStatement<StoredVector>(
+    `SELECT snippet & 4294967295 AS number, body FROM memory_vectors
+     WHERE snippet >= (?1 << 32 | ?3) AND snippet < ((?1 + 1) << 32) AND model = ?2 ORDER BY snippet LIMIT ?4`,
+  )
+  const turn = database.readStatement<{ uses: number }>('SELECT uses FROM memory_turns WHERE conversation = ? AND turn = ?')
+  const nthTurn = database.readStatement<{ turn: string }>(
+    'SELECT turn FROM memory_turns WHERE conversation = ? ORDER BY seq, turn LIMIT 1 OFFSET ?',
+  )
+  const ofTurn = database.readStatement<SnippetRow>(`${SNIPPET} WHERE conversation = ? AND turn = ? ORDER BY block, part`)
+  const keyOf = database.readStatement<{ key: number }>('SELECT key FROM conversations WHERE id = ? AND deleted_at IS NULL')
+  const idOf = database.readStatement<{ id: string }>('SELECT id FROM conversations WHERE key = ? AND deleted_at IS NULL')
+
+  return {
+    findOwner: (folder) => owner.get(folder),
+    postings: ({ key }, term) => postings.all(key, term),
+    countPostings: ({ key }, term) => count.get(key, term)?.postings ?? 0,
+    documents: (key, from) => documents.all(key, from),
+    snippet(key, number) {
+      const row = snippet.get(key, number)
+      return row && snippetOf(row)
+    },
+    vectors: (key, model, from, limit) => vectors.all(key, model, from, limit),
+    isLookup: (key, turnId) => turn.get(key, turnId)?.uses === SEARCHED,
+    snippetsOfTurn(key, ordinal) {
+      const found = nthTurn.get(key, ordinal - 1)
+      return found ? ofTurn.all(key, found.turn).map(snippetOf) : []
+    },
+    conversationKey: (id) => (id.isWellFormed() ? keyOf.get(id)?.key : undefined),
+    conversationId: (key) => idOf.get(key)?.id,
+  }
+}
+
+type OnRemoved = (table: string, rows: number) => void
+
+/** Writes the tables of the memory index. Call its functions inside `database.write`. `onRemoved` gets the number of rows that were removed. */
+export function createIndexWriter(database: Database, onRemoved: OnRemoved): IndexWriter {
+  const owner = database.writeStatement<Owner>(OWNER)
+  const createOwner = database.writeStatement('INSERT INTO memory_owners (folder, next, snippets) VALUES (?, 0, 0)')
+  const saveOwner = database.writeStatement('UPDATE memory_owners SET next = ?, snippets = ? WHERE key = ?')
+  const removeOwner = database.writeStatement('DELETE FROM memory_owners WHERE key = ?')
+  const removeAllDocuments = database.writeStatement('DELETE FROM memory_documents WHERE owner = ?')
+  const insertSnippet = database.writeStatement(
+    `INSERT INTO memory_snippets (snippet, conversation, block, part, seq, turn, role, ts, path, body) VALUES (${SNIPPET_KEY}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (conversation, block, part) DO NOTHING`,
+  )
+  const removeSnippet = database.writeStatement(`DELETE FROM memory_snippets WHERE snippet = ${SNIPPET_KEY}`)
+  const removeVector = database.writeStatement(`DELETE FROM memory_vectors WHERE snippet = ${SNIPPET_KEY}`)
+  const postings = createBodyStatements(database, onRemoved, 'memory_postings', ['owner', 'term', 'chunk'])
+  const documents = createBodyStatements(database, onRemoved, 'memory_documents', ['owner', '"group"'])
+  const noteTurn = database.writeStatement(
+    `INSERT INTO memory_turns (conversation, turn, seq, uses) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET uses = uses | excluded.uses WHERE uses & excluded.uses <> excluded.uses`,
+  )
+
+  return {
+    findOwner: (folder) => owner.get(folder),
+    createOwner(folder) {
+      createOwner.run(folder)
+      return owner.get(folder) as Owner // the row was just inserted
+    },
+    saveOwner: ({ key, next, snippets }) => void saveOwner.run(next, snippets, key),
+    removeOwner(key) {
+      onRemoved('memory_documents', removeAllDocuments.run(key))
+      onRemoved('memory_owners', removeOwner.run(key))
+    },
+    insertSnippet: ({ owner: key, number, conversation: conversationKey, block, part, seq, turnId, role, ts, path, text }) =>
+      insertSnippet.run(key, number, conversationKey, block, part, seq, turnId, role, ts, path, text) === 1,
+    removeSnippet({ owner: key, number }) {
+      onRemoved('memory_vectors', removeVector.run(key, number))
+      onRemoved('memory_snippets', removeSnippet.run(key, number))
+    },
+    appendPostings: ({ owner: key, term, chunk }, added) => postings.append([key, term, chunk], added),
+    readPostings: ({ owner: key, term, chunk }) => postings.read([key, term, chunk]),
+    writePostings: ({ owner: key, term, chunk }, body) => postings.write([key, term, chunk], body),
+    appendDocuments: (key, group, added) => documents.append([key, group], added),
+    readDocuments: (key, group) => documents.read([key, group]),
+    writeDocuments: (key, group, body) => documents.write([key, group], body),
+    noteTurn: (key, seq, { turnId, searched, worked }) =>
+      void noteTurn.run(key, turnId, seq, (searched ? SEARCHED : 0) | (worked ? WORKED : 0)),
+  }
+}
+
+/** The vectors of the memory index. Call its functions inside `database.write`. */
+export function createVectorTables(database: Database): VectorTables {
+  const model = database.writeStatement<StoredModel>('SELECT key, name, dimensions FROM memory_models ORDER BY key DESC LIMIT 1')
+  const insertModel = database.writeStatement('INSERT INTO memory_models (name, dimensions) VALUES (?, ?)')
+  const removeOthers = database.writeStatement('DELETE FROM memory_models WHERE key < (SELECT max(key) FROM memory_models)')
+  const missing = database.writeStatement<SnippetText>(
+    'SELECT snippet >> 32 AS owner, snippet & 4294967295 AS number, body AS text FROM memory_snippets WHERE vector < ? LIMIT ?',
+  )
+  const mark = database.writeStatement(`UPDATE memory_snippets SET vector = ?3 WHERE snippet = ${SNIPPET_KEY}`)
+  const save = database.writeStatement(`INSERT OR REPLACE INTO memory_vectors VALUES (${SNIPPET_KEY}, ?3, ?4)`)
+  const count = database.writeStatement<{ done: number; all: number }>(
+    'SELECT (SELECT count(*) FROM memory_snippets WHERE vector = ?) AS done, (SELECT count(*) FROM memory_snippets) AS "all"',
+  )
+  return {
+    model: () => model.get(),
+    replaceModel(name, dimensions) {
+      insertModel.run(name, dimensions)
+      removeOthers.run()
+      return model.get() as StoredModel // the row was just inserted
+    },
+    missing: (key, limit) => missing.all(key, limit),
+    save(key, owner, number, body) {
+      if (mark.run(owner, number, key) === 1) save.run(owner, number, key, body)
+    },
+    count: (key) => count.get(key) as { done: number; all: number }, // the statement always returns one row
+  }
+}
+
+/** Statements for a table whose rows have a key of several columns and a body of bytes. */
+function createBodyStatements(database: Database, onRemoved: OnRemoved, table: string, columns: readonly string[]) {
+  const isKey = columns.map((column) => `${column} = ?`).join(' AND ')
+  const append = database.writeStatement(
+    // `||` makes a text of two blobs, so the result is cast
+    `INSERT INTO ${table} VALUES (${columns.map(() => '?').join(', ')}, ?) ON CONFLICT DO UPDATE SET body = CAST(body || excluded.body AS BLOB)`,
+  )
+  const read = database.writeStatement<BodyRow>(`SELECT body FROM ${table} WHERE ${isKey}`)
+  const replace = database.writeStatement(`UPDATE ${table} SET body = ? WHERE ${isKey}`)
+  const remove = database.writeStatement(`DELETE FROM ${table} WHERE ${isKey}`)
+  return {
+    append: (key: readonly number[], body: Uint8Array): void => void append.run(...key, body),
+    read: (key: readonly number[]): Uint8Array | undefined => read.get(...key)?.body,
+    /** An empty body removes the row. */
+    write(key: readonly number[], body: Uint8Array): void {
+      if (body.length > 0) replace.run(body, ...key)
+      else onRemoved(table, remove.run(...key))
+    },
+  }
+}
+
+/** Finds stored snippets of a conversation, for their removal. */
+export function createSnippetFinder(database: Database): {
+  readonly some: Statement<SnippetRow>
+  readonly withoutEntry: Statement<SnippetRow>
+  parse(row: SnippetRow): StoredSnippet
+} {
+  return {
+    some: database.writeStatement<SnippetRow>(`${SNIPPET} WHERE conversation = ? LIMIT ?`),
+    withoutEntry: database.writeStatement<SnippetRow>(
+      `${SNIPPET} WHERE conversation = ? AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))`,
+    ),
+    parse: snippetOf,
+  }
+}

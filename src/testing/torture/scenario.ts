@@ -1,0 +1,70 @@
+import type { TorturePlace } from './place.ts'
+
+/** What a scenario can find. Each kind is a column of the table. */
+export const violationKinds = [
+  'lost',
+  'doubled',
+  'disordered',
+  'torn',
+  'repeated',
+  'paid twice',
+  'stale',
+  'stuck',
+  'different',
+  'error',
+] as const
+
+export type ViolationKind = (typeof violationKinds)[number]
+
+/** What each kind means, for the help and the documentation. */
+export const kindMeanings: Readonly<Record<ViolationKind, string>> = {
+  lost: 'something that the store had acknowledged is missing',
+  doubled: 'something is there twice: an entry, an event, a result, or an offer that was taken',
+  disordered: 'entries or events have another order or number than they were stored with',
+  torn: 'a part of an append is stored, and the rest is not',
+  repeated: 'a tool ran twice, and the journal does not say so',
+  'paid twice': 'the model was asked again for a response that was stored',
+  stale: 'a process wrote, or got a claim, although another process had it',
+  stuck: 'a turn, a message or a lease did not end',
+  different: 'two runs that must be equal are not, or a timeline is not the sum of its journal',
+  error: 'a process ended by itself, or the store threw an error that no rule allows',
+}
+
+export interface Violation {
+  readonly kind: ViolationKind
+  readonly text: string
+}
+
+/** What one run of a scenario did and found. */
+export interface Outcome {
+  /** How many processes were killed or frozen, or how many races were run. */
+  readonly faults: number
+  /** How many things were checked. */
+  readonly checks: number
+  readonly violations: readonly Violation[]
+}
+
+/** What a scenario gets. */
+export interface Rig {
+  /** Makes a store of its own, which is empty. */
+  newPlace(): Promise<TorturePlace>
+  /** A random number from 0 to 1. */
+  random(): number
+  /** Runs work once for all scenarios of a round that need its result. */
+  once<T>(key: string, work: () => Promise<T>): Promise<T>
+}
+
+/** A row of the table. */
+export interface Scenario {
+  /** The name by which the option `--only` selects it. */
+  readonly name: string
+  readonly title: string
+  /** Whether it is one of the obligations of a resumed agent. They have a table of their own. */
+  readonly isObligation?: true
+  run(rig: Rig): Promise<Outcome>
+}
+
+export const violation = (kind: ViolationKind, text: string): Violation => ({ kind, text })
+
+/** A random whole number from `low` to `high`. */
+export const between = ({ random }: Pick<Rig, 'random'>, low: number, high: number): number => low + Math.floor(random() * (high - low + 1))
