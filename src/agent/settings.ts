@@ -51,8 +51,8 @@ export interface AgentSettings {
   /** The budgets that conversations share, and what happens when one is reached. */
   readonly budgets: BudgetSettings
   /**
-   * How the model speaks. `channels`: it writes tool calls and answers as text with tags. `native`: it calls tools in the provider's own
-   * form. `auto`: as the table of providers says for the model.
+   * The form in which the model writes its decisions. `channels`: tool calls and answers are text with tags. `native`: tools are called in
+   * the provider's own form. `auto`: Daybook chooses by the provider and the model.
    */
   readonly dialect: 'auto' | Dialect
   readonly decision: ModelSettings

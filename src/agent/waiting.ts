@@ -39,7 +39,7 @@ export type Completion =
 
 /** Options of `Agent.complete`. */
 export interface CompleteOptions {
-  /** The token that the tool got from `call.completionToken()`. Pass it if the result comes from a system that has no other right. */
+  /** The token that the tool got from `call.completionToken()`. Pass it if the result comes from a system that has no other permission. */
   readonly token?: string
 }
 

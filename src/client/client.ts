@@ -182,7 +182,7 @@ export function createClient(options: ClientOptions) {
     /** A page of the journal: the entries after `after`. For operators. */
     entries: (conversationId: string, page: { readonly after?: number; readonly limit?: number } = {}) =>
       read<JournalPage>(pathOf(conversationId, '/entries'), { query: pageQuery(page) }),
-    /** Runs recorded turns again with the present code of the server, and reports the first difference in each turn. For operators. */
+    /** Runs recorded turns again with the current code of the server, and reports the first difference in each turn. For operators. */
     replay: (conversationId: string, turnId?: string) => read<ReplayView>(pathOf(conversationId, '/replay'), { query: { turn: turnId } }),
     /** What the conversation has cost, and how the provider's cache was used. */
     cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),

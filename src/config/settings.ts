@@ -76,11 +76,11 @@ export const Settings = z.strictObject({
   databaseUrl: z.url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' }).optional(),
   /** How many connections to the database this process opens at most. By default 10. */
   databaseConnections: number(z.int(connectionsRule).min(1, connectionsRule).max(1_000, connectionsRule)).optional(),
-  /** Whether statements are prepared in the database. By default `on`, and `off` if the address leads to a connection pooler. */
+  /** Whether statements are prepared in the database. By default `on`, and `off` if the address is that of a connection pooler. */
   databasePrepare: oneOf('on', 'off').optional(),
   /**
-   * Used if `databaseUrl` leads to a connection pooler: the address of the same database without the pooler. Servers receive notices of
-   * the database there. Without it, servers behind a pooler look for changes of other servers every second.
+   * Used if `databaseUrl` is the address of a connection pooler: the address of the same database without the pooler. Servers receive
+   * notices of the database there. Without it, servers behind a pooler look for changes of other servers every second.
    */
   databaseListenUrl: z
     .url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' })

@@ -27,7 +27,7 @@ it('a user with many jobs leaves a worker to others, and users take turns', asyn
   expect(started).toEqual(['a1', 'b1', 'a2', 'b2', 'e1']) // ann has two more jobs than eve, but eve is next
 })
 
-it('runs every job once with its own result, within the limits, also if jobs fail', async () => {
+it('runs every job once with its own result, within the limits, even if jobs fail', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ user: fc.constantFrom('a', 'b', 'c'), ticks: fc.nat(3), fails: fc.boolean() }), { maxLength: 20 }),

@@ -67,8 +67,8 @@ export interface ServiceError {
 }
 
 /**
- * How the model speaks. `channels`: it writes the channels of Daybook as text. `native`: it calls tools in the provider's own form, and its
- * text is the answer.
+ * The form in which the model writes its decisions. `channels`: it writes the channels of Daybook as text. `native`: it calls tools in the
+ * provider's own form, and its text is the answer.
  */
 export type Dialect = 'channels' | 'native'
 

@@ -78,7 +78,7 @@ export interface ConversationStore {
    * event with this id was offered before.
    * Throws `conversation.missing` when there is no such conversation, `change.invalid` for an invalid event, and `blob.missing` when `keeps`
    * names a blob that does not exist. An offer counts as a reference to the blobs in `keeps`.
-   * With `create`, a conversation that does not exist is created in the same commit. A new offer lets a conversation be claimed at once, also if
+   * With `create`, a conversation that does not exist is created in the same commit. A new offer lets a conversation be claimed at once, even if
    * earlier attempts failed or it was parked.
    */
   offer(conversationId: string, event: OfferedEvent, options?: { readonly create?: true }): Promise<'offered' | 'known'>

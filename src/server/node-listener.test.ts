@@ -26,7 +26,7 @@ function mounted() {
   return createNodeListener(handler)
 }
 
-it('answers requests of a Node server, also if the framework has removed the base path from the address', async () => {
+it('answers requests of a Node server, even if the framework has removed the base path from the address', async () => {
   const listener = mounted()
   const url = await listen((request, response) => {
     // as Express does it for `app.use('/agent', listener)`

@@ -89,7 +89,7 @@ function isSmall({ output, error }: Outcome, maxBytes: number): boolean {
   return bytes <= maxBytes
 }
 
-/** The report of an exec tool counts also if the call was cancelled, because it lists the files that the program has written. */
+/** The report of an exec tool counts even if the call was cancelled, because it lists the files that the program has written. */
 const finishedInvocation = (outcome: Outcome, signal: AbortSignal): Invocation =>
   !outcome.ok && !outcome.report && signal.aborted ? stoppedInvocation(signal) : { outcome, stopped: false, abandoned: false }
 

@@ -78,7 +78,7 @@ export function failed(code: string, message: string, more: OutcomeParts & Pick<
 export const withNotices = (outcome: Outcome, notices: readonly Notice[]): Outcome =>
   notices.length === 0 ? outcome : createOutcome({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
 
-/** The outcome of an exec tool. The model reads the report, also if there is an error. */
+/** The outcome of an exec tool. The model reads the report, even if there is an error. */
 export function reported(report: ExecReport, error: ToolError | undefined, more: OutcomeParts): Outcome {
   return createOutcome({ ...more, ok: error === undefined, ...(error && { error }), report })
 }

@@ -215,7 +215,7 @@ export interface Outcome {
   readonly later?: LateResult
   /** The conversation of a sub-agent that did the work of the call. Its cost is part of the cost of this conversation. */
   readonly child?: ChildRecord
-  /** Only for exec tools. The report takes the place of `output` and `error` in the result, also if the call failed. */
+  /** Only for exec tools. The report takes the place of `output` and `error` in the result, even if the call failed. */
   readonly report?: ExecReport
 }
 

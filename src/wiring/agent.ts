@@ -103,7 +103,7 @@ function memoryWorkspaces(blobs: BlobStore): Workspaces {
 }
 
 /**
- * Runs recorded turns again with the present code, and reports the first difference in each turn. The responses and the results of the
+ * Runs recorded turns again with the current code, and reports the first difference in each turn. The responses and the results of the
  * tools are the recorded ones. The agent has the built-in tools that `createAgent` offers. No model is called, no tool runs and nothing is
  * written. With `turnId`, only this turn is replayed.
  */

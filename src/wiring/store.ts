@@ -24,9 +24,12 @@ export interface StoreOptions {
   readonly databaseUrl?: string | undefined
   /** How many connections to the database are open at most. Default: 10. */
   readonly databaseConnections?: number | undefined
-  /** Whether statements are prepared. Default: `on`, and `off` if the address leads to a connection pooler. */
+  /** Whether statements are prepared. Default: `on`, and `off` if the address is that of a connection pooler. */
   readonly databasePrepare?: 'on' | 'off' | undefined
-  /** The address of the same database without a pooler, at which notices are received. Needed only if `databaseUrl` leads to a pooler. */
+  /**
+   * The address of the same database without a pooler, at which notices are received. Needed only if `databaseUrl` is the address of a
+   * pooler.
+   */
   readonly databaseListenUrl?: string | undefined
   /**
    * The address of a Redis server that carries live events between processes with the same database. By default the database carries them.

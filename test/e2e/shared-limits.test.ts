@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)('two servers on one database', async () => {
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  it('share the limit also if all requests come at the same time', async () => {
+  it('share the limit even if all requests come at the same time', async () => {
     const [one, two] = await startTwo({ limits: { requestsPerMinute: 40 } })
     const startedAt = performance.now()
     const responses = await Promise.all(Array.from({ length: 120 }, (_, n) => fetch(`${(n % 2 === 0 ? one : two).url}/v1/conversations`)))

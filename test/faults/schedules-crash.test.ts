@@ -63,7 +63,7 @@ async function checkOffers(store: ConversationStore, id: string): Promise<void> 
   expect(await store.head(id)).toMatchObject({ offers: offers.length })
 }
 
-it('loop 17.108: a schedule fires once for each time, also if its processes are killed and their clocks jump: SQLite', async (context) => {
+it('loop 17.108: a schedule fires once for each time, even if its processes are killed and their clocks jump: SQLite', async (context) => {
   countAttempts(context, 3 * ROUNDS)
   const place = createDatabaseFolder()
   const store = await openStoreIn(place)
@@ -76,7 +76,7 @@ it('loop 17.108: a schedule fires once for each time, also if its processes are 
 })
 
 it.skipIf(!hasPostgres)(
-  'loop 17.108: a schedule fires once for each time, also if its processes are killed and their clocks jump: PostgreSQL',
+  'loop 17.108: a schedule fires once for each time, even if its processes are killed and their clocks jump: PostgreSQL',
   async (context) => {
     countAttempts(context, 3 * ROUNDS)
     const server = await startPostgres()

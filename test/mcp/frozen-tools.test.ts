@@ -108,7 +108,7 @@ describe('the list of tools of a turn', () => {
     expect(turns.filter(({ divergence }) => divergence)).toEqual([])
   })
 
-  it('is the same after a crash, also if the server has another one now, and the call is judged by it', async () => {
+  it('is the same after a crash, even if the server has another one now, and the call is judged by it', async () => {
     const { servers, set } = changingServers(['one'])
     const before = createHarness({ mcp: servers, replies: [reply.call('mcp.demo.one', {})] })
     const failing = { ...servers, call: () => new Promise<never>(() => {}) }

@@ -256,9 +256,9 @@ async function expectFigures(tab: Page, cost: CostView): Promise<void> {
 }
 
 describe('the replay', () => {
-  it('says that the present code does the same, and folds equal rounds', async () => {
+  it('says that the current code does the same, and folds equal rounds', async () => {
     const tab = await page.open(`/c/${id}/replay`)
-    await tab.getByText('The present code does the same.').waitFor()
+    await tab.getByText('The current code does the same.').waitFor()
     expect(await tab.locator('[data-result="same"]').count()).toBeGreaterThan(1)
   })
 })

@@ -177,7 +177,7 @@ describe.skipIf(!hasBrowser)('PNG', () => {
     await expect(png(content, { selector: '<<' })).rejects.toMatchObject({ details: { reason: 'content' } })
   })
 
-  it('has its padding on all sides, also if the content begins at the edge', async () => {
+  it('has its padding on all sides, even if the content begins at the edge', async () => {
     const content = '<body style="margin:0"><div style="width:100px;height:50px;background:red"></div></body>'
     expect(pngSize((await png(content, { padding: 20 })).bytes)).toEqual({ width: 140, height: 90 })
     const whole = '<body style="margin:0"><div style="width:100%;height:50px;background:red"></div></body>'

@@ -119,7 +119,7 @@ async function firstBundle(store: ConversationStore, clock: ReturnType<typeof cr
   return bundle
 }
 
-it('every prompt shows what is stored, also if other agents, deletions, imports, forks or retention came between the turns', async () => {
+it('every prompt shows what is stored, even if other agents, deletions, imports, forks or retention came between the turns', async () => {
   let compared = 0
   let loaded = 0
   await fc.assert(

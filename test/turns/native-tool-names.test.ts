@@ -25,7 +25,7 @@ function setUp(ids: readonly string[], call: (nameOf: (id: string) => string) =>
 const calling = (name: string): ScriptedReply => ({ calls: [{ name, input: '{}' }] })
 
 describe('the name of a tool in a native call', () => {
-  it('means the tool with this name in the request, also if the turn offers only some tools', async () => {
+  it('means the tool with this name in the request, even if the turn offers only some tools', async () => {
     const ids = ['a.b__c', 'a__b.c', long]
     for (const id of ids) {
       for (const offered of ids) {
@@ -64,7 +64,7 @@ describe('the name of a tool in a native call', () => {
   })
 })
 
-it('arguments that the output limit has cut off are reported as cut off, also if the provider has closed the call', async () => {
+it('arguments that the output limit has cut off are reported as cut off, even if the provider has closed the call', async () => {
   const cut: ScriptedReply = { calls: [{ name: 'weather__today', input: '{"city":"Ro' }], finish: 'length' }
   for (const calls of [cut.calls, cut.calls?.map((call) => ({ ...call, open: true as const }))]) {
     const model = scriptedModel([{ ...cut, ...(calls && { calls }) }, reply.native.answer('Done.')], { dialect: 'native' })

@@ -163,7 +163,7 @@ async function createWorld(script: readonly (typeof steps)[number][]) {
       else if (action === 'fork') await agent.archive.fork(id, `f${++copies}`)
       else if (action === 'copy') await agent.archive.importBundle(await agent.archive.exportBundle(id), `i${++copies}`)
       else if (action === 'delete') {
-        sent.delete(id) // also if the process dies during the deletion
+        sent.delete(id) // even if the process dies during the deletion
         await agent.archive.delete(id)
         sent.delete(id)
       }

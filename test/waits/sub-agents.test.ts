@@ -283,7 +283,7 @@ describe('a sub-agent that waits', () => {
     expect([await world.answer(), world.effects]).toEqual(['It is done.', ['mail to ann']])
   })
 
-  it('is resumed by the agent that has its tool, also if two approve at once', async () => {
+  it('is resumed by the agent that has its tool, even if two approve at once', async () => {
     const { world, boss, id, callId } = await waiting([
       [ask, reply.answer('It is done.')],
       [send, reply.answer('Done.')],

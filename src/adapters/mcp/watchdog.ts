@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 
 /**
- * Waits for the end of its input, which ends when Daybook ends, also if Daybook is killed. Then the server has two seconds to notice the end of
+ * Waits for the end of its input, which ends when Daybook ends, even if Daybook is killed. Then the server has two seconds to notice the end of
  * its own input, before its process group is killed. After the line `ended`, there is nothing to kill.
  */
 const script = 'read -r line; [ "$line" = ended ] && exit; sleep 2; kill -s KILL -- "-$1"'

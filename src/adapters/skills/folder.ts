@@ -84,7 +84,10 @@ function readSkill(root: string, path: string, place: SkillPlace, report: (probl
   return [{ ...place, path, skill, ...(tools !== undefined && { tools }), ...(sources !== undefined && { sources }) }]
 }
 
-/** The text of a file. Undefined when there is no such file. The checks are made on the opened file, so that it can not be exchanged. */
+/**
+ * The text of a file. Undefined when there is no such file. The checks use the file handle and not the path, because another process could
+ * replace the file between a check and the read.
+ */
 function readText(file: string): { readonly text: string } | { readonly problem: string } | undefined {
   let handle: number
   try {

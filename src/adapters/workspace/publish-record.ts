@@ -17,7 +17,7 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
       status: 'published',
       record: { status: 'published', ...common, committed: true, ...fields },
     }),
-    /** The turn changed no file. Its version is the same as the version before. */
+    /** The turn changed no file. Its version is the same as the previous version. */
     unchanged: (fields: RecordFields): PublishOutcome => ({
       status: 'published',
       record: {
@@ -102,8 +102,8 @@ const isPrintable = (rel: string) => unsafeReason(rel) === undefined || (rel.len
 
 /**
  * The files of the new version, by path below `files/`. A scope that the turn has checked out whole contains exactly the turn's files. In
- * the other scopes, the turn's files are laid over those of the version before. A file is deleted only if the folder of the turn has
- * contained it. A file that is still there, but can not be read, stays as it was in the version before.
+ * the other scopes, the turn's files are laid over those of the previous version. A file is deleted only if the folder of the turn has
+ * contained it. A file that is still there, but can not be read, stays as it was in the previous version.
  */
 export function nextLineage<T>(
   before: ReadonlyMap<string, T>,

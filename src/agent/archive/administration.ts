@@ -25,9 +25,9 @@ export interface Administration {
    */
   leases(): Promise<readonly HeldLease[]>
   /**
-   * Ends the lease of a conversation, so that another process goes on with its turn. Returns false when no process holds the lease. If the
-   * process that holds it is not proven dead, throws `conversation.busy` without `force`. With `force`, the next step of that process
-   * fails.
+   * Ends the lease of a conversation, so that another process continues its turn. Returns false when no process holds the lease. If it is
+   * not proven that the process with the lease is dead, throws `conversation.busy`, unless `force` is set. With `force`, the next step of
+   * that process fails.
    */
   releaseLease(key: string, options?: { readonly force?: boolean }): Promise<boolean>
 }

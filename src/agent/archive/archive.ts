@@ -88,7 +88,7 @@ export interface Archive extends Scheduling, Administration {
   sources(key: string): Promise<readonly SourceRow[]>
   /**
    * The blocks at a logical path, oldest first, including blocks that are not visible any more. Empty when the conversation has none, or
-   * when the text is no path.
+   * when the text is not a path.
    */
   read(key: string, path: string): Promise<readonly Block[]>
   /**
@@ -103,11 +103,11 @@ export interface Archive extends Scheduling, Administration {
   /** The prompt that the model got in one round, with its blocks and its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
   /**
-   * The cost of one round, divided over its blocks, and its use of the provider's cache. Throws `turn.missing` if no call of the round was
+   * The cost of one round, divided among its blocks, and its use of the provider's cache. Throws `turn.missing` if no call of the round was
    * billed.
    */
   round(key: string, turnId: string, iteration: number): Promise<RoundReport>
-  /** Runs recorded turns again with the present code, as the function `replay` does. With `turnId`, replays only this turn. */
+  /** Runs recorded turns again with the current code, as the function `replay` does. With `turnId`, replays only this turn. */
   replay(key: string, turnId?: string): Promise<readonly Replayed[]>
   /** A report about the costs of the conversation, and about its use of the provider's cache. */
   usage(key: string): Promise<UsageReport>

@@ -70,7 +70,7 @@ describe.each(['memory', 'sqlite'] as const)('search in a store of the kind %s',
     for (const file of files) expect(readFileSync(join(file.parentPath, file.name)).includes('ubergine')).toBe(false)
   })
 
-  it('lets other work of the process run, also if many searches come together', async () => {
+  it('lets other work of the process run, even if many searches come together', async () => {
     const { agent, store, find } = await open([])
     for (let n = 0; n < 100; n++) await agent.archive.create(`c${n}`, `Title ${n}`)
     let done = false

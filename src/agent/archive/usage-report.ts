@@ -24,7 +24,7 @@ export async function readUsageReport(
   return { cost: costReport(journal, { chargeOf, count }), cache: cacheReport(journal, { rulesOf, count }) }
 }
 
-/** A report about one round: its cost, divided over the blocks, and its use of the provider's cache. */
+/** A report about one round: its cost, divided among the blocks, and its use of the provider's cache. */
 export interface RoundReport {
   readonly cost: RoundCost
   readonly cache: CacheRow | undefined

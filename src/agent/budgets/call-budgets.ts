@@ -24,8 +24,9 @@ import type { AgentSettings } from '../settings.ts'
 /** Reserves the cost of model calls in the budgets of a conversation, and counts the cost of their responses. */
 export interface CallBudgets {
   /**
-   * Reserves the highest cost of a call. Returns undefined if the call may be made, and otherwise the budget into which it does not fit. A call
-   * of the same kind replaces the reservation of the call before. `isWrapUp` is true for the last call of a turn that has reached a limit.
+   * Reserves the highest cost of a call. Returns undefined if the call may be made, and otherwise the budget into which it does not fit. A
+   * call of the same kind replaces the reservation of the previous call. `isWrapUp` is true for the last call of a turn that has reached a
+   * limit.
    */
   reserve(slot: CallSlot, call: () => ExpectedCall, isWrapUp?: boolean): Promise<BudgetRefusal | undefined>
   /** What an append with these changes does to the budgets. Undefined when it does nothing. */

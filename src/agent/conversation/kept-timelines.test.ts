@@ -39,7 +39,7 @@ it('gives back the timeline and its renderers while no other claim came between'
   expect(opened.renderers).toBe(renderers)
 })
 
-it('loads the timeline after another claim, also if it has written nothing', async () => {
+it('loads the timeline after another claim, even if it has written nothing', async () => {
   const [agent, kept] = [createAgent(), createKeptTimelines(4_000_000)]
   const { saved, renderers } = await writeAndKeep(agent, kept, 'c1', 'hello')
   await agent.store.release(await agent.store.claim('c1', owner('b')))

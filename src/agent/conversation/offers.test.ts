@@ -204,7 +204,7 @@ describe('a conversation that another agent runs', () => {
     expect((await store.head('c1'))?.openTurn).toBe(null)
   })
 
-  it('takes over when the other agent is closed, also if it has not taken the message', async () => {
+  it('takes over when the other agent is closed, even if it has not taken the message', async () => {
     const one = endlessReply()
     const { store, owner, other } = twoAgents([one.reply], [reply.answer('Both.')])
     owner.run('c1', 'First.').result.catch(() => {})

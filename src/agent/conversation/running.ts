@@ -15,7 +15,7 @@ import { type DeliveryReason, eventFor, missingConversation } from './start-reas
 /** The conversations that are running in this process. A message to a running conversation goes to its inbox. */
 export interface RunningConversations {
   /**
-   * Gives a steer to the running turn, also if another process runs it. False when no turn is running, or the conversation did not accept
+   * Gives a steer to the running turn, even if another process runs it. False when no turn is running, or the conversation did not accept
    * the event.
    */
   deliver(conversationId: string, event: NewEvent): ReturnType<Inbox['accept']>

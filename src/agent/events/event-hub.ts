@@ -22,7 +22,7 @@ export interface EventHub {
    * live output of a response is not computed.
    */
   noteEntries(conversationId: string, range: EntryRange): () => void
-  /** Called when the conversation was deleted. A deleted conversation has no further events. */
+  /** Calls the callbacks of `onDeleted`. The agent calls this after it has deleted the conversation, which then has no further events. */
   announceDeleted(conversationId: string): void
   /** Sets a callback for the deletion of the conversation. Returns a function that removes the callback. */
   onDeleted(conversationId: string, callback: () => void): () => void

@@ -12,7 +12,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
  * what has changed.
  */
 export interface ChangingText {
-  /** The present text. May wait for it. Never rejects. */
+  /** The current text. It may have to wait, for example for an MCP server. Never rejects. */
   current(): Promise<string>
   /** What the model should know about this part now, for a turn that has frozen the text `frozen`. */
   remarks(frozen: string): readonly string[]
@@ -53,14 +53,14 @@ export async function freezeTexts(
   return { texts, frozen: Object.fromEntries(frozen) }
 }
 
-/** The texts that an open turn has frozen. A text that can not be read any more is replaced by the present one. */
+/** The texts that an open turn has frozen. A text that can not be read any more is replaced by the current one. */
 export async function frozenTexts({ changing, blobs }: Freezing, { frozen }: Timeline): Promise<Texts> {
   const texts = new Map<string, string>()
   for (const [name, part] of changing) texts.set(name, (await readText(frozen?.[name], blobs)) ?? (await part.current()))
   return texts
 }
 
-/** The present texts, if one of them differs from the frozen one. A compaction adopts them. */
+/** The current texts, if one of them differs from the frozen one. A compaction adopts them. */
 export async function changedTexts(
   { changing, blobs }: Freezing,
   texts: Texts,

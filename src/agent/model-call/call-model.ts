@@ -68,7 +68,9 @@ export interface JournaledCall extends CallOutcome {
   readonly journaled: true
 }
 
-/** How often a prompt may be compacted after the provider has rejected it as too long. Each compaction removes more than the one before. */
+/**
+ * How often a prompt may be compacted after the provider has rejected it as too long. Each compaction removes more than the previous one.
+ */
 const maxOverflows = 3
 
 /**
@@ -107,7 +109,7 @@ export async function callModel(
       const response = await callOnce(affordable.turn, origin, prompt, model, {
         attempt,
         activity,
-        hearsText: progress.repairs.plainText === true,
+        acceptsPlainText: progress.repairs.plainText === true,
       })
       const { error } = response
       const interrupted = response.interrupted || isCutShort(response, model.maxTokens)
@@ -186,7 +188,7 @@ function callOnce(
   origin: BlockOrigin,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
-  { attempt, activity, hearsText }: { readonly attempt: number; readonly activity: Activity; readonly hearsText: boolean },
+  { attempt, activity, acceptsPlainText }: { readonly attempt: number; readonly activity: Activity; readonly acceptsPlainText: boolean },
 ): Promise<ModelResponse> {
   const { agent, conversation } = turn
   const { turnId: turn_id, iteration } = origin
@@ -206,16 +208,16 @@ function callOnce(
   return readResponse(
     () => agent.models.decision.stream(request, activity.signal),
     activity,
-    readOptions(turn, origin, attempt, hearsText, dialect),
+    readOptions(turn, origin, attempt, acceptsPlainText, dialect),
   )
 }
 
-/** How a response of the decision model is read and shown. `hearsText` is true when a text without any channel may be the answer. */
+/** How a response of the decision model is read and shown. `acceptsPlainText` is true when a text without any channel may be the answer. */
 export function readOptions(
   { agent, conversation: { live, ledger } }: Turn,
   origin: BlockOrigin,
   attempt: number,
-  hearsText: boolean,
+  acceptsPlainText: boolean,
   dialect: Dialect,
 ): ReadOptions {
   const { turnId: turn_id, iteration } = origin
@@ -226,7 +228,7 @@ export function readOptions(
     dialect,
     createLanes: () => createLanes(laneSettings(agent, ledger, origin)),
     createNativeLanes: () => createNativeLanes({ ...laneSettings(agent, ledger, origin), ...nativeSettings(agent.toolbox, origin) }),
-    earlyCheck: createEarlyCheck(hearsText),
+    earlyCheck: createEarlyCheck(acceptsPlainText),
     live,
     emit: (delta) => live.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   }

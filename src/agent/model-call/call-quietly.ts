@@ -13,8 +13,8 @@ export type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { 
 
 /**
  * Calls the model and returns the response as a change that can be committed. Never rejects, because the turn can go on without a title or
- * summary. `finish_reason` is `error` after a failure, and if a budget has not enough left for the call. It is `interrupted` if `activity` was
- * aborted.
+ * summary. `finish_reason` is `error` after a failure, and if a budget has too little left for the call. It is `interrupted` if `activity`
+ * was aborted.
  */
 export async function callQuietly(
   turn: Turn,

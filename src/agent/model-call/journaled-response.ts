@@ -19,12 +19,12 @@ export async function readJournaledResponse(
   turn: Turn,
   origin: BlockOrigin,
   entry: ResponseReceived,
-  hearsText: boolean,
+  acceptsPlainText: boolean,
 ): Promise<JournaledCall> {
   const response = await readResponse(
     () => journaledEvents(entry),
     openActivity(),
-    readOptions(turn, origin, 0, hearsText, entry.dialect ?? 'channels'),
+    readOptions(turn, origin, 0, acceptsPlainText, entry.dialect ?? 'channels'),
   )
   return { journaled: true, response, attempt: 0 }
 }

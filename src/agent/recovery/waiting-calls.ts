@@ -38,7 +38,7 @@ interface WaitingCall {
 /**
  * Ends the wait of a call, if something has arrived for it:
  *
- *   a late result          is the outcome of the call, also if its wait is not in the journal
+ *   a late result          is the outcome of the call, even if its wait is not in the journal
  *   a steer or a stop      withdraws the call
  *   the time is over       the call fails. A call that waits for a sub-agent is run again
  *   a decision in time     refuses the call, or lets its tool run

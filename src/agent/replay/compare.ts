@@ -63,7 +63,7 @@ function compareBlocks(present: readonly Block[], recorded: readonly Block[], se
 }
 
 /**
- * The present block without `meta.visibility`, if the recorded block has none. Earlier versions of Daybook did not set the visibility of
+ * The current block without `meta.visibility`, if the recorded block has none. Earlier versions of Daybook did not set the visibility of
  * calls and outputs.
  */
 function withoutNewMark(block: Block, { meta: recorded }: Block): Block {
@@ -118,7 +118,7 @@ function preview(value: unknown): string {
   return ellipsize(JSON.stringify(value) ?? 'nothing', 200)
 }
 
-/** The prompt that the present code has built. */
+/** The prompt that the current code has built. */
 interface PresentPrompt {
   readonly record: PromptRecord
   readonly fingerprints: Fingerprints
@@ -184,7 +184,7 @@ export function compareShownBlocks(
 }
 
 /**
- * Describes a difference if the text of the recorded block was not stored. The stored hashes still show whether the present prompt has an
+ * Describes a difference if the text of the recorded block was not stored. The stored hashes still show whether the current prompt has an
  * additional block.
  */
 function describeMissing(recorded: number | undefined, present: readonly number[], at: number): Partial<PromptDifference> {

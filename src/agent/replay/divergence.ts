@@ -2,7 +2,7 @@ import type { Block } from '../../core/block/index.ts'
 import { cutBetween } from '../../core/cut.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
-/** The first difference between the present code and a recording. */
+/** The first difference between the current code and a recording. */
 export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
 
 /** Where a replay differs from the journal. */
@@ -12,7 +12,7 @@ export interface DivergencePlace {
   readonly iteration?: number
 }
 
-/** The present code builds a different prompt. */
+/** The current code builds a different prompt. */
 export interface PromptDivergence extends DivergencePlace {
   readonly kind: 'prompt'
   readonly where: 'system text' | 'tools' | 'block' | 'joints' | 'marks' | 'tail'
@@ -26,14 +26,14 @@ export interface PromptDivergence extends DivergencePlace {
   readonly present?: string
 }
 
-/** The present code takes a different step. For example it calls a tool where the recorded turn ended. */
+/** The current code takes a different step. For example it calls a tool where the recorded turn ended. */
 export interface DecisionDivergence extends DivergencePlace {
   readonly kind: 'decision'
   readonly recorded: string
   readonly present: string
 }
 
-/** The present code takes the same step, but writes a different block. */
+/** The current code takes the same step, but writes a different block. */
 export interface BlockDivergence extends DivergencePlace {
   readonly kind: 'block'
   readonly block: Pick<Block, 'id' | 'type' | 'path'>

@@ -23,7 +23,7 @@ import {
 import { isSkipped, type Recording } from './recording.ts'
 
 /**
- * Plays the entries of a recorded turn to the present code. It takes the place of the store, the models and the tools. Events and
+ * Plays the entries of a recorded turn to the current code. It takes the place of the store, the models and the tools. Events and
  * withdrawals of messages arrive at the same point as in the recording:
  *
  *   during a tool call    while the tool runs

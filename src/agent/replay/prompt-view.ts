@@ -60,7 +60,7 @@ interface PromptLayout {
   readonly shown: Slice['shown']
 }
 
-/** The calls of the decision model. Each has the request that the present code makes, and the recorded response. */
+/** The calls of the decision model. Each has the request that the current code makes, and the recorded response. */
 async function replayCalls(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts) {
   const setup = await setUpReplay(store, conversationId, recording, parts)
   const responses = recording.entries.flatMap(({ change }) =>

@@ -12,7 +12,7 @@ import type { Entry } from '../../ports/store.ts'
  *                 ▲ before                                                                         ▲ start
  *
  * `before` and `start` are the timelines at these two positions. The entries up to `start` are the user's input. After `start`, the changes
- * that the present code makes are compared with the entries of the journal.
+ * that the current code makes are compared with the entries of the journal.
  */
 export interface Recording {
   readonly turnId: string

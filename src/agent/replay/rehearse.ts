@@ -16,19 +16,19 @@ import { type RecordedPrompt, type Recording, recordingsIn, withShownBlocks } fr
 import { runReplay } from './replay.ts'
 import { definitionOf, type RecordedStore, type ReplayParts, setUpReplay } from './setup.ts'
 
-/** What the present agent would do differently in a stored conversation. Without a finding, the conversation goes on as before. */
+/** What the current agent would do differently in a stored conversation. Without a finding, the conversation goes on as before. */
 export interface RehearsedConversation {
   readonly conversationId: string
   /** Whether a turn of the conversation is open. */
   readonly open: boolean
   /**
-   * The differences between the last prompt of the conversation and the same prompt as the present agent makes it. The next prompt begins
-   * with the prompt of the present agent, so the provider can read it from its cache only up to the first difference.
+   * The differences between the last prompt of the conversation and the same prompt as the current agent makes it. The next prompt begins
+   * with the prompt of the current agent, so the provider can read it from its cache only up to the first difference.
    */
   readonly prompt: readonly PromptDivergence[]
-  /** The first point at which the present agent takes another step in the last turn, or writes another block. */
+  /** The first point at which the current agent takes another step in the last turn, or writes another block. */
   readonly divergence?: Divergence
-  /** The calls that wait for an approval and that the present agent can not run. */
+  /** The calls that wait for an approval and that the current agent can not run. */
   readonly unfitWaits: readonly UnfitWait[]
   /** The tokens that the provider could otherwise read from its cache, if the cache has not expired. Set if `prompt` has a difference. */
   readonly lost?: LostCache
@@ -56,7 +56,7 @@ export interface LostCache {
 export type RehearsedStore = RecordedStore & Pick<ConversationStore, 'list' | 'head'>
 
 /**
- * Compares every conversation of a store with what the present agent would do. No model is called, no tool runs and nothing is written.
+ * Compares every conversation of a store with what the current agent would do. No model is called, no tool runs and nothing is written.
  * Yields one result for each conversation, in the order of the list.
  */
 export async function* rehearse(
@@ -162,7 +162,7 @@ function cachedTokens(
   return shown.slice(from, end).reduce((sum, { parts }) => sum + estimator.parts(parts), 0)
 }
 
-/** The calls that wait for an approval and that the present tools refuse. Parameters that refer to content are not parsed. */
+/** The calls that wait for an approval and that the current tools refuse. Parameters that refer to content are not parsed. */
 async function unfitWaits(
   store: RehearsedStore,
   { conversationId, waits }: ConversationInfo,

@@ -14,7 +14,7 @@ export interface Replayed {
   readonly turnId: string
   /** How many decisions were replayed. */
   readonly rounds: number
-  /** The first difference. Undefined when the present code does the same as the recording. */
+  /** The first difference. Undefined when the current code does the same as the recording. */
   readonly divergence?: Divergence
   /**
    * Set when the turn can not be replayed, because it was imported, or because a retention policy has removed entries before
@@ -24,7 +24,7 @@ export interface Replayed {
 }
 
 /**
- * Runs recorded turns again with the present code, the recorded responses and the recorded results of the tools. Reports the first
+ * Runs recorded turns again with the current code, the recorded responses and the recorded results of the tools. Reports the first
  * difference in each turn. No model is called, no tool runs and nothing is written. With `turnId`, only this turn is replayed.
  */
 export async function replay(

@@ -213,7 +213,7 @@ const hasDecision = ({ entries }: Recording): boolean =>
   entries.some(({ change }) => change.type === 'response.received' && change.role === undefined)
 
 /**
- * Makes a function that gives the tools, the system text and the settings of the present agent. `ofServers` are the tools of MCP servers that
+ * Makes a function that gives the tools, the system text and the settings of the current agent. `ofServers` are the tools of MCP servers that
  * a turn has frozen. The definition without such tools is made once.
  */
 export function definitionOf(parts: ReplayParts): (ofServers?: FrozenServerTools) => ReturnType<typeof agentDefinition> {

@@ -49,10 +49,9 @@ const sizesOf = ({ settings, models, speech }: TurnServices, timeline: Timeline)
 
 /**
  * Commits the changes that hide old blocks. Then compacts the timeline until the prompt is short enough. Each attempt removes more than the
- * one before. After the last attempt, only the user's request and a list of the work done are left. If a message alone is too long, its
- * beginning and its path take its place.
- * An image or document of this turn may be larger than the limit. It is sent nevertheless. If the provider refuses it,
- * `compactAfterOverflow` removes it from the prompt.
+ * previous one. After the last attempt, only the user's request and a list of the work done are left. If a message alone is too long, its
+ * beginning and its path take its place. An image or document of this turn may be larger than the limit. It is sent nevertheless. If the
+ * provider refuses it, `compactAfterOverflow` removes it from the prompt.
  */
 async function fitContext(turn: Turn, progress: Progress, tails: () => Tails, expired: readonly Change[]): Promise<Progress> {
   const { turnId, conversation } = turn

@@ -11,8 +11,8 @@ const parts = ['items', 'prefixItems', 'additionalItems', 'contains', 'additiona
 /**
  * Whether checking a value with a JSON Schema takes too long. Two branches of a schema may lead to the same part of it, and a check follows
  * both. So a schema of a few lines can need more steps than any computer can do. Clients of a server may send such a schema. The steps are
- * counted without checking anything, and each pair of a schema and a value is counted only once. A schema that leads back to itself with
- * the same value never ends.
+ * counted without checking anything, and each pair of a schema and a value is counted only once. The check of a schema that refers to
+ * itself with the same value never ends.
  */
 export function takesTooLong(root: JsonObject, value: unknown): boolean {
   const counted = new Map<object, Map<unknown, number>>()

@@ -103,7 +103,7 @@ describe('a turn with an output schema', () => {
     expect(partials.at(-1)).toBe('{"city":"Rome","degrees":21,"list":[{"a":"xyz"},2]}')
   })
 
-  it('works alike with native tool calls, also if a run chooses the model', async () => {
+  it('works alike with native tool calls, even if a run chooses the model', async () => {
     const { native } = reply
     const replies = [native.call('weather.today', { city: 'Rome' }), native.answer('Sunny.'), native.answer(valid)]
     const model = scriptedModel(replies, { dialect: 'native' })

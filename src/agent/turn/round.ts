@@ -304,7 +304,7 @@ const exhausted: { readonly [Limit in ReachedLimit]: { readonly exitReason: Exit
 const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const
 const tooManyViolations = { exitReason: 'protocol_violation', fallback: 'protocol_violation' } as const
 
-/** Ends a turn with a limit of money before its next model call, because the price of a model is not known. */
+/** Ends the turn before its next model call. The turn has a limit of money, and the price of the model is not known. */
 export const endUnpriced = (progress: Progress): RoundResult => ended(progress, { exitReason: 'unpriced', fallback: 'unpriced' })
 const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
 const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })

@@ -147,7 +147,7 @@ export async function settleCalls(turn: Turn, before: Progress, calls: readonly 
   return results.progress
 }
 
-/** Waits until all calls have ended, also if one of them fails. Otherwise a tool could still run when the turn ends. */
+/** Waits until all calls have ended, even if one of them fails. Otherwise a tool could still run when the turn ends. */
 async function allOf(running: readonly Promise<void>[]): Promise<void> {
   const failure = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected')
   if (failure?.status === 'rejected') throw failure.reason

@@ -4,8 +4,8 @@ import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
 
 /**
- * Makes the token of a call. With the token, another system can deliver the result of the call once, without any other right. Only the hash
- * of the token is stored. The token names the conversation and the call.
+ * Makes the token of a call. With the token, another system can deliver the result of the call once, without any other permission. Only the
+ * hash of the token is stored. The token names the conversation and the call.
  */
 export async function createCompletionToken(turn: Turn, { callId }: BlockOrigin): Promise<string> {
   const { agent, conversation } = turn
@@ -23,7 +23,7 @@ export async function createCompletionToken(turn: Turn, { callId }: BlockOrigin)
 
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** The conversation that a token names. Undefined when the text is no token. The token is not checked. */
+/** The conversation that a token names. Undefined when the text is not a token. The token is not checked. */
 export function conversationOfToken(token: string): string | undefined {
   const [encoded = '', callId, secret] = token.split('.')
   return callId && secret && encoded !== '' ? Buffer.from(encoded, 'base64url').toString() : undefined

@@ -26,7 +26,7 @@ export interface CallDecided {
   readonly ts: string
 }
 
-/** Reads the event of a decision. Undefined when the event is no decision. */
+/** Reads the event of a decision. Undefined when the event is not a decision. */
 export function readDecisionEvent(event: InboxEvent | undefined): CallDecided | undefined {
   if (event?.kind !== 'decision' || !isObject(event.payload) || typeof event.payload.approved !== 'boolean') return undefined
   const { approved, params, by } = event.payload

@@ -9,7 +9,7 @@ import { recordedPathsOf } from '../../tools/artifacts/history.ts'
 
 /**
  * The path of the epoch file of a turn. The file has the epoch of the last claim under which a process on this machine used the files of
- * the turn. Each new claim of the conversation has the next epoch. If the file has neither the epoch of the present claim nor the one
+ * the turn. Each new claim of the conversation has the next epoch. If the file has neither the epoch of the current claim nor the one
  * before, a process on another machine may have continued the turn meanwhile.
  */
 const epochFilePath = (turnId: string) => `turns/${turnId}.json`

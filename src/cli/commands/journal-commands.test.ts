@@ -105,7 +105,7 @@ it('replay finds no difference with the agent that recorded the conversation', a
   const { exitCode, text } = await daybook('replay', 'c')
   expect({ exitCode, text: withoutIds(text) }).toEqual({
     exitCode: 0,
-    text: expect.stringMatching(/^turn_X·+ {2}1 round {2}the same\n\n1 turn, 1 round: the present code does the same$/),
+    text: expect.stringMatching(/^turn_X·+ {2}1 round {2}the same\n\n1 turn, 1 round: the current code does the same$/),
   })
 })
 

@@ -11,7 +11,7 @@ export function knowledgeCommand(context: CommandContext): Command {
   const command = new Command('knowledge')
     .description('read the documents of the knowledge folders into the index, and show which files are left out')
     .option('--list', 'list the documents')
-    .option('--rebuild', 'read every document again, also if it has not changed')
+    .option('--rebuild', 'read every document again, even if it has not changed')
     .action(async ({ list = false, rebuild = false }: { list?: boolean; rebuild?: boolean }) => {
       const settings = await context.settingsWithAgent()
       let shown = 0

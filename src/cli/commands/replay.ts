@@ -17,7 +17,7 @@ import { plainLine, printLine, type Style } from '../terminal.ts'
 export function replayCommand(context: CommandContext, exit: (code: number) => void): Command {
   const { terminal, style } = context
   const command = new Command('replay')
-    .description('run the present code against the recorded replies of models and tools, and show the first difference')
+    .description('run the current code against the recorded replies of models and tools, and show the first difference')
     .argument('<conversation>')
     .argument('[turn]', 'only this turn')
     .option('--any-system', 'do not compare the system text')
@@ -34,7 +34,7 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
   return withExamples(command, [['daybook replay costs --agent ./agent.ts', '']])
 }
 
-/** The parts of the present agent, as a replay needs them. No server, database or folder of documents is opened. */
+/** The parts of the current agent, as a replay needs them. No server, database or folder of documents is opened. */
 export async function presentParts(settings: Omit<SettingsWithAgent, 'agent'>, agent: SettingsWithAgent['agent']) {
   const sandbox = await openSandbox(settings) // no program runs, but the system text lists the exec tools
   const builtIn = {
@@ -71,7 +71,7 @@ function summary(turns: readonly Replayed[], style: Style): string {
   if (replayed.length === 0) return 'nothing could be replayed'
   if (different > 0) return style.bold(`${different} of ${plural(replayed.length, 'turn')} would not be the same`)
   const rounds = replayed.reduce((sum, turn) => sum + turn.rounds, 0)
-  return style.success(`${plural(replayed.length, 'turn')}, ${plural(rounds, 'round')}: the present code does the same`)
+  return style.success(`${plural(replayed.length, 'turn')}, ${plural(rounds, 'round')}: the current code does the same`)
 }
 
 /** Whether the replay differs in the tools or the system text. Then the conversation was probably recorded with another agent module. */

@@ -128,6 +128,6 @@ it('the replay table has a line per turn, its first difference below it, and a s
 
     1 of 2 turns would not be the same"
   `)
-  expect(replayTable(turns.slice(0, 1), plain)).toMatch(/\n\n1 turn, 2 rounds: the present code does the same$/)
+  expect(replayTable(turns.slice(0, 1), plain)).toMatch(/\n\n1 turn, 2 rounds: the current code does the same$/)
   expect(replayTable([], plain)).toBe('there is no turn yet')
 })

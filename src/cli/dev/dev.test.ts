@@ -106,7 +106,7 @@ it('serves the agent, loads it again when an imported file changes, and keeps th
   expect(dev.all()).not.toContain('"event":"request"') // a log of all requests would hide the errors of the agent
 })
 
-it('waits for a file that has no error, also if an import is missing at the start', async () => {
+it('waits for a file that has no error, even if an import is missing at the start', async () => {
   write('daybook.config.ts', "import { agent } from './agent.ts'\nexport default { agent }\n")
   write('agent.ts', agentModule)
   const dev = startDev()

@@ -64,7 +64,7 @@ it('replay runs the agent again', async () => {
   await line.run('run', 'Throw!', '--agent', './agent.mjs', '--conversation', 'c1')
   expect(await line.run('replay', 'c1', '--agent', './agent.mjs')).toMatchObject({
     exitCode: 0,
-    text: expect.stringContaining('the present code does the same'),
+    text: expect.stringContaining('the current code does the same'),
   })
   expect(await line.run('replay', 'c1')).toMatchObject({ exitCode: 1 })
 })

@@ -22,7 +22,7 @@ interface RehearseOptions {
 export function rehearseCommand(context: CommandContext, exit: (code: number) => void): Command {
   const { terminal, style } = context
   const command = new Command('rehearse')
-    .description('run the present agent against all stored conversations, without a model, and list those that it would affect')
+    .description('run the current agent against all stored conversations, without a model, and list those that it would affect')
     .option('--open', 'only conversations with an open turn')
     .option('--any-system', 'do not compare the system text and the list of tools')
     .option(

@@ -131,7 +131,7 @@ export interface WaitingMessage {
 export interface LiveRound {
   readonly turnId: string
   readonly iteration: number
-  /** How often the model call was repeated. A new attempt replaces the text of the attempt before. */
+  /** How often the model call was repeated. A new attempt replaces the text of the previous attempt. */
   readonly attempt: number
   /** What the agent does now. While one of several tools still runs, it is `tool.started`. */
   readonly status: TurnStatus | undefined

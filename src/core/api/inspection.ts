@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CacheRowView, CallView } from './report.ts'
 
-/** The cost of one round, divided over the blocks of its prompt and of its response, and how it used the provider's cache. */
+/** The cost of one round, divided among the blocks of its prompt and of its response, and how it used the provider's cache. */
 export const RoundView = z.object({
   turn_id: z.string(),
   iteration: z.int(),
@@ -43,7 +43,7 @@ export const EntryQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(500),
 })
 
-/** The first difference between a recorded turn and what the present code does. */
+/** The first difference between a recorded turn and what the current code does. */
 const DivergenceView = z.object({
   /** What differs first. `prompt`: the prompt. `decision`: the step that the agent takes. `block`: a block of the same step. */
   kind: z.enum(['prompt', 'decision', 'block']),
@@ -57,16 +57,16 @@ const DivergenceView = z.object({
   field: z.string().nullable(),
   /** The position of the first difference, in UTF-8 bytes. */
   byte: z.int().nullable(),
-  /** The recorded text from the first difference on. `present` is the text of the present code from there on. */
+  /** The recorded text from the first difference on. `present` is the text of the current code from there on. */
   recorded: z.string().nullable(),
   present: z.string().nullable(),
   /** The difference in one sentence. */
   words: z.string(),
 })
-/** The first difference between a recorded turn and what the present code does. */
+/** The first difference between a recorded turn and what the current code does. */
 export type DivergenceView = z.infer<typeof DivergenceView>
 
-/** The result of replaying the turns of a conversation with the present code. */
+/** The result of replaying the turns of a conversation with the current code. */
 export const ReplayView = z.object({
   turns: z.array(
     z.object({

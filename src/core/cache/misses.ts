@@ -139,7 +139,7 @@ function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, po
 
 /**
  * The texts of the block at `position` in both prompts. Recorded texts are used if there are any. Otherwise the blocks are rendered by the
- * present code, which can not show what another version of the code had rendered.
+ * current code, which can not show what another version of the code had rendered.
  */
 function differenceAt(position: number, before: SentPrompt, now: SentPrompt, cause: MissCause): BlockDifference | undefined {
   const isRecorded = cause === 'rendered differently'

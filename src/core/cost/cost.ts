@@ -38,7 +38,7 @@ export interface CallCost {
   readonly estimated: boolean
   /** The price of the call. Undefined when it is not known. */
   readonly charge: Charge | undefined
-  /** How the cost is divided over the blocks. The list is computed each time it is read. */
+  /** How the cost is divided among the blocks. The list is computed each time it is read. */
   readonly shares: readonly Share[]
 }
 

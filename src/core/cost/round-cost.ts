@@ -1,7 +1,7 @@
 import { addSums, type CallCost, type CostReport, type Sum, zeroSum } from './cost.ts'
 import type { Share } from './shares.ts'
 
-/** The cost of one round, divided over the blocks of its prompt and of its response. */
+/** The cost of one round, divided among the blocks of its prompt and of its response. */
 export interface RoundCost {
   /** The calls of the round: attempts whose output was not used, and the last one. */
   readonly calls: readonly CallCost[]

@@ -31,8 +31,8 @@ export interface EarlyCheck {
 
 const firstTag = '<channel:thinking>'
 
-/** Makes an early check for one response. `hearsText` is true when plain text without any channel may be the answer. */
-export function createEarlyCheck(hearsText = false): EarlyCheck {
+/** Makes an early check for one response. `acceptsPlainText` is true when plain text without any channel may be the answer. */
+export function createEarlyCheck(acceptsPlainText = false): EarlyCheck {
   let done = false
   return {
     isDone: () => done,
@@ -43,7 +43,7 @@ export function createEarlyCheck(hearsText = false): EarlyCheck {
     check(events, { preamble, hasPreamble, strayTags }, raw) {
       if (done) return undefined
       if (hasPreamble) {
-        if (hearsText && strayTags.length === 0 && !events.some(({ type }) => type === 'channel.start')) return undefined
+        if (acceptsPlainText && strayTags.length === 0 && !events.some(({ type }) => type === 'channel.start')) return undefined
         done = true
         return preambleViolation(preamble)
       }

@@ -25,9 +25,9 @@ const withHash = (name: string, id: string): string =>
   `${name.slice(0, maxLength - hashLength - 1)}_${hashText(id).toString(16).padStart(hashLength, '0').slice(-hashLength)}`
 
 /**
- * The id of the tool that a model means with a name. `ids` are the ids of all tools in the request. The model may also write the id itself,
- * use other capital letters, or add a prefix that it knows from its training. A name of no tool is written like an id, so that the notice to
- * the model contains a name that it knows from the timeline.
+ * The id of the tool that a model means with a name. `ids` are the ids of all tools in the request. The name may also be the id itself,
+ * differ in upper and lower case, or have a prefix that the model knows from its training. If no tool has the name, the name is returned in
+ * the form of an id. The notice to the model then contains a name of the form that it knows from the timeline.
  */
 export function toolIdOf(name: string, ids: readonly string[]): string {
   const written = name.trim()

@@ -111,7 +111,7 @@ const longTurnRounds = 14
 
 /**
  * The last block before the previous turn, if the current turn has no round yet and the previous turn was long. If another model ran the
- * previous turn, the provider has cached for the present model only the prompt before that turn. It finds this cached prompt only if a mark
+ * previous turn, the provider has cached for the current model only the prompt before that turn. It finds this cached prompt only if a mark
  * is near its end.
  */
 function endBeforeLongTurn({ shown, roundEnds }: Slice, before: number): number | undefined {

@@ -98,7 +98,7 @@ function isPoolField(name: string, field: unknown): boolean {
   return name !== 'local_path' && isValidField(name, field)
 }
 
-/** Fields that only the runtime may set. Some lead to files of the conversation, the others say how the conversation used the source. */
+/** Fields that only the runtime may set. Some refer to files of the conversation, the others say how the conversation used the source. */
 const runtimeFields: ReadonlySet<string> = new Set([
   ...['physical_path', 'local_path', 'artifact_path', 'rn', 'hosted_uri', 'key', 'turn_id', 'used'],
 ])

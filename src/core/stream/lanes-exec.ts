@@ -121,8 +121,8 @@ export function execLanguage(toolId: string): string | undefined {
 export type ExecStatus = 'gen' | 'exec' | 'done' | 'error'
 
 /**
- * A delta with a status. Each status replaces the one before, so the index is always 0. `timings` are the milliseconds that the model took to
- * write the program, and that the program ran.
+ * A delta with a status. Each status replaces the previous one, so the index is always 0. `timings` are the milliseconds that the model
+ * took to write the program, and that the program ran.
  */
 export function execStatusDelta(
   executionId: string,

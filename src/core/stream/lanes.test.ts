@@ -116,7 +116,7 @@ describe('thinking and notes', () => {
     ])
   })
 
-  it('shows the notes of a tool call, also if they precede the action', () => {
+  it('shows the notes of a tool call, even if they precede the action', () => {
     const notes = { lane: 'timeline_text timeline_text.react.decision.2', format: 'markdown', text: 'Looking <markdown>', end: 'whole' }
     expect(lanesOf(show('action', call('web_tools.web_search', {}, 'Looking §')).all)).toEqual([notes])
     expect(lanesOf(show('action', '{"notes":"Looking §","action":" Call_Tool "}').all)).toEqual([notes])

@@ -12,7 +12,7 @@ export interface Budgets {
    * Throws `conversation.superseded` when the claim is lost.
    */
   reserve(claim: Claim, request: ReserveRequest): Promise<ReserveResult>
-  /** Ends the reservations of a slot without a cost. Does nothing when the claim is lost. */
+  /** Ends the reservation of a slot. No cost is counted for it. Does nothing when the claim is lost. */
   release(claim: Claim, slot: string): Promise<void>
   /** The budgets with these names that the store has, in the order of their names. Reservations whose lease has ended are not included. */
   read(names: readonly string[]): Promise<readonly StoredBudget[]>

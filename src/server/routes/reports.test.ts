@@ -109,7 +109,7 @@ it('serves the journal page by page', async () => {
   await expect(client.entries('none')).rejects.toMatchObject({ status: 404, code: 'conversation.missing' })
 })
 
-it('replays a recorded turn, and says where the present code differs', async () => {
+it('replays a recorded turn, and says where the current code differs', async () => {
   const { client, turnId, store, model } = await twoRounds()
   expect(await client.replay('c1')).toEqual({ turns: [{ turn_id: turnId, rounds: 2, result: 'same', divergence: null }] })
   const other = await openServer({ model, tools: [], store })

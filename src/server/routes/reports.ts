@@ -43,7 +43,7 @@ export function reportRoutes({ agent: { archive } }: ServerParts, replays: Strea
         method: 'get',
         path: '/v1/conversations/{id}/replay',
         summary:
-          'Runs recorded turns with the present code and recorded responses; reports the first difference in each turn; for operators',
+          'Runs recorded turns with the current code and recorded responses; reports the first difference in each turn; for operators',
         request: { params: z.object({ id: z.string() }), query: z.strictObject({ turn: z.string().max(200).optional() }) },
         responses: { 200: json(ReplayView, 'the result for each turn'), ...problems(400, 401, 403, 404, 429) },
       }),

@@ -59,7 +59,7 @@ export function createAnswers(call: Call, workspace: Workspace, options: ExecOpt
       if (request.kind === 'fetch_ctx') return fetchWithinLimits(request.path)
       if (ended.signal.aborted) throw new Error('the program has ended')
       const number = ++started
-      // One call after the other, because the SIDs of a call begin after the SIDs of the call before.
+      // One call after the other, because the SIDs of a call begin after the SIDs of the previous call.
       const running = last.then(async () => {
         const { answer, record, results } = await callToolFromCode(request, number, current(), options)
         if (calls.length < maxRecordedCalls) calls.push(record)

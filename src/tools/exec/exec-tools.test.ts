@@ -111,7 +111,7 @@ describe('a file of the contract that was there before', () => {
 })
 
 describe('a file that the contract does not name', () => {
-  it('is kept if the program changed it, also if its size is the same, and not if the program left it alone', async () => {
+  it('is kept if the program changed it, even if its size is the same, and not if the program left it alone', async () => {
     const contract = [{ filename: 'files/a.txt', description: 'a file' }]
     const harness = createHarness({
       sandbox: scriptedSandbox({

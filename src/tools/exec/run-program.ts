@@ -28,7 +28,7 @@ interface PreparedProgram {
 
 /**
  * Runs a program in the sandbox. Then checks the files of the contract, keeps some other files that the program made in `outputs/`, and
- * writes the report. Files that are valid count also if the program failed, was cancelled or reached a limit.
+ * writes the report. Files that are valid count even if the program failed, was cancelled or reached a limit.
  */
 export async function runProgram(program: PreparedProgram, call: Call, options: ExecOptions): Promise<Outcome> {
   const { contract, language, folders, workspace } = program

@@ -22,7 +22,7 @@ export interface CostScript {
   readonly callsPerRound: number
   /** How many result blocks each call has. */
   readonly resultsPerCall: number
-  /** The number of rounds after which the model hides the result of the round before. 0 means never. */
+  /** The number of rounds after which the model hides the result of the previous round. 0 means never. */
   readonly foldEvery: number
 }
 

@@ -8,7 +8,7 @@ interface DivergenceCardProps {
   readonly entries: JournalState['entries']
 }
 
-/** The first difference of a turn. It shows the recorded and the present text, and marks the first byte that differs. */
+/** The first difference of a turn. It shows the recorded and the current text, and marks the first byte that differs. */
 export function DivergenceCard({ row, divergence, entries }: DivergenceCardProps) {
   const { block, byte, recorded, present, words, field } = divergence
   const before = byte === null || field !== 'text' ? '' : textBefore(entries, row.seq, block?.id, byte)

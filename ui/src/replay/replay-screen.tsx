@@ -10,7 +10,7 @@ import { DivergenceCard } from './divergence-card.tsx'
 
 type Turn = ReplayView['turns'][number]
 
-/** Runs the recorded turns with the present code, and shows both sides. Nothing is written and no model is asked. */
+/** Runs the recorded turns with the current code, and shows both sides. Nothing is written and no model is asked. */
 export function ReplayScreen({ id, journal: { entries, loaded } }: { readonly id: string; readonly journal: JournalState }) {
   const [run, setRun] = useState(0)
   const { value, error, loading } = useLoaded(loaded ? `${id} ${run}` : undefined, () => client.replay(id))
@@ -25,7 +25,7 @@ export function ReplayScreen({ id, journal: { entries, loaded } }: { readonly id
         <header className="flex flex-wrap items-center gap-3">
           <p className="min-w-60 flex-1" role="status">
             <span className="font-medium">
-              {different === 0 ? 'The present code does the same.' : `${different} of ${replayed} turns would not be the same.`}
+              {different === 0 ? 'The current code does the same.' : `${different} of ${replayed} turns would not be the same.`}
             </span>{' '}
             <span className="text-sm text-soft">Recorded answers and results are used. No model is asked and nothing is stored.</span>
           </p>

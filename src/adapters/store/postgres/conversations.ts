@@ -102,7 +102,7 @@ function createRowCache() {
 /** The table of conversations: leases, and the info that a list shows. */
 export function createConversations(database: Database) {
   const rows = createRowCache()
-  /** Finds the row of a conversation, also if its deletion has begun. With `lock`, other transactions that lock the row wait. */
+  /** Finds the row of a conversation, even if its deletion has begun. With `lock`, other transactions that lock the row wait. */
   async function findAny(queries: Pick<Queries, 'all'>, conversationId: string, lock = ''): Promise<ConversationRow | undefined> {
     if (!isStorableId(conversationId)) return undefined
     const [row] = await queries.all<ConversationRow>(`SELECT ${ROW} FROM conversations WHERE id = $1 ${lock}`, [conversationId])

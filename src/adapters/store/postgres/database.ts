@@ -16,7 +16,10 @@ export interface DatabaseOptions {
   readonly maxConnections?: number
   /** Whether statements are prepared once per connection. Default: true, but false behind a connection pooler, because few allow it. */
   readonly prepare?: boolean
-  /** The address at which notices are received, for a `url` that leads to a pooler. It must lead to the same database without a pooler. */
+  /**
+   * The address at which notices are received, for a `url` that is the address of a pooler. It must be an address of the same database,
+   * without a pooler.
+   */
   readonly listenUrl?: string
   /** The name of the connections in the views of the server. Default: `daybook`. */
   readonly applicationName?: string

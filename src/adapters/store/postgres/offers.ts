@@ -24,7 +24,7 @@ interface OfferParts {
 
 /**
  * Inserts an offer, if there is none with this event id, and adds 1 to the number of offers. The conversation can then be claimed at once,
- * also if earlier attempts failed. Counting all offers instead would take longer with each further offer.
+ * even if earlier attempts failed. Counting all offers instead would take longer with each further offer.
  */
 const INSERT = `
   WITH inserted AS (

@@ -112,7 +112,7 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
     await last.close()
   })
 
-  it('read only the visible entries of a long conversation, also if the statistics are older than the conversation', async () => {
+  it('read only the visible entries of a long conversation, even if the statistics are older than the conversation', async () => {
     const each = `FROM conversations, generate_series(1, 10) AS seq WHERE id LIKE 't1%'`
     await client.query(`INSERT INTO journal (conversation, seq, type, ts, body) SELECT key, seq, 'x', '', '{}' ${each}`)
     await client.query(`INSERT INTO blocks (conversation, number, seq) SELECT key, seq, seq ${each}`)
@@ -153,14 +153,14 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
     }
   })
 
-  it('claim a conversation with few rows read, also if many conversations of a tenant have work', async () => {
+  it('claim a conversation with few rows read, even if many conversations of a tenant have work', async () => {
     await client.query(`UPDATE conversations SET offers = 1, offered_at = '2026-01-01' WHERE id LIKE 't1/%' OR id LIKE 't2/%'`)
     await client.query('VACUUM ANALYZE conversations')
     const claim = (store: ConversationStore) => store.work.claimNext(owner('w'), { maxAttempts: 3, runningPerTenant: 5 })
     expect(await rowsRead(claim)).toBeLessThan(120)
   })
 
-  it('claim a conversation with few rows read, also if another tenant has sent many messages before', async () => {
+  it('claim a conversation with few rows read, even if another tenant has sent many messages before', async () => {
     await client.query('UPDATE conversations SET offers = NULL, open_turn = NULL')
     await client.query('VACUUM ANALYZE conversations') // the server does not know yet that there is a tenant with many conversations
     await client.query(

@@ -89,7 +89,7 @@ export interface ServerDescription {
   /** The version of the tables, or 0 when there are none. */
   readonly tables: number
   readonly maxConnections: number
-  /** Whether the address leads to a connection pooler. */
+  /** Whether the address is that of a connection pooler. */
   readonly isPooled: boolean
   /** Whether notices arrive. Without them, a process looks for changes every second. */
   readonly hasNotices: boolean

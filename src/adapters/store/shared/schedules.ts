@@ -120,7 +120,7 @@ const MAX_EVERY = 3_153_600_000
 
 const later = (time: string, seconds: number): string => new Date(Date.parse(time) + seconds * 1_000).toISOString()
 
-/** When the schedule fires after `now`. It stays in its rhythm, and times that have passed are skipped. */
+/** When the schedule fires after `now`. It keeps its original times, and those that have passed are skipped. */
 function nextTime({ next_at, every }: ScheduleRow, now: string): string | null {
   if (every === null) return null
   const passed = Math.floor((Date.parse(now) - Date.parse(next_at)) / (every * 1_000))

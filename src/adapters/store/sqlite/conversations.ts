@@ -51,7 +51,7 @@ export function createConversations(database: Database) {
     'UPDATE conversations SET attempts = ?, attempt_seq = ?, retry_at = ?, parked_at = ?, failure = ? WHERE key = ?',
   )
 
-  /** Finds the row of a conversation, also if its deletion has begun. */
+  /** Finds the row of a conversation, even if its deletion has begun. */
   const findAny = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
   const find = (conversationId: string) => {
     const row = findAny(conversationId)

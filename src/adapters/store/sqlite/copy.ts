@@ -185,7 +185,7 @@ function readerOf(prepare: Prepare): CopySource {
   }
 }
 
-/** The columns that are copied. The time of the last entry is in one column, also if a turn is open. */
+/** The columns that are copied. The time of the last entry is in one column, even if a turn is open. */
 const headOf = (row: ConversationRow): CopiedHead => ({ ...row, last_activity_at: lastActivityOf(row) })
 
 function writerOf(database: Database): Pick<CopyTarget, 'has' | 'write' | 'remove'> {

@@ -146,7 +146,7 @@ function changeOf(kind: string, number: number, at: number): Change {
   }
 }
 
-it('the last append counts, also if a process with an older version of Daybook made it', async () => {
+it('the last append counts, even if a process with an older version of Daybook made it', async () => {
   const store = await open('older.db')
   const claim = await store.claim('c1', owner('a'))
   await store.append(claim, [opened('t1', 1)])

@@ -9,7 +9,7 @@ type Put = Parameters<Workspace['exportVersions']>[2]
 
 /**
  * Makes manifests for versions that are stored in another way, such as git commits. The parent of each manifest is the manifest of the
- * version before. Versions that already have a manifest in the journal are skipped.
+ * previous version. Versions that already have a manifest in the journal are skipped.
  */
 export async function exportVersions(turnIds: readonly string[], versions: VersionStore, history: RecordedFiles, put: Put) {
   const exported = new Map<string, ExportedVersion>()

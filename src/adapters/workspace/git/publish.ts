@@ -74,7 +74,7 @@ async function makeTurnRoot({ turnRoot }: TurnIndex): Promise<void> {
 interface NewVersion {
   /** The hashes of the files of the new version, by path. */
   readonly version: ReadonlyMap<string, string>
-  /** The version before. If the new version has the same files, no commit is made. */
+  /** The previous version. If the new version has the same files, no commit is made. */
   readonly base: CommittedFiles
   /** The contents of files that the repository may not have yet, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>

@@ -117,7 +117,7 @@ it('says when the last follower has left, if a process sends events to it', asyn
 describe('a running turn', () => {
   afterEach(() => void vi.useRealTimers())
 
-  it('is requested again and again, also if it follows another turn and its live events arrive before its entries', async () => {
+  it('is requested again and again, even if it follows another turn and its live events arrive before its entries', async () => {
     vi.useFakeTimers()
     const { receiver, requests, join } = open()
     const follower = join(3)
@@ -150,7 +150,7 @@ describe('a running turn', () => {
     expect(requests.length - answered).toBeLessThan(140)
   })
 
-  it('is requested again and again, also if only a follower that joins has read its entries', async () => {
+  it('is requested again and again, even if only a follower that joins has read its entries', async () => {
     vi.useFakeTimers()
     const { receiver, requests, join } = open()
     join(3, false)

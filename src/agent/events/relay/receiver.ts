@@ -12,8 +12,9 @@ const COLLECT_MS = 2
 /** The shortest time between two requests for one conversation. */
 const AGAIN_MS = 50
 /**
- * How many requests in a row may stay without an answer. A process that goes on with the turn of a dead one often writes no entry at first,
- * so the requests last longer than a lease. Then one is sent after `SELDOM` renewals, when an entry arrives, or when another process connects.
+ * How many requests in a row are sent without an answer. They are sent for longer than a lease, because a process that takes over the turn
+ * of a dead process often writes no entry at first. After that, a request is sent only at every `SELDOM`th renewal, when an entry arrives,
+ * or when another process connects.
  */
 const MAX_TRIES = Math.ceil(LEASE_MS / RENEW_MS) + 2
 const SELDOM = 6

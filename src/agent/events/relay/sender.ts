@@ -55,7 +55,7 @@ export function createLiveSender(
     return target
   }
 
-  /** Every request is answered, also if there are no new events, because the other process wants to know whether there is an owner. */
+  /** Every request is answered, even if there are no new events, because the other process wants to know whether there is an owner. */
   function answer(target: Target, { conversationId, epoch, number }: LiveRequest): void {
     const known = target.feeds.get(conversationId)
     if (known) known.expiresAt = performance.now() + LEASE_MS

@@ -31,7 +31,7 @@ describe('partial JSON', () => {
     ])
   })
 
-  it('is undefined for a string, also if the string has braces', () => {
+  it('is undefined for a string, even if the string has braces', () => {
     for (const text of ['"{"', ' "[{}]"', '"a {\\"b\\": 1} c"']) {
       const json = createPartialJson()
       for (const character of text) json.push(character)

@@ -76,7 +76,7 @@ const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 const starts = { object: 'object.start', array: 'array.start' } as const
 const ends = { object: 'object.end', array: 'array.end' } as const
 
-/** Creates a reader that also corrects common mistakes of models. */
+/** Creates a reader for JSON that a model is still writing. It also accepts the mistakes that models often make in JSON. */
 export function createJsonReader(): JsonReader {
   const root = createRootFinder()
   const closing = createClosingQuoteRule()

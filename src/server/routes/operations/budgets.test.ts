@@ -24,7 +24,7 @@ it('shows what budgets have left: in routes, in the response to a message, and i
   expect(await client.metrics()).toContain('daybook_budget_day_money_left 5')
 })
 
-it('operators see and limit only the budgets of their own tenant, also if a tenant is called local, and users none', async () => {
+it('operators see and limit only the budgets of their own tenant, even if a tenant is called local, and users none', async () => {
   const { server } = await openServer({ replies: [], server: { auth: bearer } })
   const clientOf = (tenant: string, roles: readonly string[] = ['operator']) =>
     createClient({ baseUrl: server.url, token: tokenOf({ sub: 'ann', tenant, project: 'p', roles: [...roles] }) })

@@ -43,7 +43,7 @@ export function describeOffers({ describe, it, expect }: TestRunner, create: Cre
       expect(await store.head('c1')).toMatchObject({ offers: 0, waiting: ['e1'] })
     })
 
-    it('keeps the offers of conversations apart, also if their events have the same id', async () => {
+    it('keeps the offers of conversations apart, even if their events have the same id', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1', [opened('t1', 1)])
       await writeConversation(store, 'c2', [opened('t1', 1)])

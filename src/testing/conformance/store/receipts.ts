@@ -48,7 +48,7 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
       expect(counts['kept.blobs']).toBe(undefined)
     })
 
-    it('a deletion that failed is counted once, also if another owner finishes it without naming the receipt', async () => {
+    it('a deletion that failed is counted once, even if another owner finishes it without naming the receipt', async () => {
       const fixture = await create()
       const { store, clock } = fixture
       await write(fixture, 'c1', 'content a')

@@ -53,7 +53,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       expect(await told).toBe('c2')
     })
 
-    it('loop 17.106: repeats in its rhythm, and fires once for all times that have passed', async () => {
+    it('loop 17.106: keeps its original times, and fires once for all times that have passed', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       await schedules.add('c1', say('hourly', inSeconds(HOUR), { every: HOUR }))
       clock.advance(HOUR * 1_000 + 5_000)
@@ -90,7 +90,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       )
     })
 
-    it('fires a schedule that is removed and added again at this moment with its new event and its new rhythm', async () => {
+    it('fires a schedule with its new event and its new interval, if it is removed and added again while schedules fire', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       for (let n = 0; n < 50; n++) await schedules.add('c1', say(`s${n}`, inSeconds(-2)))
       await schedules.add('c2', say('edited', inSeconds(-1)))

@@ -1,7 +1,7 @@
 import type { Block, Change, DivergenceView } from 'daybook/client'
 import type { Entry } from './time-travel.ts'
 
-/** A recorded entry of a turn, and how it compares with what the present code does. */
+/** A recorded entry of a turn, and how it compares with what the current code does. */
 export interface ReplayRow {
   readonly seq: number
   readonly title: string

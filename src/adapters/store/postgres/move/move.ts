@@ -19,7 +19,9 @@ export interface PostgresFiles {
 /** A number that no other program is likely to use as an advisory lock. */
 const MOVE_LOCK = 0x64617964
 
-/** Connects to a database for a move. Throws if the address leads to a pooler: a server that uses the same pooler would not be noticed. */
+/**
+ * Connects to a database for a move. Throws if the address is that of a pooler: a server that uses the same pooler would not be noticed.
+ */
 async function connectMover(options: DatabaseOptions): Promise<Database> {
   const connection = { ...options, maxConnections: 4, applicationName: `${APPLICATION_NAME} move` }
   const database = await connectDatabase(connection, { statement_timeout: '0', idle_in_transaction_session_timeout: '0' })
