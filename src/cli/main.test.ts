@@ -98,6 +98,7 @@ it('refuses options of an agent together with the option --server, which names a
     ['--agent', './agent.ts'],
     ['--model', 'offline'],
     ['--skills', 'skills'],
+    ['--knowledge', 'docs'],
   ] as const) {
     const { exitCode, text } = await daybook('run', 'Hi', '--server', 'http://127.0.0.1:1', name, value)
     expect({ exitCode, text }).toEqual({

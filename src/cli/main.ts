@@ -133,7 +133,7 @@ export async function main(
 }
 
 /** Options of a local agent. They are refused together with `--server`, because the server has an agent of its own. */
-const localOptions = ['agent', 'model', 'dialect', 'skills'] as const
+const localOptions = ['agent', 'model', 'dialect', 'skills', 'knowledge'] as const
 
 /** Lets a command and its subcommands use the output and the error handling of the program. */
 function inheritSettings(command: Command, program: Command): void {

@@ -268,11 +268,6 @@ export const attacksByPart: Readonly<Record<string, readonly Attack[]>> = {
       tests: 'is given up',
       outcome: 'given up at a limit',
     },
-    {
-      name: 'addresses that lead into private networks',
-      file: 'test/web/ssrf.test.ts',
-      outcome: 'refused; no connection',
-    },
   ],
   'The page': [
     { name: 'scripts and links in answers', file: 'ui/src/markdown/markdown-view.test.tsx', outcome: 'shown as text' },

@@ -3,11 +3,14 @@ import { client } from './session.ts'
 
 let limits: Promise<AttachLimits | undefined> | undefined
 
-/** The limits of the server for the files of a message. Undefined if the request fails. The request is sent only once. */
+/** The limits of the server for the files of a message. Undefined if the request fails. After an answer, no further request is sent. */
 export function loadAttachLimits(): Promise<AttachLimits | undefined> {
   limits ??= client.info().then(
     ({ attachments }) => ({ files: attachments.files, bytes: attachments.message_bytes }),
-    () => undefined, // then the limits in model/attach.ts apply, and the server checks its own limits
+    () => {
+      limits = undefined // the next call asks again. Until then the limits in model/attach.ts apply, and the server checks its own limits
+      return undefined
+    },
   )
   return limits
 }
