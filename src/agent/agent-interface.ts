@@ -47,7 +47,7 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
   notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
   /**
    * Waits until the turn that has read a message is closed, in whichever process it runs, and returns its result. It only reads, so it can be
-   * called any number of times, also after the end of the turn. `eventId` is the id that was sent with the message. Throws `message.missing`
+   * called any number of times, even after the end of the turn. `eventId` is the id that was sent with the message. Throws `message.missing`
    * if there is no such message, and `message.withdrawn` if it was taken back.
    */
   untilClosed(conversationId: string, eventId: string, options?: UntilClosedOptions): Promise<StoredResult>

@@ -93,7 +93,7 @@ describe('a sub-agent', () => {
     expect(calls.filter((call) => call.usage.uncached === 100)).toHaveLength(3)
   })
 
-  it('is deleted with its caller, also while it runs', async () => {
+  it('is deleted with its caller, even while it runs', async () => {
     const { create, store } = setUp()
     const started = Promise.withResolvers<void>()
     const slow = defineTool({

@@ -56,7 +56,7 @@ export interface WaitingTurns {
    */
   decide(conversationId: string, callId: string, decision: Decision): Promise<Recorded>
   /**
-   * Delivers the result of a call whose tool returned `later(…)`. It is accepted for every call without a result, also while the tool runs.
+   * Delivers the result of a call whose tool returned `later(…)`. It is accepted for every call without a result, even while the tool runs.
    * If the turn has gone on without the result, the model gets it as an event. Throws `call.missing` and `call.settled`, and
    * `call.refused` if there is a `token` and it does not belong to this call.
    */

@@ -1,4 +1,4 @@
-/** A date in ISO 8601 and UTC. Undefined for a text that is no date, and for a date before 1980 or after 2099. */
+/** A date in ISO 8601 and UTC. Undefined for a text that is not a date, and for a date before 1980 or after 2099. */
 export function isoDate(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length > 60 || !/\d{4}/.test(text)) return undefined
   return isoTime(Date.parse(inUtc(text.trim())))

@@ -96,7 +96,7 @@ function topKey(key: string): string {
   return top
 }
 
-/** The kind of the budget with this name. Undefined for a text that is no name of a budget. */
+/** The kind of the budget with this name. Undefined for a text that is not the name of a budget. */
 export function budgetKindOf(name: string): BudgetKind | undefined {
   if (name === 'day') return 'day'
   const at = name.indexOf('/')
@@ -110,7 +110,7 @@ export function budgetKindOf(name: string): BudgetKind | undefined {
   return kind === 'user' && parts.length === 3 ? 'user' : undefined
 }
 
-/** The failure for a text that is no name of a budget. */
+/** The failure for a text that is not the name of a budget. */
 export const invalidBudgetName = (name: string): Failure =>
   new Failure(
     'budget.invalid',

@@ -4,8 +4,8 @@ import type { IncomingSource } from '../core/sources/source.ts'
 /** Reads `sk:` paths. A skill is guidance for one kind of work, written by the operator of the agent. */
 export interface Skills {
   /**
-   * The skills that the system text lists. The list must be the same as long as the agent exists, because another list would make the
-   * provider's cache useless. Without this function, no skill is listed, and the agent can read only paths that it knows.
+   * The skills that the system text lists. The list must be the same as long as the agent exists, because another list would
+   * invalidate the provider's cache. Without this function, no skill is listed, and the agent can read only paths that it knows.
    */
   list?(): readonly SkillSummary[]
   read(path: string, call: SkillCall): Promise<Skill | undefined>

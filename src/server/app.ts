@@ -75,8 +75,8 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   app.onError((error, c) => {
     const problem = problemOf(error)
     const reason = error instanceof RequestProblem ? (error.cause ?? error) : error
-    // These two problems are not logged. They are no faults, and clients get them many times: load balancers that check `/ready` during a
-    // shutdown, and senders of messages while the server has too much to do.
+    // These two problems are not logged. They are not errors of the server, and clients get them many times: load balancers that check
+    // `/ready` during a shutdown, and senders of messages while the server has too much to do.
     const isFault = problem.status >= 500 && problem.code !== 'server.draining' && problem.code !== 'server.overloaded'
     if (isFault) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error: reason })
     return problemResponse(c, problem, errorHeaders(error, nowMs()))

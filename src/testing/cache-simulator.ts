@@ -38,7 +38,7 @@ export interface CacheSimulatorOptions {
 /**
  * Simulates the prompt cache of a provider. At first the cache is empty. Call it with the prompts of a conversation in order. Each call
  * returns how many tokens were read from the cache, written to it, or neither (uncached). With it a test can check that a change of the
- * prompt does not make the cache useless:
+ * prompt does not invalidate the cache:
  *
  *   const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
  *   const first = cache.call({ system, parts: round1.parts, at: 0 })
@@ -62,7 +62,7 @@ export interface CacheSimulatorOptions {
  * - A mark inside the prefix that was read writes no entry.
  *
  * These differences make the simulated cost too low:
- * - Writing always costs 1.25, also when entries live for an hour.
+ * - Writing always costs 1.25, even when entries live for an hour.
  * - Adding an image does not invalidate entries before the image.
  * - An entry can be read at once. Anthropic's entries can be read only after the response to the first request has begun.
  *

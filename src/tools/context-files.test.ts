@@ -102,7 +102,7 @@ describe('the context files of a turn', () => {
     expect([before, between]).toMatchObject([[], { length: 1 }])
   })
 
-  it('are kept current by later turns that use no file, also when another process runs them', async () => {
+  it('are kept current by later turns that use no file, even when another process runs them', async () => {
     const write = reply.call('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' })
     const first = createHarness({ replies: [write, reply.answer('Written.'), reply.answer('Second answer.')] })
     await first.say('Write.')

@@ -229,7 +229,7 @@ describe('attachments of a turn', () => {
     return { files, parts: { implementation: 'custom', open: async () => workspace, remove: nothing } as unknown as Workspaces }
   }
 
-  it('are in the workspace from its first use on, also those that arrive later', async () => {
+  it('are in the workspace from its first use on, including those that arrive later', async () => {
     const { parts } = fakeWorkspaces()
     const work = pausedTool()
     const replies = [reply.call('list.files'), reply.call('paused.work'), reply.call('list.files'), reply.answer('Seen.')]

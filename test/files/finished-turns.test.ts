@@ -40,7 +40,7 @@ describe.each(['custom', 'git'] as const)('the folders of finished turns (%s)', 
     }
   }
 
-  it('are removed once a version was left, also those into which files were pulled', async () => {
+  it('are removed once a version was left, including those into which files were pulled', async () => {
     const { run, turns } = conversation()
     const first = await run([write('files/app/a.md', 'a'), write('outputs/o.md', 'o'), reply.answer('Done.')])
     expect(turns()).toEqual([])

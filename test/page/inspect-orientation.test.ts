@@ -28,7 +28,7 @@ it('the menu of the open conversation is visible, and leads to the screens for o
   await tab.waitForURL(`**/c/${id}/timeline`)
 })
 
-it('the columns of the timeline have headings above them, also after scrolling, and the author is one of them', async () => {
+it('the columns of the timeline have headings above them, even after scrolling, and the author is one of them', async () => {
   const tab = await page.open(`/c/${id}/timeline`, { width: 1440, height: 400 })
   const row = tab.locator('[data-block]').first()
   await row.waitFor()

@@ -124,7 +124,7 @@ describe('the lanes of a native response', () => {
     ])
   })
 
-  it('the content of a file is shown while it arrives, also when path and channel come last', async () => {
+  it('the content of a file is shown while it arrives, even when path and channel come last', async () => {
     const input = '{"content":"# Report","kind":"file","channel":"canvas","path":"files/report.md"}'
     const harness = native([{ calls: [{ name: 'react__write', input }], chunks: 5 }, answer('Written.')])
     const { events } = await harness.say('Write it.')
@@ -187,7 +187,7 @@ describe('clients of a native turn', () => {
     expect(view.turns[0]?.answers.at(-1)?.text).toBe('Sunny.')
   })
 
-  it('a command writes only the answer to its output, also when notes were streamed before a call', async () => {
+  it('a command writes only the answer to its output, even when notes were streamed before a call', async () => {
     const harness = native([
       { ...call('weather.today', { city: 'Rome' }, { notes: 'I look.' }), chunks: 3 },
       { ...answer('Sunny.'), chunks: 2 },

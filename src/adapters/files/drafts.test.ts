@@ -43,7 +43,7 @@ it('a draft of an earlier process with our pid is orphaned', () => {
   expect(isOrphanedDraft([place, pid, '1', ...rest].join('-'))).toBe(true)
 })
 
-it('a draft of this process is its own, also when another thread writes it', async () => {
+it('a draft of this process is its own, even when another thread writes it', async () => {
   const code = `import(${module}).then(({ newDraftId }) => require('node:worker_threads').parentPort.postMessage(newDraftId()))`
   const worker = new Worker(code, { eval: true })
   const [draft] = (await once(worker, 'message')) as [string]

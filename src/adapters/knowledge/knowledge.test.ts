@@ -120,7 +120,7 @@ describe('a folder of documents', () => {
     expect(await pathsOf(base.open(), 'apples')).toEqual(['ks:docs/a.md'])
   })
 
-  it('gives the changed text of a file at once, also before a search has noticed the change', async () => {
+  it('gives the changed text of a file at once, even before a search has noticed the change', async () => {
     base.write({ 'a.md': '# A\napples' })
     const knowledge = base.open()
     expect((await knowledge.read('ks:docs/a.md', call))?.text).toContain('apples')

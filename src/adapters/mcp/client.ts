@@ -3,7 +3,7 @@ import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelco
 import type { JsonObject } from '../../core/json.ts'
 import type { McpQuestion, McpReply } from '../../ports/mcp.ts'
 
-/** Functions that a client calls when the server sends a message that is no answer. */
+/** Functions that a client calls when the server sends a message that is not an answer. */
 export interface ClientHandlers {
   onListChanged(): void
   onQuestion(question: McpQuestion, signal: AbortSignal): Promise<McpReply>

@@ -6,12 +6,12 @@ export class OutputError extends Error {
   override readonly name = 'OutputError'
 }
 
-/** How many lines that are no messages a server may write. Some servers write a greeting or logs to their standard output. */
+/** How many lines that are not messages a server may write. Some servers write a greeting or logs to their standard output. */
 const MAX_STRAY_LINES = 100
 
 /**
  * Reads the messages in the output of a server: one JSON object per line. Each piece of the output is read once, so the time is linear also
- * for a line that arrives in many pieces. Throws an `OutputError` if a line is too long, or if too many lines are no messages.
+ * for a line that arrives in many pieces. Throws an `OutputError` if a line is too long, or if too many lines are not messages.
  */
 export function createMessageReader(maxMessageBytes: number, onMessage: (message: object) => void): (piece: Uint8Array) => void {
   let decoder = new StringDecoder('utf8')

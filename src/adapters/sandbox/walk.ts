@@ -3,7 +3,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Identity } from './identity.ts'
 
 /*
- * Visits the folders of a program, also while the program changes them. Each folder is opened without following links, and its entries are
+ * Visits the folders of a program, even while the program changes them. Each folder is opened without following links, and its entries are
  * reached through the open folder (`/proc/self/fd`). So a program can not lead a visit out of its folders, and paths never get too long.
  *
  * The calls are synchronous, because there may be thousands of them and each is short. After a few milliseconds other work of this process

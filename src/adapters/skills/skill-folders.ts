@@ -22,7 +22,7 @@ export function openSkillFolders(folders: FolderList): FolderSkills {
 const lookEveryMs = 2_000
 
 /**
- * Skills whose list stays as it was, because another list would make the provider's cache useless. Their texts are read again when files have
+ * Skills whose list stays as it was, because another list would invalidate the provider's cache. Their texts are read again when files have
  * changed, and `changes` says what is new.
  */
 function followChanges(first: FolderSkills, folders: readonly SkillFolder[]): FolderSkills {

@@ -124,7 +124,7 @@ export function restoreProgress(
   return progress
 }
 
-/** Whether the turn has used an event to settle a call that waited. Such an event is no message that the model has read. */
+/** Whether the turn has used an event to settle a call that waited. Such an event is not a message that the model has read. */
 const settlesCall = ({ kind }: InboxEvent, next: Change | undefined): boolean =>
   kind === 'decision' || (kind === 'completion' && (next?.type === 'turn.resumed' || next?.type === 'call.finished'))
 

@@ -97,7 +97,7 @@ describe('a followup', () => {
     expect(await texts(harness, 'user.followup')).toEqual(['Third.'])
   })
 
-  it('is part of the turn that is stopped right after it, also when that turn can not be deferred', async () => {
+  it('is part of the turn that is stopped right after it, even when that turn can not be deferred', async () => {
     for (const replies of [
       [reply.call('weather.today', { city: 'Rome' }), reply.answer('Clear.')],
       ['<channel:answer>no', '<channel:answer>no', '<channel:answer>no'],

@@ -114,7 +114,7 @@ describe('the option `ask`', () => {
       run: (_, { offers }) => void mayCall(String(offers?.('mail.send'))),
     })
 
-  it('lets calls of the named tools wait for a person in this turn only, also after a restart', async () => {
+  it('lets calls of the named tools wait for a person in this turn only, even after a restart', async () => {
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
     const first = setUp([calling, mailing], { store })
     const waiting = await first.agent.run('c1', 'Write.', { ask: ['mail.*'] }).result

@@ -59,7 +59,7 @@ function heldReplies(count: number) {
 }
 
 describe('a worker', () => {
-  it('runs at most as many conversations as it may, also those that callers start, and the others wait in the store', async () => {
+  it('runs at most as many conversations as it may, including those that callers start, and the others wait in the store', async () => {
     const { store, agentWith } = createShared()
     const held = heldReplies(6)
     const agent = agentWith(held.replies)

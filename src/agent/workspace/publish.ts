@@ -8,7 +8,7 @@ import { historyOf } from '../../tools/artifacts/history.ts'
 import type { Records } from '../../tools/tool.ts'
 import type { Turn } from '../turn/turn.ts'
 
-/** The block that records a publish. If the publish failed, also the error. If the turn had no files to publish, there is no block. */
+/** The block that records a publish, and the error if the publish failed. If the turn had no files to publish, there is no block. */
 interface PublishResult {
   readonly drafts: readonly Draft[]
   /**

@@ -214,7 +214,7 @@ describe('the workspace of a turn', () => {
     expect((await published(heir)).at(-1)?.text).toContain('"files":3')
   })
 
-  it('has the newest published version as its parent, also when that turn is summarised', async () => {
+  it('has the newest published version as its parent, even when that turn is summarised', async () => {
     const wanted = [write('files/app/a.md', 'one')]
     const modelReply: Reply = ({ role }) => (role === 'decision' ? (wanted.shift() ?? reply.answer('Done.')) : 'They wrote a file.')
     const harness = createTestHarness(

@@ -12,7 +12,7 @@ const contents = ({ conversations, entries, blobs, files }: BackupReport) =>
 /** The command `backup`. */
 export function backupCommand({ terminal, style, settings: readSettings }: CommandContext): Command {
   const command = new Command('backup')
-    .description('copy the data folder to an empty folder, also while servers use it')
+    .description('copy the data folder to an empty folder, even while servers use it')
     .argument('<folder>', 'an empty or new folder for the back-up')
     .option('--json', 'print what was copied as JSON')
     .action(async (folder: string, { json }: { json?: true }) => {

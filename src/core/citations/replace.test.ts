@@ -318,7 +318,7 @@ function agreed(readings: readonly (readonly Step[])[]): readonly Step[] {
   return first.slice(0, length)
 }
 
-it('removes a citation without known sources, also when there is no source at all', () => {
+it('removes a citation without known sources, even when there is no source at all', () => {
   const replacer = createCitationReplacer({ format: 'markdown', sources: () => new Map(), stripUsage: true, keepUnresolved: false })
   expect(replacer.push('so it is [[S:9]].') + replacer.flush()).toBe('so it is .')
   expect(replacer.unresolved).toEqual([9])

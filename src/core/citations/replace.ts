@@ -25,7 +25,7 @@ export interface CitationReplacer {
   push(text: string): string
   /** Ends the input and returns the text that was held back. If it is a complete citation, it is replaced. Otherwise it is not changed. */
   flush(): string
-  /** All cited SIDs in ascending order, also those for which there is no source. */
+  /** All cited SIDs in ascending order, including those for which there is no source. */
   readonly used: readonly number[]
   /** The cited SIDs for which there is no source, in ascending order. */
   readonly unresolved: readonly number[]

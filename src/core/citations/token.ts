@@ -134,7 +134,7 @@ const isSpace = (code: number): boolean =>
 export type SuperscriptMatch =
   | { readonly kind: 'none' }
   /**
-   * The text ends inside a possible citation. If more text shows that it is no citation, its content is read as ordinary text. This text
+   * The text ends inside a possible citation. If more text shows that it is not a citation, its content is read as ordinary text. This text
    * may contain a usage tag, therefore `usage` is true.
    */
   | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }

@@ -41,7 +41,7 @@ const largeInput = (room: number) => Math.min(12_000, Math.floor(0.3 * room))
 /**
  * The block that replaces the beginning of a running turn. It contains the summary that a model wrote (`text`), if there is one. It also
  * contains a list of the tool calls with the paths of their results.
- * - `prefix`: all blocks of the turn before the cut, also those that earlier checkpoints replaced.
+ * - `prefix`: all blocks of the turn before the cut, including those that earlier checkpoints replaced.
  * - `folded`: the blocks that this checkpoint replaces.
  */
 export function checkpointBlock(

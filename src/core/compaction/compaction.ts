@@ -140,7 +140,7 @@ function chooseCut(
   const room = timelineRoom(options)
   // A rejected prompt shows that its size is too large, even if it is below the estimated limit.
   const space = force ? Math.min(room, shownTokens) : room
-  // The new summary and the blocks preserved with it will probably have as many tokens as the present summary with its preserved blocks.
+  // The new summary and the blocks preserved with it will probably have as many tokens as the current summary with its preserved blocks.
   const present = sum(blocks.slice(0, historyStart(blocks)), tokensAt)
   const summary = Math.max(present, Math.min(EXPECTED_SUMMARY, summaryTokens(space)))
   const budget = Math.max(1, space - summary)

@@ -199,7 +199,7 @@ describe('artifact ids', () => {
     ])
   })
 
-  it('are unique, also when a file is named like a numbered one', () => {
+  it('are unique, even when a file is named like a numbered one', () => {
     expect(artifactIds(['a.csv', 'a_2.csv', 'a.md', 'a.txt'])).toEqual(['a', 'a_2', 'a_3', 'a_4'])
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'a_2', 'x/a.md', 'a_2_2', '__proto__', '')), (names) => {

@@ -5,7 +5,7 @@ import type { ToolSignatures } from './signature.ts'
 
 // Responses without any channel, in the dialect `channels`.
 
-/** Finds an action in a text. A text with an action is no answer: the model wants to act, and the user must not read JSON. */
+/** Finds an action in a text. A text with an action is not an answer: the model wants to act, and the user must not read JSON. */
 const anyAction = /"(?:tool_call|tool_id)"\s*:|"action"\s*:\s*"(?:call_tool|complete|exit)"/
 
 /** True for a response without any channel tag, without an action, and without a call in another form that models write. */

@@ -16,7 +16,7 @@ export interface RevealPlan {
  * the same call made at this path are revealed with it, for example the digest of an attachment. Older content stays hidden.
  *
  * Undefined when no hidden block has the current content. Also undefined when the block is in the cached part of the prompt, because
- * revealing it would make the cached prefix useless. In both cases the caller appends the content again.
+ * revealing it would invalidate the cached prefix. In both cases the caller appends the content again.
  */
 export function planReveal(
   timeline: Timeline,

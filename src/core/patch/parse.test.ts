@@ -41,7 +41,7 @@ describe('reading a unified diff', () => {
     ])
   })
 
-  it('joins several parts for one file, also when their counts are wrong', () => {
+  it('joins several parts for one file, even when their counts are wrong', () => {
     const twice = '--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\n--- a/x\n+++ b/x\n@@ -5,9 +5,9 @@\n-c\n+d\n'
     expect(read(twice)).toEqual([
       [1, 'old:a', 'new:b'],

@@ -182,7 +182,7 @@ export const cutText = (text: string, limit: number, mark = MARK): string => (te
 
 /**
  * Copies a value and cuts its long strings, lists and objects. Each cut is shown by a text such as `...[truncated]`. A string that starts
- * with `ref:` is a reference and is never cut, because a part of a path leads nowhere.
+ * with `ref:` is a reference and is never cut, because a part of a path refers to nothing.
  */
 export function shortenJson(value: Json, limits: ShortenLimits): { readonly value: Json; readonly truncated: boolean } {
   let truncated = false

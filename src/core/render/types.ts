@@ -39,8 +39,8 @@ export interface ShownBlock {
 
 /**
  * The blocks of a timeline that the model sees, oldest first. A *position* is an index into `shown`. Cache points and `react.hide` use the
- * same positions. So `react.hide` can tell which blocks are before a cache point and must not change, because a changed block makes the
- * cached prompt useless.
+ * same positions. So `react.hide` can tell which blocks are before a cache point and must not change, because a changed block invalidates
+ * the cached prompt.
  */
 export interface Slice {
   readonly shown: readonly ShownBlock[]

@@ -17,7 +17,7 @@ export const defaultSettings: RenderSettings = { caps }
 /** A block with its parts, and with the context in which it was rendered. */
 export interface RenderedBlock extends ShownBlock {
   readonly context: RenderContext
-  /** True when no blank line separates this block from the block before. */
+  /** True when no blank line separates this block from the previous one. */
   readonly joined: boolean
 }
 

@@ -41,7 +41,7 @@ describe('a fence', () => {
 })
 
 describe('backticks', () => {
-  it('are counted per line, also those of inline code that looked like a fence', () => {
+  it('are counted per line, including those of inline code that looked like a fence', () => {
     expect(contextAfter('a `b` `c').backticks).toBe(3)
     expect(contextAfter('a `b` `c\n`').backticks).toBe(1)
     expect(contextAfter('```x``` `').backticks).toBe(7)

@@ -47,7 +47,7 @@ export function createPartCollector() {
 /** The parts as the text that the journal stores. Empty when the response has no parts. */
 export const formatParts = (parts: readonly NativePart[]): string => (parts.length === 0 ? '' : JSON.stringify(parts))
 
-/** Parses the text that the journal stores. Values that are no parts are left out, because imported journals may hold anything. */
+/** Parses the text that the journal stores. Values that are not parts are left out, because imported journals may hold anything. */
 export function parseParts(raw: string): readonly NativePart[] {
   const list = parseJson(raw)
   if (!Array.isArray(list)) return []

@@ -80,7 +80,7 @@ function transition(timeline: Timeline, change: Change): Timeline {
   }
 }
 
-/** Sets the frozen texts of the timeline. If `frozen` is undefined, the frozen texts of the turn before are removed. */
+/** Sets the frozen texts of the timeline. If `frozen` is undefined, the frozen texts of the previous turn are removed. */
 function withFrozen(timeline: Timeline, frozen: FrozenTexts | undefined): Timeline {
   if (timeline.frozen === frozen) return timeline
   return frozen === undefined ? omitField(timeline, 'frozen') : { ...timeline, frozen }

@@ -48,7 +48,7 @@ export interface TurnOpened {
 
 /**
  * Parts of the system text that may change while the agent runs, as this turn uses them: `tools` is the list of the tools of MCP servers.
- * They are frozen, so that all prompts of the turn have the same system text, also after a crash and in a replay. Each text is a blob, so
+ * They are frozen, so that all prompts of the turn have the same system text, even after a crash and in a replay. Each text is a blob, so
  * its SHA-256 tells whether it has changed.
  */
 export interface FrozenTexts {

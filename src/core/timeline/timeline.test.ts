@@ -121,7 +121,7 @@ describe('a timeline value', () => {
     expect(Math.min(counts.paths, counts.calls)).toBeGreaterThan(50)
   })
 
-  it('finds the same blocks as before, also after a later timeline has hidden some and got further ones', () => {
+  it('finds the same blocks as before, even after a later timeline has hidden some and got further ones', () => {
     const before = replay([appended(rounds(3))])
     const wanted = ids(before)
     const found = (timeline: Timeline) => wanted.map((id) => blockById(timeline, id))
@@ -296,7 +296,7 @@ describe('rounds', () => {
     expect(roundKey({ ...(block as Block), meta: { tool_call_id: 'c1' } })).toBe('t1@c1')
   })
 
-  it('are numbered in order of their first blocks, also when they interleave', () => {
+  it('are numbered in order of their first blocks, even when they interleave', () => {
     const turn_id = fc.constantFrom('t1', 't2')
     const decided = fc.record({ turn_id, meta: fc.record({ iteration: fc.nat(2) }) })
     const called = fc.record({ turn_id, meta: fc.record({ tool_call_id: fc.constantFrom('0', '1') }) })

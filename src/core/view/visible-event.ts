@@ -76,7 +76,7 @@ export interface HistoryEvent {
   readonly title: string | undefined
   readonly events: readonly BlockEvent[]
   /**
-   * True for the import of a timeline. Then `events` contains all visible blocks, also those that earlier entries of the import already
+   * True for the import of a timeline. Then `events` contains all visible blocks, including those that earlier entries of the import already
    * added. False for blocks that were inserted into an earlier turn.
    */
   readonly imported: boolean

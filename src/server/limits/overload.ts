@@ -61,7 +61,7 @@ const overloaded = (seconds: number) =>
     headers: { 'retry-after': String(seconds) },
   })
 
-/** Counts events. `recent` is the number of events in the current second or in the second before, whichever is larger. */
+/** Counts events. `recent` is the number of events in the current second or in the previous second, whichever is larger. */
 function countPerSecond(nowMs: () => number) {
   let second = 0
   let count = 0

@@ -114,7 +114,7 @@ function outputOf(schema: Readonly<Record<string, unknown>>): StandardSchemaV1 {
 
 const patternKeys: ReadonlySet<string> = new Set(['pattern', 'patternProperties', 'format'])
 
-/** Whether a schema has a keyword for patterns. Names of properties are no keywords. */
+/** Whether a schema has a keyword for patterns. Names of properties are not keywords. */
 function hasPattern(schema: unknown, isSchema = true): boolean {
   if (Array.isArray(schema)) return schema.some((item) => hasPattern(item))
   if (!isObject(schema)) return false

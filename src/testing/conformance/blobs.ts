@@ -24,7 +24,7 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       }
     })
 
-    it('stores the same bytes as one blob, also when they are put concurrently', async () => {
+    it('stores the same bytes as one blob, even when they are put concurrently', async () => {
       const blobs = await create()
       const refs = await Promise.all(Array.from({ length: 8 }, () => blobs.put(bytes('abc'))))
       expect(new Set(refs.map(({ sha256 }) => sha256)).size).toBe(1)

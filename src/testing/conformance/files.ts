@@ -58,7 +58,7 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
       }
     })
 
-    it('returns undefined for a path without a file, also when its folder does not exist', async () => {
+    it('returns undefined for a path without a file, even when its folder does not exist', async () => {
       const files = await create()
       await files.write('a/b', bytes('x'))
       for (const path of ['nothing', 'no/folder/here', 'a/c', 'A/b', 'a/B', 'n'.repeat(255)]) {

@@ -74,7 +74,7 @@ export function describeSandbox({ describe, it, expect }: TestRunner, name: stri
           expect(await read('out/turn_2/files/started')).toBe('yes')
         }))
 
-      it('ends them when they are cancelled, also before they started', () =>
+      it('ends them when they are cancelled, even before they started', () =>
         withFixture(async ({ run }) => {
           const afterAWhile = AbortSignal.timeout(500)
           expect((await run(id, code.startThenSleep, { signal: afterAWhile })).end).toEqual({ kind: 'cancelled' })

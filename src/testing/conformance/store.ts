@@ -219,7 +219,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       await expect(store.append({ ...claim, ownerId: 'b' }, [])).rejects.toMatchObject({ code: 'conversation.superseded' })
     })
 
-    it('rejects a claim of a deleted conversation, also after the conversation was created again', async () => {
+    it('rejects a claim of a deleted conversation, even after the conversation was created again', async () => {
       const { store } = await create()
       const claim = await store.claim('c1', owner('a'))
       await store.delete('c1')

@@ -66,7 +66,7 @@ const CONVERSATIONS = 6
 
 const atRandom: Scenario = {
   name: 'kill-random',
-  title: 'killed at random moments, also while another process continues the turns',
+  title: 'killed at random moments, even while another process continues the turns',
   async run(rig): Promise<Outcome> {
     const place = await rig.newPlace()
     const ids = Array.from({ length: CONVERSATIONS }, (_, index) => `random-${index + 1}`)

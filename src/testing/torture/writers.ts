@@ -45,7 +45,7 @@ const appends: Scenario = {
 /** Every timeline that the store loads is the one that all entries of the journal give, also in a copy of the conversation. */
 const checkpoints: Scenario = {
   name: 'checkpoint-validity',
-  title: 'checkpoint validity: a loaded timeline is the sum of all entries, also after compactions and in a copy',
+  title: 'checkpoint validity: a loaded timeline is the sum of all entries, even after compactions and in a copy',
   isObligation: true,
   async run(rig): Promise<Outcome> {
     const { place, states } = await killWriters(rig)

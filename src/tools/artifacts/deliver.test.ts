@@ -220,7 +220,7 @@ describe('artifacts of a tool', () => {
     expect(display.digests[0]).not.toHaveProperty('handed_over')
   })
 
-  it('the source of a text file has a short snippet of its content, also after a patch', async () => {
+  it('the source of a text file has a short snippet of its content, even after a patch', async () => {
     const content = `# Prices\n\n${'bread 2 euro, '.repeat(100)}`
     const works = [
       made('a.md', 'text/markdown', undefined, { text: content }),

@@ -315,7 +315,7 @@ describe('the visibility of a patched file', () => {
     expect(await callsOf([puts('files/b.md', two), patches('files/b.md', diff)])).toEqual(['internal']) // the timeline does not know the file
   })
 
-  it('is that of the same file in an earlier turn, also when a summary has replaced that turn', async () => {
+  it('is that of the same file in an earlier turn, even when a summary has replaced that turn', async () => {
     let turn = ''
     const page = (number: number) => reply.call('library.fetch', { page: number })
     const harness = createHarness({

@@ -28,7 +28,7 @@ export function findVisibleCopy(draft: Draft, byPath: boolean, { timeline, visib
 
 /**
  * Plans to make a hidden block with the content of `draft` visible again. Undefined when there is no such block. Also undefined when the
- * block is in the cached part of the prompt, because revealing it would make the cached prompt useless.
+ * block is in the cached part of the prompt, because revealing it would invalidate the cached prompt.
  */
 export function planRevealOf(draft: Draft, { timeline, visiblePrompt }: Call): RevealPlan | undefined {
   const isCurrent = (block: Block) =>

@@ -93,7 +93,7 @@ export function isRightToLeft(text: string): boolean {
   return letter !== undefined && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(letter)
 }
 
-/** The images of blocks, also those in lines of text. */
+/** The images of blocks, including those in lines of text. */
 export function* imagesOf(blocks: readonly DocumentBlock[]): Iterable<DocumentImage> {
   const ofInlines = (content: readonly Inline[]) => content.flatMap((part) => (part.kind === 'image' ? [part.image] : []))
   for (const block of allBlocks(blocks)) {

@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await expect(relay.send('all', 'x')).rejects.toThrow('no connection')
   })
 
-  it('has one connection for each `listen`, also after the server was away for a while', async () => {
+  it('has one connection for each `listen`, even after the server was away for a while', async () => {
     const relay = await open('restarted')
     let connections = 0
     relay.listen(['all'], { onMessage: () => {}, onConnected: () => void connections++ })

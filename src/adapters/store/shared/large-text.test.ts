@@ -26,7 +26,7 @@ const { tree } = fc.letrec((tie) => ({
 }))
 
 describe('rows with large texts', () => {
-  it('decode to the encoded value, with the order of its keys, also when it looks like a marker', () => {
+  it('decode to the encoded value, with the order of its keys, even when it looks like a marker', () => {
     fc.assert(
       fc.property(tree, (value) => {
         expect(JSON.stringify(roundTrip({ value }))).toBe(JSON.stringify({ value }))

@@ -14,7 +14,7 @@ import type { Owner } from '../../../ports/store.ts'
  *     zombie has it                           dead
  *   a process has the owner's pid, and it
  *     started at another time                 dead: the system gave the pid to a new process
- *     started at the same time                alive, also when it is stopped
+ *     started at the same time                alive, even when it is stopped
  *     started at an unknown time              not proven
  *
  * Namespaces are compared by inode number. The kernel gives the number of a namespace to a new one only after all processes of the old one

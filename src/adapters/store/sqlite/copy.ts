@@ -43,7 +43,7 @@ export async function withSqliteSource<T>(file: string, work: (source: CopySourc
   }
 }
 
-/** Takes the lock of the file that excludes all other connections, also those that only wait. It ends when the connection is closed. */
+/** Takes the lock of the file that excludes all other connections, including those that only wait. It ends when the connection is closed. */
 function lockFile(connection: DatabaseSync, file: string): void {
   try {
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')

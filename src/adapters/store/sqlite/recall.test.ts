@@ -85,7 +85,7 @@ it('entries that are appended while others are indexed are left for the next tim
   await store.close()
 })
 
-it('deleted conversations, also those of sub-agents, leave nothing in any table of the index', async () => {
+it('deleted conversations, including those of sub-agents, leave nothing in any table of the index', async () => {
   const file = join(folder, 'deleted.db')
   const store = await open(file)
   const { vectors, catchUp } = memoryOf(store)

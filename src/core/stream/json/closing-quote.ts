@@ -90,8 +90,8 @@ function afterComma(rule: ClosingQuoteRule, code: number): Verdict {
 }
 
 function inKey(rule: ClosingQuoteRule, code: number): Verdict {
-  // A key contains no line break. If the line ends inside the text that may be a key, it is no key, and the quote before it is part of the
-  // string.
+  // A key contains no line break. If the line ends inside the text that may be a key, it is not a key, and the quote before it is part of
+  // the string.
   if (code < 0x20) return 'inside'
   if (code === backslash) rule.phase = 'escape'
   else if (code === quote || (!rule.straightKey && isTypographicQuote(code))) rule.phase = 'key-end'

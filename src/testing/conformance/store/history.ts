@@ -5,7 +5,7 @@ import { appended, type CreateStore, closed, compacted, idsOf, opened, textsOf, 
 /** Tests of finding blocks by path, turn and call in the whole journal. */
 export function describeHistory({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('history', () => {
-    it('finds blocks by path, turn and call in the whole history, oldest first, also after they were compacted', async () => {
+    it('finds blocks by path, turn and call in the whole history, oldest first, even after they were compacted', async () => {
       const { store } = await create()
       await writeConversation(
         store,
@@ -52,7 +52,7 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
       expect((await store.readTurnLog('c1', 't3'))?.blocks_count).toBe(50)
     })
 
-    it('returns blocks as they were appended, also when they are hidden now', async () => {
+    it('returns blocks as they were appended, even when they are hidden now', async () => {
       const { store } = await create()
       await writeConversation(store, 'c1', [
         appended(rounds(1)),

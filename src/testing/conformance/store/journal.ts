@@ -198,7 +198,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(saved && blocksOf(saved.timeline).some((block) => 'cache' in block)).toBe(false)
     })
 
-    it('reads back texts shorter and longer than the blob threshold, also when blocks share a text', async () => {
+    it('reads back texts shorter and longer than the blob threshold, even when blocks share a text', async () => {
       const { store } = await create()
       const long = (letter: string, length: number) => letter.repeat(length)
       const drafts = [8_191, 8_192, 8_193, 100_000].flatMap((length) => [prompt(long('a', length)), result('c1', long('é', length / 2))])

@@ -26,7 +26,7 @@ const listed = async (store: ConversationStore, query: ListQuery) =>
 /** Tests of turns that wait for something outside of the process. */
 export function describeWaits({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('turns that wait', () => {
-    it('shows what a turn waits for until the wait has ended or the turn is closed, also after a compaction', async () => {
+    it('shows what a turn waits for until the wait has ended or the turn is closed, even after a compaction', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1', [
         opened('t1', 1),

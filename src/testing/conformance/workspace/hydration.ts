@@ -70,7 +70,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       expect(text(await elsewhere.files.read('turn_1/files/app/crlf.txt'))).toBe('a\r\nb\n$Id$')
     })
 
-    it('makes the files read-only, also those that were already on this machine', async () => {
+    it('makes the files read-only, including those that were already on this machine', async () => {
       const { workspace, journal, elsewhere } = await scene()
       await workspace.startTurn('turn_2')
       for (const machine of [workspace, elsewhere]) {

@@ -21,7 +21,7 @@ export function describeUnrecorded({ describe, it, expect }: TestRunner, name: s
   }
 
   describe(`${name} publishes versions that the journal does not record`, () => {
-    it('can publish a turn again, also after more files were written', async () => {
+    it('can publish a turn again, even after more files were written', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       await turn.write('app/a', '1')

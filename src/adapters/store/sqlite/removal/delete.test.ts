@@ -38,7 +38,7 @@ async function interleaved(name: string) {
   return { store, folder, file }
 }
 
-it('leaves no deleted text in the database and its log, also while the store is open', async () => {
+it('leaves no deleted text in the database and its log, even while the store is open', async () => {
   const { store, folder } = await interleaved('delete')
   await store.delete('second-one')
   expect(countIn(folder, 'second-one')).toBe(0)

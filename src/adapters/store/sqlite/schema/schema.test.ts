@@ -120,7 +120,7 @@ it('migrates a file of the first version: finds its waiting followups and keeps 
   await reopened.close()
 })
 
-it('a turn that an older version opened is open work after the migration, also when that version still writes to the file', async () => {
+it('a turn that an older version opened is open work after the migration, even when that version still writes to the file', async () => {
   const file = firstVersion('open.db', { c1: turn.slice(0, 2), c2: turn })
   edit(file, "UPDATE conversations SET open_turn = 't1' WHERE id = 'c1'")
   const store = await open(file)
