@@ -27,7 +27,7 @@ async function connectMover(options: DatabaseOptions): Promise<Database> {
   const database = await connectDatabase(connection, { statement_timeout: '0', idle_in_transaction_session_timeout: '0' })
   if (!database.isPooled) return database
   await database.close()
-  throw new Failure('store.failed', 'the address of the database leads to a connection pooler: use the address of the server itself')
+  throw new Failure('store.failed', 'the address of the database is that of a connection pooler: use the address of the server itself')
 }
 
 /** What the schema of a database has. */
