@@ -1,4 +1,4 @@
-import type { InboxEvent } from '../core/timeline/change.ts'
+import type { InboxEvent } from '../core/timeline/inbox-event.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 import type { Agent } from './agent-interface.ts'
 import type { AgentParts } from './agent-parts.ts'

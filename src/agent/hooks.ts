@@ -1,7 +1,7 @@
 import type { AnnounceSection } from '../core/announce/announce.ts'
 import { type Block, type Draft, isoTime, parseBlock } from '../core/block/index.ts'
 import { isObject } from '../core/json.ts'
-import type { InboxEvent } from '../core/timeline/change.ts'
+import type { InboxEvent } from '../core/timeline/inbox-event.ts'
 import type { AgentParts } from './agent.ts'
 import type { AgentContext } from './agent-context.ts'
 

@@ -1,6 +1,6 @@
 import { callsOf, type Decision, type FinalDecision } from './decision/decision.ts'
 import { isObject } from './json.ts'
-import type { InboxEvent } from './timeline/change.ts'
+import type { InboxEvent } from './timeline/inbox-event.ts'
 
 /** The limits of one turn, which the user of the SDK sets. */
 export interface BudgetSettings {

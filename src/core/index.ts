@@ -115,9 +115,6 @@ export type {
   CallFinished,
   Change,
   FrozenTexts,
-  InboxEvent,
-  InboxEventKind,
-  MessageKind,
   RangeCompacted,
   ReachedLimit,
   ResponseReceived,
@@ -129,6 +126,7 @@ export type {
   Wait,
   WaitKind,
 } from './timeline/change.ts'
+export type { InboxEvent, InboxEventKind, MessageKind } from './timeline/inbox-event.ts'
 export { type TimelinePayload, toPayload } from './timeline/payload.ts'
 export type { PromptRecord, RetriedAttempt, ShownFingerprints, SystemFingerprint, Usage } from './timeline/response-record.ts'
 export {

@@ -1,6 +1,7 @@
 import type { BlobRef, Block } from '../core/block/index.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
-import type { Change, InboxEvent } from '../core/timeline/change.ts'
+import type { Change } from '../core/timeline/change.ts'
+import type { InboxEvent } from '../core/timeline/inbox-event.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'

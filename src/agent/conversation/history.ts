@@ -1,5 +1,6 @@
 import { conversationKey, parseConversationKey } from '../../core/scope.ts'
-import type { Change, InboxEvent } from '../../core/timeline/change.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { isCallOf } from '../../tools/call-id.ts'
 import type { Records } from '../../tools/tool.ts'

@@ -1,5 +1,5 @@
 import { Failure } from '../../core/failure.ts'
-import type { InboxEvent } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import { isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { attachmentBlobs, attachmentsIn } from '../turn/attachments.ts'

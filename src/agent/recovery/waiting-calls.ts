@@ -1,5 +1,6 @@
 import type { BlockOrigin, Notice } from '../../core/block/index.ts'
-import type { Change, InboxEvent, Wait } from '../../core/timeline/change.ts'
+import type { Change, Wait } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import { failed, succeeded } from '../../tools/outcome.ts'
 import { restoreOutcome, withChild } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'

@@ -1,5 +1,6 @@
 import type { BlockOrigin } from '../../core/block/index.ts'
-import type { Change, InboxEvent, Wait } from '../../core/timeline/change.ts'
+import type { Change, Wait } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { Question, Reply } from '../../tools/tool.ts'
 import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'

@@ -1,6 +1,7 @@
 import { isObject } from '../../core/json.ts'
 import { callerKey } from '../../core/scope.ts'
-import type { InboxEvent, Wait } from '../../core/timeline/change.ts'
+import type { Wait } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { ConversationInfo } from '../../ports/store/list.ts'
 import type { ConversationStore, OfferedEvent } from '../../ports/store.ts'
 

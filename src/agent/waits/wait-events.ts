@@ -1,6 +1,7 @@
 import type { BlockOrigin } from '../../core/block/index.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import type { InboxEvent, StoredOutcome, Wait } from '../../core/timeline/change.ts'
+import type { StoredOutcome, Wait } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { interruptsTurn } from '../turn/incoming-events.ts'
 import { wakes } from './child-waits.ts'

@@ -1,4 +1,5 @@
-import type { InboxEvent, Wait } from '../../core/timeline/change.ts'
+import type { Wait } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { callsWithoutResult, settlePendingCalls } from '../recovery/pending-calls.ts'
 import type { Progress, RoundResult } from '../turn/round.ts'

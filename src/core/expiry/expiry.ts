@@ -4,7 +4,8 @@ import { systemMessageBlock } from '../block/turn.ts'
 import { binaryContentOf, type Estimator, isImageOrPdf } from '../estimate/estimate.ts'
 import { systemMessagePath } from '../path/build.ts'
 import type { BlocksHidden, Change } from '../timeline/change.ts'
-import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline, turnIdsOf } from '../timeline/timeline.ts'
+import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
+import { turnIdsOf } from '../timeline/turns.ts'
 import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.ts'
 
 /**

@@ -1,7 +1,8 @@
 import { type Block, dropEmptyMeta, isHidden } from '../block/block.ts'
 import { applyMerge, markUsed, removeSource } from '../sources/pool.ts'
-import { type BlocksHidden, type Change, changeTime, type FrozenTexts, type InboxEvent, type ResponseReceived } from './change.ts'
+import { type BlocksHidden, type Change, changeTime, type FrozenTexts, type ResponseReceived } from './change.ts'
 import { stripHidden } from './frame.ts'
+import type { InboxEvent } from './inbox-event.ts'
 import { timelineFromPayload } from './payload.ts'
 import {
   blocksOf,

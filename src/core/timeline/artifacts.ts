@@ -3,7 +3,8 @@ import { type Digest, readDigest, readToolCall } from '../block/round.ts'
 import { isObject, parseJson } from '../json.ts'
 import { canonicalPath, parsePathUnchecked } from '../path/logical.ts'
 import { normalizeTarget, toLogical } from '../path/physical.ts'
-import { blockAt, blocksAtPath, blocksOfCall, digestBlocksOf, knownTurns, type Timeline } from './timeline.ts'
+import { blockAt, blocksAtPath, blocksOfCall, digestBlocksOf, type Timeline } from './timeline.ts'
+import { knownTurns } from './turns.ts'
 
 /** An artifact, with its newest digest and its newest content. Hidden blocks count too. */
 export interface Artifact {

@@ -6,8 +6,9 @@ import { applyMerge, emptyPool, mergeSources, type SourcePool } from '../sources
 import { cleanPoolRow, type IncomingSource, isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
 import type { Change } from './change.ts'
 import { parsePayload, type TimelinePayload } from './payload.ts'
-import { nextBlockNumber, turnIdsOf } from './timeline.ts'
+import { nextBlockNumber } from './timeline.ts'
 import { FORKED, IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
+import { turnIdsOf } from './turns.ts'
 
 /** A whole conversation in one JSON file. */
 export interface Bundle {

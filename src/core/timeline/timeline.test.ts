@@ -18,14 +18,13 @@ import {
   createRoundNumbers,
   emptyTimeline,
   isKnownEvent,
-  knownTurns,
   MAXIMUM_KNOWN_EVENTS,
-  missingTurnHeader,
   roundKey,
   roundsOf,
   type Timeline,
 } from './timeline.ts'
 import { turnLogOf } from './turn-log.ts'
+import { knownTurns, missingTurnHeader } from './turns.ts'
 
 const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
 const replay = (changes: readonly Change[]): Timeline => changes.reduce(applyChange, emptyTimeline())

@@ -1,9 +1,9 @@
 import { type Block, type BlockType, blockId, blockNumber, callIdOf, type Draft } from '../block/block.ts'
 import { readDigest } from '../block/round.ts'
-import { turnHeaderBlock } from '../block/turn.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
-import type { FrozenTexts, InboxEvent, ResponseReceived, StoredTurnOptions, Wait } from './change.ts'
+import type { FrozenTexts, ResponseReceived, StoredTurnOptions, Wait } from './change.ts'
+import type { InboxEvent } from './inbox-event.ts'
 
 /**
  * The current state of a conversation: the visible blocks, and facts such as the title and the open turn. A timeline is never modified.
@@ -219,35 +219,6 @@ function addPosition(positionsByKey: Map<string, number[]>, key: string, positio
   const positions = positionsByKey.get(key)
   if (positions) positions.push(position)
   else positionsByKey.set(key, [position])
-}
-
-/** The ids of the turns of these blocks, in the order of their first blocks. */
-export function turnIdsOf(blocks: readonly Block[]): readonly string[] {
-  return [...new Set(blocks.map(({ turn_id }) => turn_id))]
-}
-
-/** The ids of all turns of the conversation, visible or summarised. A physical path may begin with any of them. */
-export function knownTurns(timeline: Timeline): ReadonlySet<string> {
-  const visible = [...blockIndex(timeline.buffer).byTurn].filter(([, positions]) => (positions[0] as number) < timeline.size)
-  return new Set([...summarisedTurns(timeline), ...visible.map(([turnId]) => turnId)])
-}
-
-/** The ids of the turns that the newest summary replaces, oldest first. */
-export function summarisedTurns(timeline: Timeline): readonly string[] {
-  for (let position = timeline.size - 1; position >= 0; position--) {
-    const block = blockAt(timeline, position)
-    if (block?.type === 'conv.range.summary') {
-      const turnIds = block.meta?.covered_turn_ids
-      return Array.isArray(turnIds) ? turnIds.filter((id): id is string => typeof id === 'string') : []
-    }
-  }
-  return []
-}
-
-/** The header block that must be appended before other blocks of a turn. Empty when the last block already is this header. */
-export function missingTurnHeader(timeline: Timeline, turnId: string, ts: string): readonly Draft<'turn.header'>[] {
-  const last = blockAt(timeline, timeline.size - 1)
-  return last?.type === 'turn.header' && last.turn_id === turnId ? [] : [turnHeaderBlock(turnId, ts)]
 }
 
 /** The blocks of one round. `start` and `end` are the positions of its first and its last block. */

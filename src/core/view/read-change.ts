@@ -1,4 +1,5 @@
-import { type Change, isMessage } from '../timeline/change.ts'
+import type { Change } from '../timeline/change.ts'
+import { isMessage } from '../timeline/inbox-event.ts'
 import { readBlocks } from './read-block.ts'
 import type { VisibleEvent } from './visible-event.ts'
 

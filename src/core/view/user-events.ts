@@ -2,7 +2,8 @@ import type { EntryEvent, TurnEvent } from '../event.ts'
 import type { ServiceError } from '../model-event.ts'
 import { parseConversationKey } from '../scope.ts'
 import { budgetKindOf } from '../shared-budget.ts'
-import { type Change, isMessage, type ResponseReceived, type Wait } from '../timeline/change.ts'
+import type { Change, ResponseReceived, Wait } from '../timeline/change.ts'
+import { isMessage } from '../timeline/inbox-event.ts'
 import { blocksForUser, type UserView } from './user-blocks.ts'
 
 /**

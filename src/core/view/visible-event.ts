@@ -3,7 +3,8 @@ import type { ToolCall } from '../block/round.ts'
 import type { JsonObject } from '../json.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
-import type { InboxEvent, MessageKind, ResponseReceived, Wait } from '../timeline/change.ts'
+import type { ResponseReceived, Wait } from '../timeline/change.ts'
+import type { InboxEvent, MessageKind } from '../timeline/inbox-event.ts'
 import type { Usage } from '../timeline/response-record.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { createOwner } from '../../agent/conversation/owner.ts'
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
+import { describeBudgetLimits } from './store/budget-limits.ts'
 import { describeBudgets } from './store/budgets.ts'
 import { describeBundles } from './store/bundles.ts'
 import { describeDeletion } from './store/deletion.ts'
@@ -47,6 +48,7 @@ export function describeStore(
     if (hasSchedules) describeSchedules(runner, create)
     if (hasReceipts) describeReceipts(runner, create)
     if (hasBudgets) describeBudgets(runner, create)
+    if (hasBudgets) describeBudgetLimits(runner, create)
   })
 }
 

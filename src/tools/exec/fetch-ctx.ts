@@ -3,7 +3,7 @@ import { dropOwnConversation, formatPath, isInOtherConversation, type LogicalPat
 import { toLogical, toPhysical } from '../../core/path/physical.ts'
 import { selectSources } from '../../core/sources/pool.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
-import { knownTurns } from '../../core/timeline/timeline.ts'
+import { knownTurns } from '../../core/timeline/turns.ts'
 import { fetchBlob } from '../artifacts/history.ts'
 import { messageForModel } from '../invoke.ts'
 import { findFile } from '../read/file.ts'

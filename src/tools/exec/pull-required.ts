@@ -1,7 +1,7 @@
 import { Failure } from '../../core/failure.ts'
 import { formatPath, parsePath } from '../../core/path/logical.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import { knownTurns } from '../../core/timeline/timeline.ts'
+import { knownTurns } from '../../core/timeline/turns.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Workspace } from '../../ports/workspace.ts'
 import { historyOf } from '../artifacts/history.ts'

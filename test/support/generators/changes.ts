@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { type Block, blockId } from '../../../src/core/block/index.ts'
 import type { SourceRow } from '../../../src/core/sources/source.ts'
-import { type Change, type InboxEventKind, waitKinds } from '../../../src/core/timeline/change.ts'
+import { type Change, waitKinds } from '../../../src/core/timeline/change.ts'
+import type { InboxEventKind } from '../../../src/core/timeline/inbox-event.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
 /** Texts with quotes, control characters, emoji and halves of surrogate pairs. Some are long. */

@@ -1,6 +1,7 @@
 import { Failure } from '../../../core/failure.ts'
 import { isObject, parseJson } from '../../../core/json.ts'
-import { type Change, changeTime, type InboxEvent } from '../../../core/timeline/change.ts'
+import { type Change, changeTime } from '../../../core/timeline/change.ts'
+import type { InboxEvent } from '../../../core/timeline/inbox-event.ts'
 import { firstExpiry, waitsAfter } from '../../../core/timeline/waits.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store/list.ts'
 

@@ -1,42 +1,15 @@
-import { type Amount, type AmountLimits, addAmounts, nothing } from '../../../core/shared-budget.ts'
-import type { Budgets, ReserveRequest } from '../../../ports/store/budgets.ts'
-import { type Claim, type ConversationStore, LEASE_MS } from '../../../ports/store.ts'
+import { addAmounts, nothing } from '../../../core/shared-budget.ts'
+import { type Claim, LEASE_MS } from '../../../ports/store.ts'
 import { createGenerator } from '../../random.ts'
 import type { TestRunner } from '../test-runner.ts'
+import { amount, createWithClaims, request } from './budget-fixture.ts'
 import { appended, type CreateStore, journalOf, owner } from './fixture.ts'
-
-export const budgetsIn = (store: ConversationStore): Budgets => {
-  if (store.budgets) return store.budgets
-  throw new Error('the store has no budgets: pass `hasBudgets: false`')
-}
-
-const amount = (tokens: number, micros = 0): Amount => ({ tokens, micros })
-
-const request = (tokens: number, names: readonly string[] = ['tenant/t'], usual?: AmountLimits): ReserveRequest => ({
-  slot: 'decision',
-  amount: amount(tokens),
-  budgets: names.map((name) => ({ name, ...(usual && { usual }) })),
-})
 
 /** Tests of budgets: reservations before model calls, and the cost of responses. */
 export function describeBudgets({ describe, it, expect }: TestRunner, create: CreateStore): void {
-  async function createWithClaims() {
-    const fixture = await create()
-    const { store } = fixture
-    const budgets = budgetsIn(store)
-    const [c1, c2] = [await store.claim('c1', owner('a')), await store.claim('c2', owner('b'))]
-    const charge = (claim: Claim, tokens: number, names = ['tenant/t'], micros = 0) =>
-      store.append(claim, [], { budget: { charges: [{ slot: 'decision', names, amount: amount(tokens, micros) }] } })
-    const stateOf = async (name = 'tenant/t') => {
-      const [state] = await budgets.read([name])
-      return state && { spent: state.spent.tokens, reserved: state.reserved.tokens }
-    }
-    return { ...fixture, budgets, c1, c2, charge, stateOf }
-  }
-
   describe('budgets', () => {
     it('reserves up to the limit for all conversations together, and counts the real cost afterwards', async () => {
-      const { budgets, c1, c2, charge, stateOf } = await createWithClaims()
+      const { budgets, c1, c2, charge, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       expect(await budgets.reserve(c1, request(60))).toEqual({ granted: ['tenant/t'] })
       expect(await budgets.reserve(c2, request(41))).toMatchObject({
@@ -52,7 +25,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('reserves in all budgets of a conversation or in none', async () => {
-      const { budgets, c1, stateOf } = await createWithClaims()
+      const { budgets, c1, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       await budgets.setLimits('user/t/p/u', { tokens: 10 })
       const names = ['day', 'tenant/t', 'user/t/p/u', 'conversation/c1']
@@ -67,7 +40,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('limits money, and refuses a call without a known price only if money is limited', async () => {
-      const { store, budgets, c1 } = await createWithClaims()
+      const { store, budgets, c1 } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 1_000 })
       expect(await budgets.reserve(c1, { ...request(5), amount: { tokens: 5, micros: null } })).toEqual({ granted: ['tenant/t'] })
       await budgets.setLimits('tenant/t', { micros: 50 })
@@ -79,7 +52,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('applies the limits of the settings to budgets without limits of their own', async () => {
-      const { budgets, c1, c2, charge } = await createWithClaims()
+      const { budgets, c1, c2, charge } = await createWithClaims(create)
       const usual = { tokens: 10 }
       expect(await budgets.reserve(c1, request(11, ['tenant/t'], usual))).toMatchObject({ because: 'tokens' })
       expect(await budgets.reserve(c1, request(10, ['tenant/t'], usual))).toEqual({ granted: ['tenant/t'] })
@@ -94,7 +67,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('keeps one reservation per slot, and releases it without a cost', async () => {
-      const { budgets, c1, stateOf } = await createWithClaims()
+      const { budgets, c1, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       await budgets.reserve(c1, request(90))
       expect(await budgets.reserve(c1, request(95))).toEqual({ granted: ['tenant/t'] })
@@ -108,7 +81,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('ends a reservation with the lease of its claim: when it expires, is released, or is taken over', async () => {
-      const { store, clock, budgets, c1, c2, stateOf } = await createWithClaims()
+      const { store, clock, budgets, c1, c2, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       await budgets.reserve(c1, request(100))
       expect(await budgets.reserve(c2, request(1))).toMatchObject({ because: 'tokens' })
@@ -137,7 +110,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('counts a cost also after its reservation has ended', async () => {
-      const { store, clock, budgets, c1, c2, charge, stateOf } = await createWithClaims()
+      const { store, clock, budgets, c1, c2, charge, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       await budgets.reserve(c1, request(100))
       clock.advance(LEASE_MS)
@@ -151,7 +124,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('counts a cost together with its entries, or not at all', async () => {
-      const { store, budgets, c1, stateOf } = await createWithClaims()
+      const { store, budgets, c1, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       await budgets.reserve(c1, request(50))
       const budget = { charges: [{ slot: 'decision', names: ['tenant/t'], amount: amount(20) }] }
@@ -164,7 +137,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('begins a budget of a day anew on the next day, in UTC, and keeps what runs reserved', async () => {
-      const { store, clock, budgets, c1, charge, stateOf } = await createWithClaims()
+      const { store, clock, budgets, c1, charge, stateOf } = await createWithClaims(create)
       await budgets.setLimits('day', { tokens: 100 })
       await budgets.setLimits('day/t', { tokens: 50 })
       const names = ['day', 'day/t']
@@ -189,7 +162,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('a budget that is removed while calls run has nothing reserved, and the cost of these calls is counted', async () => {
-      const { budgets, c1, c2, charge, stateOf } = await createWithClaims()
+      const { budgets, c1, c2, charge, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       for (const claim of [c1, c2]) await budgets.reserve(claim, request(40))
       expect(await budgets.remove('tenant/t')).toBe(true)
@@ -204,7 +177,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('counts the largest amounts without an error of the store', async () => {
-      const { budgets, c1, charge, stateOf } = await createWithClaims()
+      const { budgets, c1, charge, stateOf } = await createWithClaims(create)
       const most = Number.MAX_SAFE_INTEGER
       await budgets.setLimits('tenant/t', { tokens: most, micros: most })
       for (let n = 0; n < 3; n++) await charge(c1, most, ['tenant/t'], most)
@@ -212,67 +185,8 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
       expect(await budgets.reserve(c1, request(1))).toMatchObject({ because: 'tokens' })
     })
 
-    it('adds what an operator allows to the limits, until they are set again', async () => {
-      const { store, budgets, c1 } = await createWithClaims()
-      await budgets.setLimits('conversation/c1', { tokens: 10 })
-      const raise = (tokens: number) => store.append(c1, [], { budget: { raises: [{ name: 'conversation/c1', amount: amount(tokens) }] } })
-      await raise(5)
-      await raise(2)
-      expect(await budgets.reserve(c1, request(18, ['conversation/c1']))).toMatchObject({ refused: { extra: amount(7) } })
-      expect(await budgets.reserve(c1, request(17, ['conversation/c1']))).toEqual({ granted: ['conversation/c1'] })
-      expect(await budgets.setLimits('conversation/c1', { tokens: 12 })).toMatchObject({ limits: { tokens: 12 }, extra: nothing })
-      expect(await budgets.reserve(c1, request(13, ['conversation/c1']))).toMatchObject({ because: 'tokens' })
-    })
-
-    it('lists budgets page by page, removes them, and says whether limits were set', async () => {
-      const { store, budgets, c1 } = await createWithClaims()
-      expect([await budgets.hasLimits(), await budgets.list()]).toEqual([false, { budgets: [] }])
-      await budgets.reserve(c1, request(1, ['conversation/c1'], { tokens: 5 }))
-      expect(await budgets.hasLimits()).toBe(false)
-      const names = ['tenant/b', 'day/b', 'tenant/a', 'user/a/p/%C3%A4', 'day', 'tenant/c%2Fd']
-      for (const name of names) await budgets.setLimits(name, { tokens: 5 })
-      expect(await budgets.hasLimits()).toBe(true)
-      const all = ['conversation/c1', ...names].toSorted()
-      const listed: string[] = []
-      for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
-        const page = await budgets.list({ limit: 2, ...(cursor !== undefined && { cursor }) })
-        listed.push(...page.budgets.map(({ name }) => name))
-        cursor = page.next
-      }
-      expect(listed).toEqual(all)
-      expect((await budgets.list({ prefix: 'tenant/' })).budgets.map(({ name }) => name)).toEqual(['tenant/a', 'tenant/b', 'tenant/c%2Fd'])
-      await expect(budgets.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'cursor.invalid' })
-      expect([await budgets.remove('tenant/a'), await budgets.remove('tenant/a')]).toEqual([true, false])
-      expect((await budgets.read(['tenant/b', 'tenant/a', 'day'])).map(({ name }) => name)).toEqual(['day', 'tenant/b'])
-      await store.delete('c1') // with its budget
-      expect((await budgets.list()).budgets.map(({ name }) => name)).toEqual(
-        all.filter((name) => name !== 'conversation/c1' && name !== 'tenant/a'),
-      )
-    })
-
-    it('rejects names that no budget can have, and limits that are no whole numbers', async () => {
-      const { budgets } = await createWithClaims()
-      const names = [
-        '',
-        'x',
-        'tenant',
-        'tenant/',
-        'tenant/a/b',
-        'user/a/b',
-        'day/a/b',
-        'tenant/ä',
-        'tenant/%zz',
-        'conversation/',
-        'conversation/\ud83d',
-      ]
-      for (const name of names) await expect(budgets.setLimits(name, {})).rejects.toMatchObject({ code: 'budget.invalid' })
-      for (const tokens of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])
-        await expect(budgets.setLimits('day', { tokens })).rejects.toMatchObject({ code: 'budget.invalid' })
-      expect(await budgets.list()).toEqual({ budgets: [] })
-    })
-
     it('in any order of reservations, costs, releases and lost leases: no sum is negative, and no cost is lost', async () => {
-      const { store, clock, budgets } = await createWithClaims()
+      const { store, clock, budgets } = await createWithClaims(create)
       const random = createGenerator(7)
       const pick = (count: number) => Math.floor(random() * count)
       const limit = 200
@@ -311,7 +225,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
     })
 
     it('never grants more than the limit to requests at the same time', async () => {
-      const { store, budgets, stateOf } = await createWithClaims()
+      const { store, budgets, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       const claims: Claim[] = []
       for (let n = 0; n < 20; n++) claims.push(await store.claim(`p${n}`, owner('a')))

@@ -1,5 +1,6 @@
 import { type Block, type Draft, rangeSummaryBlock } from '../../../core/block/index.ts'
-import type { Change, InboxEvent, Wait } from '../../../core/timeline/change.ts'
+import type { Change, Wait } from '../../../core/timeline/change.ts'
+import type { InboxEvent } from '../../../core/timeline/inbox-event.ts'
 import { blocksOf, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Claim, ConversationStore, Entry, Owner } from '../../../ports/store.ts'
