@@ -217,7 +217,8 @@ export interface Claim {
 export interface FoundConversation {
   /**
    * The epoch before the claim, or 0 for a new conversation. If it is the epoch of an earlier claim, no other process has claimed the
-   * conversation since, and it was not deleted and created again. Only a claim can append, so all later entries are of the earlier claim.
+   * conversation since, and it was not deleted and created again. Only the owner of a claim can append, so the owner of the earlier claim
+   * has appended all later entries.
    */
   readonly epoch: number
   readonly lastSeq: number

@@ -26,7 +26,7 @@ export type ApprovalRule = ApprovalFunction | { readonly [toolId: string]: Appro
 /** Decides about a call. Undefined means that the rule says nothing about it. */
 export type ApprovalFunction = (call: CallToApprove) => Approval | undefined | Promise<Approval | undefined>
 
-/** Makes a function of the rule. */
+/** Makes a function from the rule. */
 export function approvalFunction(rule: ApprovalRule): ApprovalFunction {
   if (typeof rule === 'function') return rule
   const names = Object.keys(rule).sort((a, b) => b.length - a.length)

@@ -12,7 +12,7 @@ import { citationFormat } from '../../core/stream/lanes-content.ts'
 import type { ChannelResult, ChannelSpec, Delta, ParsedPayload } from './types.ts'
 
 /**
- * One channel of a running call. It makes deltas of the channel's text and collects the result. If the response contains the channel
+ * One channel of a running call. It makes deltas from the channel's text and collects the result. If the response contains the channel
  * several times, each of its sections is called an instance.
  */
 export interface ChannelOutput {

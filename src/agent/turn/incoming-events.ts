@@ -11,7 +11,7 @@ import { assignUniqueNames, attachedSources, attachmentDrafts, attachmentsIn, ho
 import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
-/** Makes blocks of the waiting events, in order, so that the model reads them in this turn. Some events add rounds to the budget. */
+/** Makes blocks from the waiting events, in order, so that the model reads them in this turn. Some events add rounds to the budget. */
 export async function applyInboxEvents(turn: Turn, before: Progress): Promise<Progress> {
   const due = dueEvents(turn.conversation.inbox.waiting, turn.turnId, before.stopped)
   return due.length === 0 ? before : commitInboxEvents(turn, before, due)

@@ -53,8 +53,8 @@ export type RoundResult =
   | { readonly kind: 'waiting'; readonly progress: Progress; readonly waits: readonly Wait[] }
 
 /**
- * Runs one round. It makes blocks of waiting events, checks the budget, and shortens the timeline if the prompt is too long. Then it calls
- * the model and handles the response.
+ * Runs one round. It makes blocks from waiting events, checks the budget, and shortens the timeline if the prompt is too long. Then it
+ * calls the model and handles the response.
  */
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   const { conversation } = turn

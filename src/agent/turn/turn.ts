@@ -14,7 +14,7 @@ import { waitForTitle } from './title.ts'
  * Runs a turn from its start to its end:
  *
  *   start     commit the message, or resume an interrupted turn. In a new conversation, ask for a title and do not wait for it
- *   round     make blocks of inbox events → call the model → read its decision → reject it, run the tool, or take the answer
+ *   round     make blocks from inbox events → call the model → read its decision → reject it, run the tool, or take the answer
  *   …         more rounds, until a round ends the turn
  *   finish    commit the answer, the used sources and `turn.closed` together, so that a turn is never half closed
  */

@@ -107,7 +107,7 @@ export function createFairShare({ slots, running, nowMs }: FairShareParts): Fair
     claimed(tenant, ms) {
       seen(tenant)
       const now = nowMs()
-      // the worker serves the tenants that are left out in turn, so each of them waits for the others
+      // the worker serves the tenants that are left out one after the other, so each of them waits for the others
       const others = [...overspent(now).keys()].filter((other) => other !== tenant).length
       const cost = Math.min(ms * COST_FACTOR * (1 + others), MAX_COST_MS)
       paidAt.set(tenant, Math.max(paidAt.get(tenant) ?? now, now) + cost)

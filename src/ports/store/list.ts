@@ -17,8 +17,8 @@ export interface ListQuery {
   /** Only conversations that a call of another conversation has opened for a sub-agent. */
   readonly children?: true
   /**
-   * Only conversations with work that can be done now: a turn is open, a followup waits to start one, or an offer was not taken. An open turn
-   * that waits for a person or a late result is no such work, until something arrives for it or `dueAt` is reached.
+   * Only conversations with work that can be done now: a turn is open, a followup waits to start one, or an offer was not taken. An open
+   * turn that waits for a person or a late result does not count as work, until something arrives for it or `dueAt` is reached.
    */
   readonly open?: true
   /** Only conversations whose open turn waits for something. */

@@ -52,7 +52,7 @@ export interface SnippetId {
 export interface SnippetText extends SnippetId {
   readonly text: string
 }
-/** The vector of a snippet. It is empty if the model makes none of the text, so that the text is not sent again. */
+/** The vector of a snippet. It is empty if the model can not make one from the text, so that the text is not sent again. */
 export interface SnippetVector extends SnippetId {
   readonly vector: Float32Array
 }

@@ -241,7 +241,7 @@ function assembleArtifact(
   return { digest, mime, ...payload, meta: { ...facts, ...meta, ...handles } as Meta }
 }
 
-/** Makes a source of an external file. An answer can then embed the file by its SID, as in `[[S:3]]`. */
+/** Makes a source from an external file. An answer can then embed the file by its SID, as in `[[S:3]]`. */
 function fileSources(
   { artifact_path, physical_path, size_bytes }: Digest,
   mime: string,

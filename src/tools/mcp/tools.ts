@@ -7,7 +7,7 @@ import type { McpToolDefinition } from './definitions.ts'
 import { plainLine } from './plain-text.ts'
 import { readResult } from './result.ts'
 
-/** Makes a tool of a definition. Its calls go to the server. */
+/** Makes a tool from a definition. Its calls go to the server. */
 export function mcpTool(definition: McpToolDefinition, servers: Pick<McpServers, 'call' | 'latest'>): Tool {
   const { id, server, name, description, input } = definition
   return {

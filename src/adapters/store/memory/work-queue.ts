@@ -1,7 +1,7 @@
 import { createHeap, type Heap } from '../../../core/heap.ts'
 import { tenantOfKey } from '../../../core/scope.ts'
 
-/** A conversation, and from when on it can be claimed. */
+/** A conversation, and the time from which it can be claimed. */
 export interface FreeConversation {
   readonly id: string
   readonly at: string
@@ -14,7 +14,7 @@ interface Listed extends FreeConversation {
 
 /**
  * The conversations with work, by tenant. It finds the conversation of a tenant that is free first without examining the others. `freeAt`
- * returns from when on a conversation can be claimed, or undefined when it has no work.
+ * returns the time from which a conversation can be claimed, or undefined when it has no work.
  *
  * Call `note` when a conversation gets work or becomes free earlier. This is not needed when it becomes free later: its place is corrected
  * when it is the first one.

@@ -93,8 +93,8 @@ const PAUSES = 10
 type Attempt = Claim | 'none' | 'locked'
 
 /**
- * The work list in PostgreSQL. `free_at` of a conversation says from when on it can be claimed: see `schema.ts`. A claim is one statement. If
- * the running conversations of a tenant are limited, it first locks the row of the tenant, so that their number is exact.
+ * The work list in PostgreSQL. `free_at` of a conversation is the time from which it can be claimed: see `schema.ts`. A claim is one
+ * statement. If the running conversations of a tenant are limited, it first locks the row of the tenant, so that their number is exact.
  */
 export function createWorkList(
   database: Database,

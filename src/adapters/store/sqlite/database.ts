@@ -126,8 +126,9 @@ export async function openDatabase(file: string, allowReadOnly = false): Promise
   }
 
   /**
-   * Reads with the writer while no transaction runs. Its cache still has the pages that it has written, and that of the reader is emptied by
-   * every commit. The reader waits longer for a lock.
+   * Reads with the connection of the writer while no transaction runs. The cache of this connection still has the pages that it has
+   * written, whereas every commit empties the cache of the reader's connection. If the database is locked, the reader is used instead,
+   * because it waits longer for a lock.
    */
   function readCommitted<T>(work: () => T): T {
     if (writer.isTransaction) return readOn(reader, work)

@@ -15,7 +15,7 @@ interface WorkListParts {
   onFree(conversationId: string): void
 }
 
-/** The work list in SQLite. `free_at` of a conversation says from when on it can be claimed: see `schema.ts`. */
+/** The work list in SQLite. `free_at` of a conversation is the time from which it can be claimed: see `schema.ts`. */
 export function createWorkList({ database, conversations, clock, onFree }: WorkListParts): WorkList {
   // jumps from tenant to tenant in the index, so it does not read the other conversations of a tenant
   const readyTenants = database.writeStatement<{ tenant: string }>(

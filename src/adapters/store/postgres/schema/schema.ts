@@ -163,7 +163,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // The work list. `free_at` is computed: from when on the conversation can be claimed, or null when it has no work, is parked, or
+    // The work list. `free_at` is computed: the time from which the conversation can be claimed, or null when it has no work, is parked, or
     // belongs to a sub-agent. Older code does not write the other columns. It claims a parked conversation when a message arrives, and it
     // does not count attempts.
     compatibleFrom: 3,

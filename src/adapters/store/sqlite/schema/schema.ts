@@ -165,8 +165,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX schedules_by_time ON schedules (next_at) WHERE next_at IS NOT NULL;
   CREATE INDEX schedules_by_last_time ON schedules (fired_at) WHERE next_at IS NOT NULL AND fired_at IS NOT NULL;
   `,
-  // The work list. `free_at` is computed: from when on the conversation can be claimed, or null when it has no work, is parked, or belongs to
-  // a sub-agent. A process with an older version of Daybook may still have the file open. It does not count attempts.
+  // The work list. `free_at` is computed: the time from which the conversation can be claimed, or null when it has no work, is parked, or
+  // belongs to a sub-agent. A process with an older version of Daybook may still have the file open. It does not count attempts.
   `
   ALTER TABLE conversations ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE conversations ADD COLUMN attempt_seq INTEGER;
