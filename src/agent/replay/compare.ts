@@ -194,8 +194,8 @@ function describeMissing(recorded: number | undefined, present: readonly number[
 }
 
 /**
- * Compares the tails if both texts are known. The state of the workspace and of servers and the sections of the application are left out,
- * because a replay does not have them. They are the last sections of the tail.
+ * Compares the tails if both texts are known. Three kinds of sections are left out, because a replay does not have them: the state of the
+ * workspace, the changed or missing tools of MCP servers, and the sections that the application added.
  */
 function compareTail({ tail: now }: PromptRecord, { tail: then }: PromptRecord): PromptDifference | undefined {
   if (then?.text === undefined || now?.text === undefined) return undefined

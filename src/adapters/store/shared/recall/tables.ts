@@ -66,7 +66,7 @@ export interface IndexReader {
   vectors(owner: number, model: number, from: number, limit: number): readonly StoredVector[]
   /** Whether the turn searched the memory and did nothing but look things up. */
   isLookup(conversation: number, turnId: string): boolean
-  /** The snippets of the turn with this number, from 1, in the order of the conversation. */
+  /** The snippets of one turn, in order. `ordinal` is the position of the turn in the conversation; the first turn is 1. */
   snippetsOfTurn(conversation: number, ordinal: number): readonly StoredSnippet[]
   /** The key of a conversation. Undefined when it does not exist or its deletion has begun. */
   conversationKey(conversationId: string): number | undefined
