@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { attackTable } from './test/support/attacks/table.ts'
@@ -42,7 +43,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // A browser or a database server can be late on a busy machine. The output names every test that needed another attempt.
     retry: process.env.CI ? 2 : 0,
-    maxWorkers: '100%', // the default leaves one core idle, and most slow suites wait for child processes
+    // more than one worker per core, because most slow suites wait for child processes
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     isolate: false, // tests share no state, so a worker may run many files
     reporters: ['default', attackTable, slowestFiles],
     projects: hasPostgres ? [daybook, postgres] : [daybook],

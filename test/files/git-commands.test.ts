@@ -92,7 +92,7 @@ it('git commands of a program behave as in an ordinary clone, and publish keeps 
       if (status === 'published') expect(await version()).toEqual(expectedVersion(folder, new Set([...laid, ...written]), whole))
       else expect([folder, laid, written]).toEqual([{}, [], []])
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   )
   expect(counts.changes).toBeGreaterThan(40)
   expect(counts.stashes).toBeGreaterThan(3)
