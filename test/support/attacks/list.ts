@@ -94,6 +94,11 @@ export const attacksByPart: Readonly<Record<string, readonly Attack[]>> = {
       outcome: 'each time fires once',
     },
     {
+      name: 'kills of three servers with schedules, and clocks that jump',
+      file: 'test/faults/schedules-replicas.test.ts',
+      outcome: 'each time fires once',
+    },
+    {
       name: 'kills and restarts of PostgreSQL',
       file: 'test/faults/postgres-restarts.test.ts',
       outcome: 'no entry is lost or doubled; every append gets its answer',
