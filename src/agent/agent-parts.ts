@@ -63,7 +63,10 @@ export interface AgentParts {
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
   readonly hooks?: readonly Partial<HookFunctions>[]
-  /** Adds sections to the announce, which is at the end of every prompt that asks for a decision. The sections are not part of the timeline and are never cached. */
+  /**
+   * Adds sections to the announce, which is at the end of every prompt that asks for a decision. The sections are not part of the timeline
+   * and are never cached.
+   */
   readonly announce?: AnnounceFunction
   /** Prices and cache rules of the providers. Usage reports read them. */
   readonly bookkeeping?: Bookkeeping

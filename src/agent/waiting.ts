@@ -49,10 +49,11 @@ export type Recorded = 'recorded' | 'known'
 /** The functions of an agent about turns that wait. */
 export interface WaitingTurns {
   /**
-   * Records what a person decided about a call that waits for an approval. If the turn waits for a larger budget, `callId` is the `wait_id`, and
-   * `params` of an approval say how much more the budget may have: `{ tokens }` or `{ money }`. The first decision counts, from whichever process it comes. This
-   * process then resumes the turn, unless another one is working on the conversation. Throws `call.missing` when there is no such call,
-   * `call.settled` when it does not wait for an approval any more, and `call.expired` when the time for it is over.
+   * Records what a person decided about a call that waits for an approval. If the turn waits for a larger budget, `callId` is the
+   * `wait_id`, and `params` of an approval say how much more the budget may have: `{ tokens }` or `{ money }`. The first decision counts,
+   * from whichever process it comes. This process then resumes the turn, unless another one is working on the conversation. Throws
+   * `call.missing` when there is no such call, `call.settled` when it does not wait for an approval any more, and `call.expired` when the
+   * time for it is over.
    */
   decide(conversationId: string, callId: string, decision: Decision): Promise<Recorded>
   /**

@@ -51,7 +51,7 @@ export interface ConversationClient {
   unschedule(conversationId: string, scheduleId: string): Promise<void>
   /** Conversations whose turns failed too often, of all users. */
   parked(): Promise<readonly ParkedView[]>
-  /** Runs a conversation again whose turns failed. Returns false if they have not failed. */
+  /** Lets a conversation run again after its turns failed. Returns false if its turns have not failed. */
   retry(id: string): Promise<boolean>
   /** Deletes everything of a user or tenant. On a server, only within the tenant of the token. */
   deleteOwner(owner: UserOrTenant): Promise<DeletionView>

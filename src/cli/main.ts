@@ -35,7 +35,8 @@ const { version, description } = createRequire(import.meta.url)('daybook/package
 
 /**
  * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option, 3 if the turn waits for
- * a person or a late result. After a signal it is above 128. `given` are settings of a program that calls this function. They win over all other settings.
+ * a person or a late result. After a signal it is above 128. `given` has the settings of a program that calls this function. They win over
+ * all other settings.
  */
 export async function main(
   args: readonly string[],
@@ -147,7 +148,7 @@ async function printWelcome(context: CommandContext, version: string): Promise<v
   const { data, store, databaseUrl, server } = await context.settings()
   const { conversations, more } = await context.withConversations((client) => client.list({ limit: 100 }))
   printLine(terminal, `daybook ${version} on Node ${process.versions.node}`)
-  printLine(terminal, 'A timeline-native agent runtime: one ordered journal per conversation, from which every view is derived.')
+  printLine(terminal, 'An agent runtime that keeps a journal of each conversation: the list of all changes, in order.')
   printLine(terminal)
   const local = `data            ${store === 'memory' ? 'in memory' : databaseUrl === undefined ? data : 'PostgreSQL'}`
   printLine(terminal, server === undefined ? local : `server          ${server}`)

@@ -48,7 +48,7 @@ const joined = (expected: string, actual: string) => (joinPieces(actual) === joi
 const piece = fc.constantFrom('*', '**', '`', '```', '#', '- ', '[', '](', ')', '\\', '\n', ' ', 'a', 'word', '1.', '> ', 'é', '🚀')
 const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''))
 
-it('gives the same however the text is split into pieces', () => {
+it('gives the same output however the text is split into pieces', () => {
   fc.assert(
     fc.property(text, fc.array(fc.nat(20), { maxLength: 10 }), (whole, sizes) => {
       const pieces: string[] = []

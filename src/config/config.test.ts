@@ -92,7 +92,8 @@ it.each([
   '{}',
   'NaN',
 ])('refuses %j as limits of a budget, and says what they must be', (text) => {
-  const rule = 'budgets.day (f): must be { tokens, money } or a text such as tokens=2000000,money=5: whole tokens and money, from 0 on'
+  const rule =
+    'budgets.day (f): must be { tokens, money } or a text such as tokens=2000000,money=5: tokens must be a whole number, and neither may be negative'
   expect(() => effectiveSettings([fileLayer('f', { budgets: { day: text } })])).toThrow(rule)
 })
 

@@ -24,7 +24,8 @@ const moneyRule = 'must be a number above 0'
 const tokensRule = 'must be a whole number of tokens above 0'
 const perMinuteRule = 'must be a whole number from 1 to 1000000000'
 const runningRule = 'must be a whole number from 1 to 1000000'
-const limitsRule = 'must be { tokens, money } or a text such as tokens=2000000,money=5: whole tokens and money, from 0 on'
+const limitsRule =
+  'must be { tokens, money } or a text such as tokens=2000000,money=5: tokens must be a whole number, and neither may be negative'
 const limits = z
   .preprocess(
     (value) => (typeof value === 'string' ? limitsIn(value) : value),
@@ -110,7 +111,7 @@ export const Settings = z.strictObject({
    * health and metrics. `both`: it does all of this. Servers with the roles `web` and `worker` share a PostgreSQL database.
    */
   role: oneOf('web', 'worker', 'both'),
-  /** How much a server runs. */
+  /** How many conversations a server runs and lets wait. */
   work: z.strictObject({
     /** How many conversations a server runs at the same time. Further conversations wait in the store. */
     conversations: number(z.int(countRule).min(1, countRule).max(100_000, countRule)),
@@ -233,7 +234,10 @@ export const Settings = z.strictObject({
   mcp: z
     .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be the path of a file or MCP servers')])
     .optional(),
-  /** Whether spans are made for OpenTelemetry. The program, or a module that the configuration file imports, must register an SDK that exports them. */
+  /**
+   * Whether spans are made for OpenTelemetry. The program, or a module that the configuration file imports, must register an SDK that
+   * exports them.
+   */
   telemetry: oneOf('off', 'opentelemetry'),
   /** Whether the agent can search what was said earlier. */
   memorySearch: oneOf('on', 'off'),

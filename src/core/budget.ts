@@ -43,7 +43,7 @@ export interface Budget {
  * What the turn may do next.
  * - `go`: the model may make another decision.
  * - `wrap_up:rounds`, `wrap_up:time`, `wrap_up:money`, `wrap_up:tokens`: this limit is reached, so the turn must wrap up.
- * - `stop:unpriced`: the turn has a limit of money, but it called a model whose price is not known. It must end without another call.
+ * - `stop:unpriced`: the turn has a cost limit, but it called a model whose price is not known. It must end without another call.
  */
 export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'wrap_up:tokens' | 'stop:unpriced'
 

@@ -9,7 +9,7 @@ export interface DocumentReader {
 /** Options of `DocumentReader.pdf`. */
 export interface PdfOptions {
   readonly maxPages?: number
-  /** The user whose document it is, as `userKey` returns it. A reader may let users take turns. */
+  /** The user who owns the document, as `userKey` returns it. A reader may use it to share its capacity fairly between users. */
   readonly user?: string
 }
 
@@ -27,9 +27,9 @@ export type DocumentKind = 'pdf' | 'png' | 'docx' | 'pptx'
 export type ContentFormat = 'markdown' | 'html' | 'mermaid'
 
 /**
- * Makes documents from text that a model wrote. The text may be hostile: it can not reach the network, and reads only files that
- * `readAsset` returns. The same request gives the same bytes on the same machine. Throws `document.unrenderable` with a
- * `RenderProblem` in `details.reason` when a document can not be made.
+ * Makes documents from text that a model wrote. The text may be hostile. Scripts and addresses in it can not reach the network, and can
+ * load only files that `readAsset` returns. The same request gives the same bytes on the same machine. Throws `document.unrenderable` with
+ * a `RenderProblem` in `details.reason` when a document can not be made.
  */
 export interface DocumentRenderer {
   /** The kinds of documents that can be made on this machine. Other kinds fail with the reason `unavailable`. */
@@ -65,7 +65,7 @@ export interface RenderRequest {
   readonly picture?: PictureOptions
   /** The time that the document and its scripts see, in the form of ISO 8601. */
   readonly now: string
-  /** The user whose document it is, as `userKey` returns it. A renderer may let users take turns. */
+  /** The user who owns the document, as `userKey` returns it. A renderer may use it to share its capacity fairly between users. */
   readonly user?: string
   readonly signal?: AbortSignal
   /**
@@ -84,7 +84,7 @@ export interface DocumentSource {
   readonly path?: string
 }
 
-/** How `png` is drawn. */
+/** How a `png` document is drawn. */
 export interface PictureOptions {
   /** The folder below OUT_DIR to which relative addresses in the content refer. */
   readonly baseFolder?: string
@@ -104,7 +104,7 @@ export interface PictureOptions {
   /** The size of the window, in pixels of the page. */
   readonly width: number
   readonly height: number
-  /** How many pixels of the picture one pixel of the page is wide. */
+  /** The scale of the picture: the width of one pixel of the page, in pixels of the picture. */
   readonly scale: number
   readonly mermaid: MermaidOptions
 }

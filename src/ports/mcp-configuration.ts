@@ -20,19 +20,25 @@ export type McpServerConfiguration = McpProgram | McpAddress
 
 /** Options that every server can have. */
 export interface McpServerLimits {
-  /** Ignored: whether a server is a program or an address is clear without it. Configurations of other programs have it. */
+  /**
+   * Ignored. It is allowed because configurations of other programs contain it. A server with a `command` is a program, and one with a
+   * `url` is an address.
+   */
   readonly type?: 'stdio' | 'http' | 'streamable-http'
-  /** The tools that the agent may use, by the names that the server gives them. `issue_*` stands for several. By default all of them. */
+  /**
+   * The tools that the agent may use, by the names that the server gives them. A name such as `issue_*` stands for all tools whose names
+   * begin with `issue_`. By default the agent may use all tools.
+   */
   readonly tools?: readonly string[]
-  /** How many seconds a call may take. Default: 120. The time in which a person answers a question of the server does not count. */
+  /** How many seconds a call may take. Default: 120. The time that a person takes to answer a question of the server does not count. */
   readonly timeoutSeconds?: number
   /** How many seconds the first turn waits for the list of tools. Default: 10. */
   readonly startSeconds?: number
   /** How many bytes one message of the server may have. A server that sends more is stopped. Default: 32 MiB. */
   readonly maxMessageBytes?: number
   /**
-   * Whether the annotations of its tools are believed: a call of a tool that the server calls read-only or idempotent is repeated after a
-   * crash. Default: false.
+   * Whether Daybook trusts the annotations of the server's tools. If true, a call that a crash has interrupted is repeated if the
+   * annotations say that its tool is read-only or idempotent. Default: false.
    */
   readonly trusted?: boolean
 }

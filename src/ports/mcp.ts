@@ -8,8 +8,8 @@ export interface McpServers {
   /** The names of the servers, in the order of the configuration. */
   readonly names: readonly string[]
   /**
-   * What each server offers. A server that was never asked is started, and this waits for its answer, but at most for the time that its
-   * configuration allows. Later calls return what is known and do not wait. Never rejects.
+   * Returns the tools of each server. The first call starts the servers and waits for their answers, but not longer than the configuration
+   * of each server allows. Later calls return what is known and do not wait. Never rejects.
    */
   list(): Promise<readonly McpServerState[]>
   /** Returns the states of the servers that are known now. Unlike `list`, it neither waits nor starts a server. */
@@ -27,7 +27,7 @@ export interface McpServerState {
   readonly tools?: readonly unknown[]
   /** Why the server, or a part of its tools, can not be used now. Words for people and models. */
   readonly problem?: string
-  /** Whether the annotations of its tools are believed. */
+  /** Whether Daybook trusts the annotations of the server's tools. */
   readonly trusted?: boolean
   /** The names of the tools that the agent may use. `*` at the end of a name stands for any text. Undefined: all. */
   readonly allowed?: readonly string[]
@@ -68,5 +68,5 @@ export type McpAnswer =
   | { readonly kind: 'error'; readonly message: string }
   /** The server could not be reached: the call was not made. */
   | { readonly kind: 'unavailable'; readonly message: string }
-  /** The server stopped, did not answer in time or answered nonsense: whether the call had an effect is not known. */
+  /** The server stopped, did not answer in time or sent an invalid answer. It is not known whether the call had an effect. */
   | { readonly kind: 'lost'; readonly message: string }

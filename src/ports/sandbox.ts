@@ -5,7 +5,10 @@ import type { Json } from '../core/json.ts'
  * process of a program has ended when `run` resolves.
  */
 export interface Sandbox {
-  /** The languages that programs can be written in, with what is installed for them. Texts for the model name them. */
+  /**
+   * The languages that programs can be written in, each with its installed packages. The descriptions of the exec tools list them for the
+   * model.
+   */
   readonly languages: readonly SandboxLanguage[]
   readonly limits: SandboxLimits
   /**
@@ -27,7 +30,7 @@ export interface SandboxLanguage {
   readonly loader?: string
 }
 
-/** What a program may use at most. */
+/** The limits of a program. */
 export interface SandboxLimits {
   /** The time limit of a program that asks for none. */
   readonly defaultSeconds: number
@@ -77,7 +80,7 @@ export interface SandboxFolders {
   readonly context: Readonly<Record<string, string>>
 }
 
-/** What a running program asks the runtime for. The fields are checked for their types, and for nothing else. */
+/** What a running program asks the runtime for. Only the types of the fields are checked. */
 export type SandboxRequest =
   | { readonly kind: 'fetch_ctx'; readonly path: string }
   | { readonly kind: 'tool_call'; readonly toolId: string; readonly params: Readonly<Record<string, Json>>; readonly reason?: string }

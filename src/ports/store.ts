@@ -290,6 +290,6 @@ export const OFFERS_PER_READ = 100
 export interface JournalRange {
   readonly after: number
   readonly limit?: number
-  /** Whether changes that only a newer version of Daybook knows are returned as they are stored. They have another type than `Change`. */
+  /** Whether changes that only a newer version of Daybook knows are returned as they are stored. The type `Change` does not describe them. */
   readonly passNewer?: boolean
 }

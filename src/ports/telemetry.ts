@@ -11,7 +11,7 @@ export interface Telemetry {
   observe(agent: ObservedAgent): AgentTelemetry
 }
 
-/** What telemetry may ask the agent. */
+/** The functions of an agent that telemetry may call. */
 export interface ObservedAgent {
   readonly rulesOf: RulesOf
   readonly chargeOf: ChargeOf

@@ -57,13 +57,13 @@ export interface PageOptions {
   readonly url: string
   /** The encoding that the HTTP header names. The page itself may name another. */
   readonly charset?: string | undefined
-  /** The user for whom the page is read, as `userKey` returns it. A reader may let users take turns. */
+  /** The user for whom the page is read, as `userKey` returns it. A reader may use it to share its capacity fairly between users. */
   readonly user?: string
   /** The longest text that is wanted, in characters. Default: 400,000. */
   readonly maxText?: number
 }
 
-/** What a page says. */
+/** The text of a page, and facts about it. */
 export interface PageText {
   readonly title: string
   /** The main text as Markdown. */
@@ -90,7 +90,7 @@ export interface PageDate {
 /** Searches the web with one search service. */
 export interface SearchProvider {
   readonly name: string
-  /** When two services return one page, the texts of the service with the higher authority are used. */
+  /** When two services return the same page, the texts of the service with the higher authority are used. */
   readonly authority: number
   /** Throws a `SearchFailure` when the service can not be used. */
   search(request: SearchRequest, signal: AbortSignal): Promise<readonly SearchHit[]>

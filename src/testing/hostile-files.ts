@@ -95,9 +95,9 @@ function plantLinks(at: At, outside: string): readonly HostileThing[] {
     ['a link to itself', 'link-loop', 'link-loop'],
     ['a link to a link', 'link-link', 'link-out'],
     ['a link to a pipe outside', 'link-pipe', join(outside, 'pipe')],
-    ["a link to the process's own memory of secrets", 'link-environ', '/proc/self/environ'],
+    ['a link to the environment of the process, which may have secrets', 'link-environ', '/proc/self/environ'],
     ['a link to a folder outside', 'link-folder', join(outside, 'folder')],
-    ['a link to everything outside', 'link-above', outside],
+    ['a link to the folder with all files outside', 'link-above', outside],
     ['a link to its own folder', 'link-here', '.'],
   ]
   for (const [, name, target] of links) symlinkSync(target, at(name))
@@ -128,7 +128,7 @@ async function plantSpecials(at: At): Promise<readonly HostileThing[]> {
   await plantSocket(at('socket'))
   const devices = [
     ['an endless device', 'zero', '5'],
-    ['a device that swallows', 'null', '3'],
+    ['a device that discards what is written to it', 'null', '3'],
   ] as const
   const planted = devices.filter(([, name, minor]) => canMake(at(name), minor))
   return [
@@ -171,7 +171,7 @@ function plantMisplaced(at: At): readonly HostileThing[] {
   return [
     { what: 'a folder in the place of a file', path: 'folder.txt', reads: 'not_a_file', writes: 'not_a_file', asFolder: undefined },
     everyUse('a file in the place of a folder', 'file/x', 'not_a_folder'),
-    { what: 'a terabyte of nothing', path: 'sparse', reads: 'too_large', writes: undefined, asFolder: 'not_a_folder' },
+    { what: 'a sparse file of a terabyte', path: 'sparse', reads: 'too_large', writes: undefined, asFolder: 'not_a_folder' },
     { what: 'a read-only file', path: 'closed', reads: undefined, writes: 'read_only', asFolder: 'not_a_folder' },
   ]
 }

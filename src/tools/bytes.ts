@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Inflate, InflateRaw } from 'node:zlib'
 
-/** Loaded with its first use, because it takes milliseconds to load, and few agents need it. */
+/** The module `node:zlib`. It is loaded at its first use, because loading takes milliseconds and few agents need it. */
 export const zlib = () => process.getBuiltinModule('node:zlib')
 
 /** A `DataView` on the same memory, not a copy. */

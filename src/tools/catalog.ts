@@ -120,7 +120,10 @@ function propertyOf({ type, shape, description, schema }: Parameter): JsonObject
   return { ...(type !== 'any' && { type, ...(type === 'array' && { items: {} }) }), ...(text !== '' && { description: text }) }
 }
 
-/** The schema without bounds that only say that a number is a safe integer. Zod writes them, and each call would pay for them. */
+/**
+ * The schema without bounds that only say that a number is a safe integer. Zod writes these bounds, and every model call would pay for
+ * their tokens.
+ */
 function withoutNoise(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withoutNoise)
   if (!isObject(schema)) return schema

@@ -28,9 +28,9 @@ export const listedSkills = (skills: UsableSkills | undefined, hasTool: HasTool)
   hasTool('react.read') ? (skills?.list(hasTool) ?? []) : []
 
 /**
- * The skills without those that need a tool which the agent lacks. `sk:SK2` and `sk:2` are the second skill of the list. The turn that
- * lists or reads a skill passes a function for the tools that it has. Without this function, which only agents with MCP servers have,
- * `ownTools` is called. It is called late, because not all tools of an agent are known when this function is called.
+ * The skills without those that need a tool which the agent lacks. `sk:SK2` and `sk:2` are the second skill of the list. A turn of an agent
+ * with MCP servers passes `hasTool`, which knows the tools of this turn. For other agents, `ownTools` is used. `ownTools` is not called
+ * before a skill is listed or read, because not all tools of an agent are known when `usableSkills` is called.
  */
 export function usableSkills(skills: Skills, ownTools: HasTool): UsableSkills {
   const list = (hasTool = ownTools) =>

@@ -143,8 +143,8 @@ export interface Call {
    */
   showProgress?(text: string): void
   /**
-   * A token with which another system can deliver the result of this call once, after the tool has returned `later(…)`. It needs no other
-   * right. Missing when a program of the model makes the call.
+   * A token with which another system can deliver the result of this call once, after the tool has returned `later(…)`. The caller that
+   * delivers the result needs no other right. Missing when a program of the model makes the call.
    */
   completionToken?(): Promise<string>
   /**

@@ -47,7 +47,8 @@ export interface AgentOptions
 
 /**
  * Creates an agent. Without `store`, conversations are kept in memory. Without `workspaces`, files of turns are kept in memory. Without
- * `hosting`, files of users are stored with the conversations, if `openStore` has opened the store or there is no `store`. When `model` is a name, the provider's package is loaded when the model is called for the first time.
+ * `hosting`, files of users are stored with the conversations, if `openStore` has opened the store or there is no `store`. If `model` is a
+ * name, the provider's package is loaded when the model is called for the first time.
  */
 export function createAgent(options: AgentOptions): Agent {
   checkNode()

@@ -21,7 +21,7 @@ async function idsWith(
   return web.tools.map(({ id }) => id)
 }
 
-it('a tool is there only if it can be used', async () => {
+it('an agent has a web tool only if the tool can be used', async () => {
   const key = { EXA_API_KEY: 'k' }
   expect(await idsWith({})).toEqual([])
   expect(await idsWith({ DAYBOOK_WEB_FETCH: 'on' })).toEqual(['web_tools.web_fetch'])
@@ -30,7 +30,7 @@ it('a tool is there only if it can be used', async () => {
   expect(await idsWith({ DAYBOOK_WEB_SEARCH: 'off' }, key)).toEqual([])
 })
 
-it('a chosen service without a key is one clear line', async () => {
+it('a chosen service without a key gives an error of one line', async () => {
   const expected = 'web search with Tavily needs a key: set TAVILY_API_KEY, or choose another service with DAYBOOK_WEB_SEARCH'
   await expect(idsWith({ DAYBOOK_WEB_SEARCH: 'tavily' }, { EXA_API_KEY: 'k' })).rejects.toThrow(expected)
   expect(checkWebSearch(settingsFrom({ DAYBOOK_WEB_SEARCH: 'tavily' }), {})).toEqual({ ok: false, found: 'no key', advice: expected })
@@ -41,7 +41,7 @@ it('every search service can be chosen', () => {
   expect(() => settingsFrom({ DAYBOOK_WEB_SEARCH: 'gopher' })).toThrow('web.search (DAYBOOK_WEB_SEARCH)')
 })
 
-it('the settings of a file may be in a group, and hosts that are none are refused', async () => {
+it('the settings of a file may be in a group, and an invalid host is refused', async () => {
   const { settings } = effectiveSettings([fileLayer('daybook.config.ts', { web: { fetch: 'on', allow: 'wiki.example, not a host' } })])
   const opening = openWebTools(settings, { documents, model: scriptedModel([]), environment: {}, own: [] })
   await expect(opening).rejects.toThrow('not a host is not a host, an IP address or a range')

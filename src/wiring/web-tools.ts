@@ -24,8 +24,9 @@ interface WebToolParts {
 const archiveAddress = 'https://web.archive.org/web/'
 
 /**
- * Adds the web tools to `own`, the tools of the agent. `web_tools.web_fetch` is there if `web.fetch` is on, and `web_tools.web_search` if a search service has a key.
- * A tool of `own` with the same id is used instead. Throws a `RangeError` if the chosen search service has no key.
+ * Adds the web tools to `own`, the tools of the agent. Adds `web_tools.web_fetch` if `web.fetch` is on, and `web_tools.web_search` if a
+ * search service has a key. A tool of `own` with the same id is used instead. Throws a `RangeError` if the chosen search service has no
+ * key.
  */
 export async function openWebTools(
   { web }: { readonly web?: Settings['web'] },

@@ -103,7 +103,7 @@ export default function Inspect({ id, screen }: { readonly id: string; readonly 
 /** In a narrow window, scrolls the row of tabs so that the open tab is visible. */
 const showTab = (tab: HTMLAnchorElement | null) => tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 
-/** Texts about the limits of turns: a limit of rounds that a turn had of its own, and a limit of money at which a turn ended. */
+/** Texts about the limits of turns: the round limit of a turn that has its own limit, and the cost limit at which a turn ended. */
 function limitsIn(entries: ReturnType<typeof useJournal>['entries']): readonly string[] {
   const found = entries.flatMap(({ change }) =>
     change.type === 'turn.opened' && change.options?.max_rounds !== undefined
@@ -112,7 +112,7 @@ function limitsIn(entries: ReturnType<typeof useJournal>['entries']): readonly s
   )
   const reached = entries.flatMap(({ change }) =>
     change.type === 'turn.closed' && (change.exit_reason === 'budget' || change.exit_reason === 'unpriced')
-      ? [`turn ${change.turn_id} reached its limit of money`]
+      ? [`turn ${change.turn_id} reached its cost limit`]
       : [],
   )
   return [...found, ...reached]

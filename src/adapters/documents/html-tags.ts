@@ -1,6 +1,6 @@
 import type { Tokenizer } from 'htmlparser2'
 
-/* What the readers of documents and of web pages know about HTML. */
+/* Facts about HTML that the readers of documents and of web pages share. */
 
 /** Elements without content and without an end tag. */
 export const voidTags: ReadonlySet<string> = new Set([

@@ -4,8 +4,8 @@ import { createFairQueue } from '../../core/fair-queue.ts'
 /** Threads that read documents, each of which reads one document at a time. */
 export interface ReaderThreads<Request, Response> {
   /**
-   * Reads a document of a user. The threads take turns between users, and one user never has all of several threads. If `signal` fires, the
-   * thread is ended, and the document fails with `cancelled`.
+   * Reads a document of a user. The threads serve the users in turn. If there are several threads, one user never has all of them. If
+   * `signal` fires, the thread is ended, and the document fails with `cancelled`.
    */
   read(user: string, request: Request, signal?: AbortSignal): Promise<Response>
   /** Ends the threads. Documents that are not read yet fail. */

@@ -13,7 +13,7 @@ const maxEntries = 200_000
 const maxSkipped = 1_000
 
 /**
- * While subfolders are visited, only one folder in this number of levels stays open. A folder between is opened again by its name, starting
+ * While subfolders are visited, only one folder in this number of levels stays open. A closed folder is opened again by its name, starting
  * at the nearest open folder above it.
  */
 const levelsBetweenOpenFolders = 16

@@ -24,8 +24,8 @@ import { tooLarge, unsafeFile } from './safe-paths.ts'
  * Opens folders and files while hostile programs may change them. In the functions below, `requested` is the path that the caller of the
  * port `Files` asked for. Failures contain this path.
  *
- * Opening, examining, renaming and closing are synchronous: such a call takes some microseconds, and one that another thread makes takes ten
- * times as long. Reading, writing and syncing are not, because they may wait for the disk.
+ * Opening, examining, renaming and closing are synchronous. A synchronous call takes some microseconds, and an asynchronous one takes ten
+ * times as long, because another thread makes it. Reading, writing and syncing are asynchronous, because they may wait for the disk.
  */
 
 /**
@@ -219,7 +219,10 @@ export async function writeNewFile(path: string, bytes: Uint8Array, { readOnly, 
   }
 }
 
-/** Writes a draft, and syncs it if it must be durable. Then renames it to `name`. At any moment the file has either the old bytes or the new ones. */
+/**
+ * Writes a draft, and syncs it if it must be durable. Then renames it to `name`. At any moment the file has either the old bytes or the new
+ * ones.
+ */
 export async function writeAtomically(
   draft: string,
   bytes: Uint8Array,

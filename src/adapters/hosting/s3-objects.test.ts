@@ -210,7 +210,7 @@ it('signs with the time of the server if the clock of this machine is wrong', as
   expect(dates).toHaveLength(5) // the response has the code
 })
 
-it('says what to do about a wrong region, rights and a wrong clock', async () => {
+it('says what to do about a wrong region, missing rights and a wrong clock', async () => {
   const redirect = (_: IncomingMessage, response: ServerResponse) =>
     void response.writeHead(301, { 'x-amz-bucket-region': 'eu-central-1', Location: 'http://127.0.0.1:1/' }).end()
   const cases = [
@@ -289,7 +289,7 @@ describe('an upload in parts', () => {
     expect(requests.at(-1)).toBe('HEAD /b/p/k')
   })
 
-  it('that the server has lost fails', async () => {
+  it('fails if the server has lost it', async () => {
     const { options } = await scriptedS3(begun, part, part, respondError(404, 'NoSuchUpload'), respond(404))
     await expect(createS3Objects({ ...options, partBytes: 5 }).put('k', content)).rejects.toThrow('try again')
   })

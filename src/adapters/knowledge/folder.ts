@@ -120,7 +120,10 @@ export async function listFolder(folder: KnowledgeFolder, { maxFiles = maxListed
   return { files, leftOut }
 }
 
-/** The state of one file. Undefined when there is no such file, when it may not be a document, or when it is a link or leads out of the folder. */
+/**
+ * The state of one file. Undefined when there is no such file, when it may not be a document, or when it is a link or leads out of the
+ * folder.
+ */
 export async function fileAt(folder: KnowledgeFolder, path: string): Promise<FolderFile | undefined> {
   const root = await realpath(folder.path)
   if (!(await mayHoldDocuments(folder, path))) return undefined

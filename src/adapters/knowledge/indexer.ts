@@ -18,7 +18,7 @@ export interface IndexReport {
   /** How many files were read because they are new or changed. */
   readonly indexed: number
   readonly removed: number
-  /** Files that are left out, and other mistakes. Paths are relative to the knowledge base. */
+  /** Files that are left out, and other problems. Paths are relative to the knowledge base. */
   readonly problems: readonly LeftOut[]
 }
 

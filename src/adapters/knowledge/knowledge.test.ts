@@ -108,7 +108,7 @@ describe('a folder of documents', () => {
     expect(await pathsOf(later, 'apple')).toEqual(['ks:docs/a.md'])
   })
 
-  it('can be deleted from the disk at any time as an index, and a damaged index is made again', async () => {
+  it('has an index that can be deleted at any time, and a damaged index is made again', async () => {
     base.write({ 'a.md': '# A\napples' })
     await base.open().update()
     await base.close()

@@ -77,7 +77,7 @@ it('nothing of a replaced text stays, and a second process that has the index op
   expect(traces([100]).length).toBeGreaterThan(5)
 })
 
-it('what a process has left behind that died after a removal is overwritten by the next update', async () => {
+it('if a process dies after a removal, the next update overwrites what is left of the removed document', async () => {
   const { write, remove, open, traces, index, words } = plantedFolder()
   for (const n of numbers) write(n)
   await open().update()

@@ -128,8 +128,8 @@ export function createConnection(
   }
 
   /**
-   * Reads the list of tools. If it is being read or was read a moment ago, it is read once more later, however often this is called meanwhile: some
-   * servers say that their list has changed whenever it is read.
+   * Reads the list of tools. If it is being read or was read a moment ago, it is read once more later, however often this is called
+   * meanwhile: some servers say that their list has changed whenever it is read.
    */
   function refresh(): Promise<void> {
     if (rereading) return listing ?? Promise.resolve()

@@ -3,8 +3,8 @@ import { limitedBody } from './messages.ts'
 import type { ServerTransport } from './program.ts'
 
 /**
- * Connects to a server over HTTP. If a message is too long or the connection of a call breaks, the transport is closed, so that calls do not wait.
- * The stream of messages that belong to no call (GET) may break at any time. The SDK then opens it again.
+ * Connects to a server over HTTP. If a message is too long or the connection of a call breaks, the transport is closed, so that calls do
+ * not wait. The stream of messages that belong to no call (GET) may break at any time. The SDK then opens it again.
  */
 export async function createHttpTransport(
   { url, headers }: McpAddress,
@@ -48,8 +48,8 @@ const reconnection = { initialReconnectionDelay: 5_000, maxReconnectionDelay: 60
 const MAX_REDIRECTS = 5
 
 /**
- * Sends a request, and follows redirects only to other paths of the same server. `fetch` would send the parameters of a call and headers with keys to
- * any address.
+ * Sends a request, and follows redirects only to other paths of the same server. `fetch` would send the parameters of a call and headers
+ * with keys to any address.
  */
 async function fetchOwn(send: typeof fetch, first: URL, init: RequestInit | undefined): Promise<Response> {
   let address = first

@@ -129,7 +129,7 @@ it('chat completions: a server that ends a response with calls by `stop`', async
   })
 })
 
-it('Google says that the model wrote a call that can not be read: a call without a name', async () => {
+it('if Google reports that the model wrote a call that can not be read, the response has a call without a name', async () => {
   expect(summary(await eventsOf('google', { finish: 'malformed_call' }))).toEqual({
     words: '',
     calls: [{ name: '', input: '', ended: false }],
@@ -137,7 +137,7 @@ it('Google says that the model wrote a call that can not be read: a call without
   })
 })
 
-it('a model of the AI SDK with chat completions of OpenAI', async () => {
+it('a model of the AI SDK can use the chat completions of OpenAI', async () => {
   const provider = await startFakeProvider('compatible', [{ text: 'Look.', calls: [rome], chunks: 2 }])
   const model = modelFrom(createOpenAI({ apiKey: 'k', baseURL: `${provider.address}/v1` }).chat('gpt-5.4'))
   const seen = summary(await ask(model, requestOf([text('Hello')], { tools })))

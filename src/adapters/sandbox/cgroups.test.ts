@@ -61,7 +61,7 @@ describe('the cgroups of this process', () => {
       expect(findCgroups(`${machine(files)}/proc`)).toBeUndefined()
   })
 
-  it('that a killed process left are removed after a minute', () => {
+  it('are removed after a minute if a killed process left them', () => {
     const root = machine({
       'proc/cgroup': '0::/\n',
       'proc/mountinfo': mount('/', 'cgroup', 'cgroup2', 'rw'),

@@ -28,7 +28,10 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
 
 const invalid = (problem: string) => ({ ok: false, problem }) as const
 
-/** The front matter may have at most this many characters, because hostile YAML takes quadratic time. The rest of the file is the text of the skill. */
+/**
+ * The front matter may have at most this many characters, because hostile YAML takes quadratic time. The rest of the file is the text of
+ * the skill.
+ */
 const maxFrontMatter = 16_384
 
 const text = z.string().trim()

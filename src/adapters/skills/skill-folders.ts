@@ -18,7 +18,7 @@ export function openSkillFolders(folders: FolderList): FolderSkills {
   return mayChange ? followChanges(skills, chosen) : skills
 }
 
-/** Whether files have changed is looked up at most this often. */
+/** The files are checked for changes at most this often. */
 const lookEveryMs = 2_000
 
 /**

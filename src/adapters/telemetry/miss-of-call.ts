@@ -5,7 +5,10 @@ import type { Usage } from '../../core/timeline/response-record.ts'
 import type { Entry } from '../../ports/store.ts'
 import type { ObservedAgent } from '../../ports/telemetry.ts'
 
-/** A call may read this share less from the cache than the call before has left there. If it reads even less, the journal is examined. */
+/**
+ * The previous call left a number of tokens in the cache. If a call reads fewer of them, and the missing share is above this limit, the
+ * journal is examined.
+ */
 const toleratedShare = 0.02
 
 /**

@@ -83,7 +83,10 @@ function textsOf(event: VisibleEvent): readonly string[] {
   return event.kind === 'message' && event.from !== 'external' ? [event.text] : []
 }
 
-/** The form in which texts are compared: in lower case, and letters with accents in Unicode form NFC. The store compares titles in the same form. */
+/**
+ * The form in which texts are compared: in lower case, and letters with accents in Unicode form NFC. The store compares titles in the same
+ * form.
+ */
 const fold = (text: string): string => text.toWellFormed().normalize('NFC').toLowerCase()
 
 /** What `Archive.recall` searches. */
@@ -106,7 +109,8 @@ export interface Recalled {
 }
 
 /**
- * Searches the memory index of the store, by words and, if the search of the agent has an embedding model, by meaning. Users may see everything that is found: messages, answers and attachments.
+ * Searches the memory index of the store, by words and, if the search of the agent has an embedding model, by meaning. Users may see
+ * everything that is found: messages, answers and attachments.
  */
 export async function recallFrom(
   { memory }: Pick<ConversationStore, 'memory'>,

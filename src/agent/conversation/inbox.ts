@@ -251,7 +251,10 @@ const timeLimitError = () => new DOMException('The turn reached its time limit',
 
 /** A model call or a tool call, which can be aborted. */
 export interface Activity {
-  /** Aborts when a steer is accepted (except in the background), when the time limit is reached, when the agent is closed, or when the lease is lost. */
+  /**
+   * Aborts when a steer is accepted (except in the background), when the time limit is reached, when the agent is closed, or when the lease
+   * is lost.
+   */
   readonly signal: AbortSignal
   /** Aborts this activity only, for example because the response of the model is invalid. */
   abort(reason: unknown): void

@@ -21,7 +21,10 @@ export interface ChangingText {
 /** The texts that a turn has frozen, by name. */
 export type Texts = ReadonlyMap<string, string>
 
-/** After how many seconds the cache of a provider counts as expired if its rules do not say how long it lasts. Then a changed text is adopted. */
+/**
+ * After how many seconds the cache of a provider counts as expired if its rules do not say how long it lasts. Then a changed text is
+ * adopted.
+ */
 const UNKNOWN_TTL_SECONDS = 3_600
 
 /** Whether the provider has to process the next prompt as a whole, so that a changed system text costs nothing extra. */

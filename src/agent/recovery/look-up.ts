@@ -29,7 +29,7 @@ export async function withdrawCall(turn: Turn, progress: Progress, call: Checked
 
 type Question = (key: string, params: Parameters<Tool['run']>[0], signal: AbortSignal) => Promise<LookUp | undefined> | LookUp | undefined
 
-/** Calls a function of the tool, with a limit of time. */
+/** Calls a function of the tool, with a time limit. */
 async function ask(
   turn: Turn,
   progress: Progress,

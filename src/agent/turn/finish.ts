@@ -52,7 +52,8 @@ export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResul
 /**
  * Ends the turn. One commit contains the answer, the used sources and `turn.closed`, so that a turn is never half closed. Usually this
  * commit also contains the last response. If a slow step comes first, the response is committed before this step. Slow steps are the exit
- * grace, the wait for a title, hooks and the publish. If the process dies during such a step, the process that resumes the turn need not call the model again.
+ * grace, the wait for a title, hooks and the publish. If the process dies during such a step, the process that resumes the turn need not
+ * call the model again.
  */
 export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): Promise<FinishResult> {
   switch (end.kind) {
@@ -179,8 +180,8 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
 }
 
 /**
- * Why the turn ends. If the turn has a limit of money and the price of one of its calls is not known, the reason is `unpriced`. The cost of
- * the turn can then not be compared with the limit. `last` is the last response, which may not be journaled yet.
+ * Why the turn ends. If the turn has a cost limit and the price of one of its calls is not known, the reason is `unpriced`. The cost of the
+ * turn can then not be compared with the limit. `last` is the last response, which may not be journaled yet.
  */
 function exitReasonOf({ turnId, agent, conversation: { spending } }: Turn, reason: ExitReason, last: ForcedEnd['last']): ExitReason {
   if (agent.settings.maxMoney === undefined || !okReasons.has(reason)) return reason

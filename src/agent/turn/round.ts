@@ -243,8 +243,8 @@ async function rejectResponse(
 }
 
 /**
- * Ends a turn that has reached a limit of rounds, time, money or tokens, or a budget. The model is called once more and may only answer. If it gives no answer
- * in time, the answer is a fixed text.
+ * Ends a turn that has reached a limit of rounds, time, money or tokens, or a budget. The model is called once more and may only answer. If
+ * it gives no answer in time, the answer is a fixed text.
  */
 async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): Promise<RoundResult> {
   const outOfTime = exhausted[limit]
@@ -304,7 +304,7 @@ const exhausted: { readonly [Limit in ReachedLimit]: { readonly exitReason: Exit
 const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const
 const tooManyViolations = { exitReason: 'protocol_violation', fallback: 'protocol_violation' } as const
 
-/** Ends the turn before its next model call. The turn has a limit of money, and the price of the model is not known. */
+/** Ends the turn before its next model call. The turn has a cost limit, and the price of the model is not known. */
 export const endUnpriced = (progress: Progress): RoundResult => ended(progress, { exitReason: 'unpriced', fallback: 'unpriced' })
 const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
 const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })

@@ -38,7 +38,7 @@ export interface PendingTitle {
 }
 
 /**
- * Begins the title of a new conversation and returns at once. Returns undefined if the turn has a limit of money and the price of a model is
+ * Begins the title of a new conversation and returns at once. Returns undefined if the turn has a cost limit and the price of a model is
  * not known: then the turn must end before any call.
  */
 export function startTitle(turn: Turn, progress: Progress): Progress | undefined {
@@ -49,7 +49,7 @@ export function startTitle(turn: Turn, progress: Progress): Progress | undefined
   return title ? { ...progress, title } : progress
 }
 
-/** Whether the turn may call the model: it has no limit of money, or the price of the model is known. */
+/** Whether the turn may call the model: it has no cost limit, or the price of the model is known. */
 const hasPrice = ({ agent: { settings }, conversation: { spending } }: Turn, { name }: Model): boolean =>
   settings.maxMoney === undefined || spending.hasPrice(name)
 

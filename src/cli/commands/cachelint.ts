@@ -20,7 +20,7 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
   const print = (text: string) => printLine(context.terminal, text)
   const command = new Command('cachelint')
     .description(
-      'check an agent’s texts and a recorded conversation for what defeats the provider’s cache; exits with 1 if it finds something',
+      'find texts of an agent, and rounds of a recorded conversation, for which the provider can not use its cache; exits with 1 if it finds any',
     )
     .argument('[conversation]')
     .option('--hit-rate <share>', 'the least share of tokens that must come from the cache', parseShare, defaultCacheBudget.hitRate)

@@ -29,7 +29,7 @@ export function listCommand({ terminal, style, withConversations }: CommandConte
 
 export function retryCommand({ terminal, style, withConversations }: CommandContext): Command {
   const command = new Command('retry')
-    .description('run a conversation again whose turns failed; without a name, list the conversations that failed too often')
+    .description('let a conversation run again after its turns failed; without a name, list the conversations whose turns failed too often')
     .argument('[conversation]')
     .action((id: string | undefined) =>
       withConversations(async (client) => {

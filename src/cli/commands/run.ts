@@ -21,7 +21,10 @@ interface RunOptions {
   readonly conversation?: string
 }
 
-/** The command `run`. Its exit code is 0 if the turn succeeded, 1 if it failed, and 3 if it waits for a person or a late result. It is above 128 if a signal ended the command. */
+/**
+ * The command `run`. Its exit code is 0 if the turn succeeded, 1 if it failed, and 3 if it waits for a person or a late result. After a
+ * signal it is above 128.
+ */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
     .description('send one message; the answer is printed on the standard output, the rest of the turn on the error stream')
@@ -104,8 +107,9 @@ function howToDecide({ waits }: TurnView, id: string): string {
 }
 
 /**
- * Sends a message and prints the events until the turn ends that has read the message. Resolves to the turn. Resolves to undefined if the
- * signal is aborted first, or if the message was withdrawn. `onJoined` is called when a turn was already running, maybe in another process.
+ * Sends a message and prints the events until the end of the turn that has read the message. Resolves to the turn. Resolves to undefined if
+ * the signal is aborted first, or if the message was withdrawn. `onJoined` is called when a turn was already running, maybe in another
+ * process.
  */
 async function submitAndFollow(
   { conversation }: Session,

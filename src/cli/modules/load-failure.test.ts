@@ -55,7 +55,7 @@ describe('an error in a module of the user is shown with its place', () => {
     expect(results[`a/${name}`]).toContain(cases[name]?.[1])
   })
 
-  it('a module without an error is loaded, whatever the modules do that it imports', () => {
+  it('a module without an error is loaded, whatever its imported modules do', () => {
     expect(results['a/option.ts']).toBe('loaded')
   })
 })

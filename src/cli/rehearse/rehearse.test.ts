@@ -44,14 +44,14 @@ it('the agent that recorded the conversations changes nothing: exit code 0', asy
   expect(await line.run('rehearse', '--agent', agent)).toMatchObject({ exitCode: 0, output: '2 conversations: nothing changes\n' })
 })
 
-it('other instructions: names the conversations, and what the lost cache costs', async () => {
+it('with other instructions, it names the affected conversations and what the lost cache costs', async () => {
   await recordTwo()
   const { exitCode, output } = await line.run('rehearse', '--agent', writeAgent('next.mjs', { instructions: 'You play fair.' }))
   expect(exitCode).toBe(1)
   expect(output).toMatch(
     /^game \(open turn\), [\d,]+ cached tokens lost\n {4}next prompt: round 0, entry \d+: the prompt differs in the system text/m,
   )
-  expect(output).toMatch(/^2 next prompts read other bytes: [\d,]+ cached tokens lost at \S+, \$0\.\d{6}$/m)
+  expect(output).toMatch(/^2 next prompts have other bytes than before: [\d,]+ cached tokens lost at \S+, \$0\.\d{6}$/m)
   expect((await line.run('rehearse', '--any-system', '--agent', './next.mjs')).exitCode).toBe(0)
 })
 

@@ -150,8 +150,8 @@ function summaryOf(
   return [
     '',
     style.bold(`${checked} checked`),
-    `${plural(otherPrompts, 'next prompt reads', 'next prompts read')} other bytes: ${formatNumber(sums.lostTokens)} cached tokens lost at ${sums.at}, ${money}`,
-    `${plural(divergences, 'last turn')} would go another way`,
+    `${plural(otherPrompts, 'next prompt has', 'next prompts have')} other bytes than before: ${formatNumber(sums.lostTokens)} cached tokens lost at ${sums.at}, ${money}`,
+    `${plural(divergences, 'last turn')} would differ`,
     `${plural(unfitWaits, 'waiting approval')} no longer fit`,
   ]
 }

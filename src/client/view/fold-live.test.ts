@@ -10,7 +10,7 @@ import { foldEvent } from './fold-event.ts'
 
 const fold = (events: readonly TurnEvent[], from: ConversationView = emptyView) => events.reduce(foldEvent, from)
 
-/** Follows the conversation of a harness. `view` is what a page shows that has been open since then. */
+/** Follows the conversation of a harness. `view` is the view of a page that was opened when the following began. */
 function openPage({ agent, conversationId }: Harness, after: ConversationView = emptyView) {
   const left = new AbortController()
   const events: TurnEvent[] = []

@@ -19,7 +19,8 @@ export type UploadBody = z.infer<typeof UploadBody>
 
 /**
  * Options that hold for the turn which the message starts. `model` is a name from the option `models` of the agent. `tools` are the ids of
- * the tools that can be called. `ask` are the tools whose calls wait for the approval of a person. `output` is the JSON Schema of the output, without patterns. Other options of a run are not accepted, because clients could exceed limits of the operator with them.
+ * the tools that can be called. `ask` are the tools whose calls wait for the approval of a person. `output` is the JSON Schema of the
+ * output, without patterns. Other options of a run are not accepted, because clients could exceed limits of the operator with them.
  */
 export const TurnOptionsBody = z.strictObject({
   model: z.string().max(200).optional(),

@@ -106,7 +106,8 @@ export interface CachedPrompt {
 
 /**
  * Explains why the provider read fewer tokens from its cache than predicted. `lost` is the difference. The causes are checked in this
- * order: another model, another dialect, other tools, another system text, an expired cache entry, the first block that differs, the positions of the marks.
+ * order: another model, another dialect, other tools, another system text, an expired cache entry, the first block that differs, the
+ * positions of the marks.
  */
 export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss {
   const { sent: before } = cached

@@ -7,7 +7,10 @@ import { createJsonReader } from '../stream/json/reader.ts'
 export interface ActionKeys {
   /** The names of the parameters in the order in which the model wrote them. A name that was written twice is listed twice. */
   readonly params: readonly string[]
-  /** The names of the parameters of each call in the list `tool_calls`. Undefined when the action has no such list, or only calls without keys. */
+  /**
+   * The names of the parameters of each call in the list `tool_calls`. Undefined when the action has no such list, or only calls without
+   * keys.
+   */
   readonly listed?: readonly (readonly string[])[]
   /**
    * The keys that were written more than once in their object. Keys of the tool call have the prefix `tool_call.`, and parameters have the

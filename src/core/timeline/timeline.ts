@@ -178,8 +178,8 @@ const createIndex = (): BlockIndex => ({
 })
 
 /**
- * A copy of the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks have the ids, paths, calls, turns and
- * texts of the old ones. So the copy takes over the index. If an older timeline needs the index again, it is made again.
+ * A copy of the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks have the ids, paths, calls,
+ * turns and texts of the old ones. So the copy takes over the index. If an older timeline needs the index again, it is made again.
  */
 export function editBuffer(buffer: BlockBuffer, size: number, positions: readonly number[], edit: (block: Block) => Block): BlockBuffer {
   const isNewest = buffer.blocks.length === size

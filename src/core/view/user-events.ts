@@ -84,8 +84,8 @@ function newerForUser({ type, ts }: { readonly type: string; readonly ts?: unkno
 }
 
 /**
- * The question of a wait, as a user may read it. The question about a budget says what the budget has left. If the budget is not that of the user
- * alone, the user would learn what other users have spent.
+ * The question of a wait, as a user may read it. The question about a budget says what the budget has left. If the budget is not that of
+ * the user alone, the user would learn what other users have spent.
  */
 export function questionForUser({ question, budget }: Wait): string | undefined {
   const kind = budget === undefined ? 'user' : budgetKindOf(budget)

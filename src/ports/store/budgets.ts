@@ -2,8 +2,9 @@ import type { Amount, AmountLimits, BudgetSums, RequestedAmount } from '../../co
 import type { Claim } from '../store.ts'
 
 /**
- * The budgets that conversations share, in all processes that use the store. Each has a name such as `tenant/acme`: see `budgetName`. A store
- * keeps only their sums. What a conversation has spent is in its journal: the append with a response also adds its cost to the budgets.
+ * The budgets that conversations share, in all processes that use the store. Each has a name such as `tenant/acme`: see `budgetName`. A
+ * store keeps only the sums of the budgets. The journal of a conversation shows what the conversation has spent. The append that stores a
+ * response also adds the cost of the response to the budgets.
  */
 export interface Budgets {
   /**
@@ -19,8 +20,8 @@ export interface Budgets {
   /** The budgets that the store has, page by page, in the order of the UTF-8 bytes of their names. */
   list(query?: BudgetQuery): Promise<StoredBudgetPage>
   /**
-   * Sets the limits of a budget. With null, the limits of the settings apply to it. With an empty object it has no limits. Amounts that an
-   * operator has allowed in addition are removed. What was spent before a budget had limits is not counted.
+   * Sets the limits of a budget. With null, the budget has the limits of the settings again. With an empty object, the budget has no
+   * limits. Amounts that an operator has allowed in addition are removed. What was spent before a budget had limits is not counted.
    */
   setLimits(name: string, limits: AmountLimits | null): Promise<StoredBudget>
   /** Removes a budget with its sums. Returns false when the store has no such budget. */

@@ -43,8 +43,8 @@ export interface ConversationInfo {
   /** What the open turn waits for, such as the approval of a person. Empty when it waits for nothing. */
   readonly waits: readonly Wait[]
   /**
-   * From when on an open turn that waits has work: when its first wait expires, or when something arrived for it. Null when the turn does
-   * not wait, or when only something that arrives can continue it.
+   * The time from which an open turn that waits has work. It is the time at which its first wait expires, or at which something arrived for
+   * it. Null when the turn does not wait, or when only something that arrives can continue it.
    */
   readonly dueAt: string | null
   /** How many offers were not taken. */

@@ -79,7 +79,7 @@ export interface MemoryFilter {
   readonly signal?: AbortSignal
   /** The vector of the question. The snippets with similar vectors are found too. */
   readonly vector?: { readonly model: number; readonly values: Float32Array }
-  /** The most matches of one conversation. */
+  /** The maximum number of matches from one conversation. */
   readonly perConversation?: number
 }
 

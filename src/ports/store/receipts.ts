@@ -1,6 +1,6 @@
 /**
- * Counts what deletions remove. The deletion of a user or a tenant takes many transactions. The counts are stored in the transactions that remove
- * the data, so that they are complete even if processes die meanwhile and others go on.
+ * Counts what deletions remove. The deletion of a user or a tenant takes many transactions. The counts are stored in the transactions that
+ * remove the data, so that they are complete even if processes die meanwhile and others go on.
  */
 export interface Receipts {
   /**

@@ -61,7 +61,7 @@ export interface WorkSummary {
   readonly longestWaitSeconds: number
   /** Conversations with work that a process runs now. */
   readonly running: number
-  /** The longest time since one of their leases was taken or renewed, in seconds. */
+  /** The longest time since the lease of one of these running conversations was taken or renewed, in seconds. */
   readonly oldestLeaseSeconds: number
   readonly parked: number
 }

@@ -32,7 +32,9 @@ export async function stateOf(store: ConversationStore, conversationId: string):
   return { journal, timeline: (await store.loadVisible(conversationId))?.timeline }
 }
 
-/** Reads conversations in this process, from a store that is opened for it: nothing that a process keeps in memory counts. */
+/**
+ * Reads conversations from a store that this process has just opened. So only stored data counts, and nothing that a process had in memory.
+ */
 export const readStates = (place: TorturePlace, ids: readonly string[]): Promise<States> =>
   withStore(place, async (store) => {
     const states = new Map<string, ConversationState>()

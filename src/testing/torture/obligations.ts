@@ -10,7 +10,7 @@ import { ROUNDS } from './recover-all.ts'
 import { type Outcome, type Scenario, type Violation, violation } from './scenario.ts'
 import { takeRest } from './store-tasks.ts'
 
-// What an agent owes its users when it resumes. Each obligation is a row of a table of its own.
+// The obligations: what an agent must guarantee when it resumes a turn. `daybook torture` prints them in a second table.
 
 const prefixContinuation: Scenario = {
   name: 'prefix-continuation',

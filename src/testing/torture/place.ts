@@ -18,7 +18,7 @@ export interface TorturePlace {
   readonly schema?: string
   /** The path of a module that opens the store, for a store of the user. */
   readonly module?: string
-  /** Whether leases are waited for. By default the clock that the processes share is moved instead. */
+  /** Whether the processes wait in real time until leases end. By default the clock that they share is moved forward instead. */
   readonly realTime?: boolean
 }
 

@@ -138,7 +138,7 @@ export function within<T>(promise: Promise<T>, problem: string, ms = PATIENCE_MS
   return first
 }
 
-/** Whether the kernel has stopped a process. Other systems than Linux do not tell, so there it is taken for granted. */
+/** Whether the kernel has stopped a process. Only Linux reports this. On other systems, every process counts as stopped. */
 function isStopped(pid: number | undefined): boolean {
   const file = `/proc/${pid}/stat`
   if (process.platform !== 'linux' || !existsSync(file)) return true

@@ -192,7 +192,7 @@ describe('artifacts of a tool', () => {
     expect(JSON.stringify(internal.harness.model.requests.at(-1)?.parts)).toContain('[NOT ATTACHED] application/pdf')
   })
 
-  it('no more PDFs of a round are attached than a round may have', async () => {
+  it('of the PDFs that a round makes, at most as many are attached as the limit of a round allows', async () => {
     const { harness } = await perform(async (call) =>
       succeeded({
         artifacts: Array.from({ length: 10 }, (_, n) => ({ digest: fileOf(call, `${n}.pdf`), mime: 'application/pdf', bytes: pdf })),

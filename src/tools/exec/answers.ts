@@ -43,7 +43,10 @@ export function createAnswers(call: Call, workspace: Workspace, options: ExecOpt
     parts.push({ sources: rows })
   }
 
-  /** The runtime does the work of `fetch_ctx`, so a program may not ask for any amount of it. */
+  /**
+   * Reads context for a program. The number of requests and the bytes that they read are limited, because the runtime does this work and
+   * not the sandbox.
+   */
   async function fetchWithinLimits(path: string): Promise<Json> {
     if (++fetched.requests > maxFetches || fetched.bytes > maxFetchedBytes)
       return { ret: null, err: { code: 'tool_failure', message: 'The program has used fetch_ctx too often.' } }

@@ -155,7 +155,7 @@ describe('an archive of a program', () => {
     expect(await check('text.tar', 'text')).toBe('artifact_invalid')
   })
 
-  it('of the programs tar and zip is read', async () => {
+  it('is read if the program tar or zip has made it', async () => {
     mkdirSync(join(root, 'real/deep'), { recursive: true })
     writeFileSync(join(root, `real/deep/${'n'.repeat(150)}.txt`), 'x')
     execFileSync('tar', ['-C', join(root, 'real'), '-czf', join(root, 'real.tar.gz'), 'deep'])

@@ -135,7 +135,7 @@ describe('a file that the contract does not name', () => {
     ])
   })
 
-  it('and that a called tool made is in the result once', async () => {
+  it('is in the result once if a tool made it that the program called', async () => {
     const large = defineTool({
       id: 'a.large',
       description: '',
@@ -210,7 +210,7 @@ describe('the report', () => {
     expect(tail.split('\n')[0]?.length).toBeLessThanOrEqual(4_000)
   })
 
-  it('and the logs never name the folders of the host', async () => {
+  it('never names the folders of the host, and neither do the logs', async () => {
     const { report, workspace } = await runInTurn(
       async ({ folders, print }) => print(`No such file: ${folders.out}/x and ${folders.work}/y`),
       ['files/a.txt'],

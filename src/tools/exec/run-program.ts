@@ -247,7 +247,7 @@ async function listSafely(files: Files, folder: string): Promise<readonly FileIn
   return listed.filter(({ path }) => !path.split('/').some((name) => unkeptFolders.has(name)))
 }
 
-/** For a file or folder that a program has replaced by something else. */
+/** Returns undefined if a program has replaced the file or folder by something that is not safe to open. Throws any other error again. */
 function emptyIfUnsafe(error: unknown): undefined {
   if (!(error instanceof Failure) || error.code !== 'file.unsafe') throw error
 }

@@ -48,7 +48,7 @@ describe('a tool that a program calls', () => {
     expect(new Set(answers.results().sources?.map(({ sid }) => sid))).toEqual(new Set([1, 2, 3, 4, 5, 6]))
   })
 
-  it('numbers are right even if the program calls several tools at once', async () => {
+  it('gets the right numbers for its sources even if the program calls several tools at once', async () => {
     const { callTool } = await answersFor([codeSearch()])
     const found = await Promise.all(['a', 'b', 'c'].map((query) => callTool('web_tools.web_search', { query })))
     expect(found.map((answer) => (answer as { ret: { best: string } }).ret.best)).toEqual(['[[S:1]]', '[[S:4]]', '[[S:7]]'])
@@ -74,7 +74,7 @@ describe('a tool that a program calls', () => {
     expect(answers.calls()).toEqual([{ tool_id: 'secret.tool', ok: false, error_code: 'tool_not_allowed' }])
   })
 
-  it('must allow it, and exec tools and react tools can not', () => {
+  it('must have callableFromCode, and can be neither an exec tool nor a react tool', () => {
     const exec = defineTool({
       id: 'a.exec',
       description: '',
@@ -178,7 +178,7 @@ describe('a tool that a program calls', () => {
     ])
   })
 
-  it('is recorded only for the first tries, and the reading of context has a limit', async () => {
+  it('is recorded only for the first tries, and the number of fetch_ctx requests has a limit', async () => {
     const { callTool, answers } = await answersFor([])
     for (let n = 0; n < 100; n++) await callTool('a.none').catch(() => {})
     expect(answers.calls()).toHaveLength(60)

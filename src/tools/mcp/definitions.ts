@@ -33,7 +33,10 @@ const MAX_DEFINITION = 16_000
 /** How many unusable tools are named. A server may have thousands of them. */
 const MAX_NAMED = 5
 
-/** Reads what the servers have sent. A tool that can not be used is left out and reported. Tools are in the order of their ids. */
+/**
+ * Reads the lists of tools that the servers have sent. A tool that can not be used is left out and reported. Tools are in the order of
+ * their ids.
+ */
 export function readTools(states: readonly McpServerState[]): McpTools {
   const tools: McpToolDefinition[] = []
   const problems: string[] = []
@@ -75,7 +78,10 @@ function readServer({ server, tools: sent = [], trusted = false, allowed }: McpS
   return { tools: withUniqueIds(tools), problems }
 }
 
-/** Different names may become the same id. Each of these tools then gets an id with a hash, so that the ids do not depend on the order of the tools. */
+/**
+ * Different names may become the same id. Each of these tools then gets an id with a hash, so that the ids do not depend on the order of
+ * the tools.
+ */
 function withUniqueIds(tools: readonly McpToolDefinition[]): readonly McpToolDefinition[] {
   const counts = new Map<string, number>()
   for (const { id } of tools) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -123,7 +129,7 @@ const withHash = (id: string, name: string): string => `${id.slice(0, 150)}_${cr
 
 /**
  * The tools of MCP servers that a turn works with. If a server changes its tools, the turn keeps this list. A compaction or a later turn
- * may adopt the changed one.
+ * may start to use the changed list.
  */
 export interface FrozenDefinitions {
   readonly tools: readonly McpToolDefinition[]

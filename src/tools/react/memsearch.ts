@@ -14,8 +14,8 @@ export type { MemoryTarget } from '../../core/recall/snippets.ts'
 export interface MemorySearch {
   search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
   /**
-   * The vector of a question, and the number of its model in the memory index, for searches that no turn makes. Undefined if there is no embedding model, or if it does not answer: then only
-   * words are compared.
+   * Returns the vector of a question, and the number of its model in the memory index, for searches outside of a turn. Returns undefined if
+   * there is no embedding model or if it does not answer. Then only words are compared.
    */
   vectorOf?(question: string): Promise<{ readonly model: number; readonly values: Float32Array } | undefined>
 }

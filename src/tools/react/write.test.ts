@@ -260,7 +260,7 @@ describe('react.write of a reference', () => {
     expect(image?.digest).not.toHaveProperty('line_count')
   })
 
-  it('an image that is copied to the name of a text is bytes, and one that is internal is no note', async () => {
+  it('an image that is copied to a file name of a text is stored as bytes, and an internal image does not become a note', async () => {
     expect((await copied('a.png', 'files/b.md', png)).artifact).toMatchObject({ mime: 'application/octet-stream' })
     const { artifact, recorded } = await copied('a.png', 'files/b.png', png, { channel: 'internal' })
     expect(artifact).toMatchObject({ digest: { visibility: 'internal' }, blob: { size: png.length } })
@@ -271,7 +271,7 @@ describe('react.write of a reference', () => {
     expect(note.recorded).toEqual(utf16('[P] ü'))
   })
 
-  it('in a JSON value is a value', async () => {
+  it('inside a JSON value is replaced by the parsed JSON of the file', async () => {
     const { written } = await copied('a.json', 'files/b.json', Buffer.from('{ "a":  1 }'), { content: { all: ['ref:fi:t1.files/a.json'] } })
     expect(JSON.parse(written.toString())).toEqual({ all: [{ a: 1 }] })
   })

@@ -21,7 +21,7 @@ async function search({ store, run }: Fixture, params: object) {
 
 const topics = (count: number) => Array.from({ length: count }, (_, n) => prompt(`lantern number ${n}`, `old${n}`, n))
 
-it('timeline 11.103: finds five turns in one conversation, and two per conversation in all of a user', async () => {
+it('timeline 11.103: finds five turns in one conversation, and two per conversation when all conversations of a user are searched', async () => {
   const fixture = await toolFixture(topics(5), { turnId: 'now' })
   await writeConversation(fixture.store, 'c2', [appended(topics(5))])
   expect((await search(fixture, { query: 'lanterns' })).hits.length).toBe(5)

@@ -167,7 +167,7 @@ describe('the status', () => {
     expect(Object.keys((outcome.output as Record<string, object>)[site.url('/500')] ?? {})).not.toContain('sid')
   })
 
-  it('robots.txt that forbids the page is a block', async () => {
+  it('a page that robots.txt forbids has the status blocked_403', async () => {
     const strict = await startSite({ '/robots.txt': 'User-agent: *\nDisallow: /', '/a': article(words(5)) })
     const fetcher = createFetcher({ allow: [strict.host] })
     expect((await one(strict.url('/a'), { fetcher })).shown).toMatchObject({
@@ -226,7 +226,7 @@ describe('other content', () => {
 })
 
 describe('the archive', () => {
-  it('is asked only for pages that can not be read, and only if there is one', async () => {
+  it('is asked only for pages that can not be read, and only if an archive is configured', async () => {
     const archive = site.url('/archive/?')
     const asked = () => site.requests.filter((request) => request.includes('/archive/')).length
     expect((await one('/403', { archive })).shown).toMatchObject({

@@ -20,14 +20,14 @@ it.each([
   ['words that are too long', { s: filler('a', 151), e: 'FINISH' }],
 ])('%s give no passage', (_, span) => expect(selectPassages(text, [span])).toBeUndefined())
 
-it('a passage of less than 200 characters, or a short one at the very start, is none', () => {
+it('a passage of less than 200 characters is ignored, and so is a short passage at the very start', () => {
   expect(
     selectPassages(`${filler('a', 900)}BEGIN${filler('b', 100)}FINISH${filler('c', 9_000)}`, [{ s: 'BEGIN', e: 'FINISH' }]),
   ).toBeUndefined()
   expect(selectPassages(`BEGIN${filler('b', 250)}FINISH${filler('c', 9_000)}`, [{ s: 'BEGIN', e: 'FINISH' }])).toBeUndefined()
 })
 
-it('passages that are close are one, and others have a mark between them', () => {
+it('passages that are close to each other become one, and a mark separates other passages', () => {
   const two = (gap: number) =>
     `${filler('x', 2_000)}ONE${filler('a', 300)}ENO${filler('-', gap)}TWO${filler('b', 300)}OWT${filler('y', 2_000)}`
   const spans = [
@@ -38,7 +38,7 @@ it('passages that are close are one, and others have a mark between them', () =>
   expect(selectPassages(two(1_601), spans)?.split('\n\n[…]\n\n')).toHaveLength(2)
 })
 
-it('almost the whole text is the whole text, and passages have a limit', () => {
+it('passages that are almost the whole text give the whole text, and the length of all passages is limited', () => {
   expect(selectPassages(text, [{ s: 'aaaa', e: 'ccc' }])).toHaveLength(3_000 + 5 + 500 + 6 + 3 + 600)
   expect(selectPassages(text, [{ s: 'aaa', e: '' }])).toBe(text)
   expect(selectPassages(`START${filler('a', 50_000)}STOP${filler('b', 9_000)}`, [{ s: 'START', e: 'STOP' }])).toHaveLength(30_000)

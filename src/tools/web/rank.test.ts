@@ -36,7 +36,7 @@ it('relevance is the share of the words of the query, and a word in the title co
 
 const hit = (name: string, more: object = {}) => ({ url: `https://a.example/${name}`, title: name, text: `about ${name}`, ...more })
 
-it('results of several queries take turns, and a page is there once', () => {
+it('the results of several queries alternate, and each page is listed once', () => {
   const lists = [
     { authority: 2, hits: [hit('a'), hit('b'), hit('c')] },
     { authority: 2, hits: [hit('d'), hit('a#part'), hit('e')] },
@@ -44,7 +44,7 @@ it('results of several queries take turns, and a page is there once', () => {
   expect(mergeHits(lists).map(({ url }) => url.slice(18))).toEqual(['a', 'd', 'b', 'c', 'e'])
 })
 
-it('a page of two services has the texts of the one with more authority, and the fields that it lacks from the other', () => {
+it('a page that two services found has the texts of the service with more authority, and fields that this service lacks come from the other', () => {
   const [merged] = mergeHits([
     { authority: 2, hits: [hit('a', { text: 'from brave', favicon: 'https://f.example/', score: 0.2 })] },
     { authority: 4, hits: [hit('x'), hit('a?utm_source=y', { title: '', text: 'from serper', published: '2026-01-01T00:00:00Z' })] },

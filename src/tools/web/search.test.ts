@@ -157,14 +157,14 @@ describe('a service that fails', () => {
     expect(brave.requests).toHaveLength(1)
   })
 
-  it('may be one of the application that throws anything', async () => {
+  it('may be a service of the application that throws any value', async () => {
     const own: SearchProvider = { name: 'own', authority: 0, search: () => Promise.reject(new Error('password=hunter22 is wrong')) }
     const { error } = await run({ queries: 'a' }, { providers: [own] })
     expect(error?.code).toBe('SearchBackendError')
     expect(error?.message).not.toContain('hunter22')
   })
 
-  it('there must be one, and not too many queries', async () => {
+  it('a search needs at least one service, and refuses too many queries', async () => {
     expect(() => createWebSearchTool({ providers: [] })).toThrow(/at least one/)
     const brave = await service('brave', {})
     const queries = Array.from({ length: 21 }, (_, n) => `q${n}`)

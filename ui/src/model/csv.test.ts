@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { readCsv } from './csv.ts'
 import { tableCsv } from './table-csv.ts'
 
-it('reads quoted cells, other delimiters and a mark at the beginning', () => {
+it('reads quoted cells, other delimiters and a byte order mark', () => {
   expect(readCsv('\uFEFFa,"b, c",d\r\n1,"say ""hi""\nthere",\n', 10)).toEqual({
     rows: [
       ['a', 'b, c', 'd'],

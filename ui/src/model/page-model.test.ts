@@ -91,7 +91,7 @@ it('citations are read, and links of running answers stand for them', () => {
   ).toHaveLength(2)
 })
 
-it('notes lose the marks of the plan', () => {
+it('the marks of the plan are removed from notes', () => {
   expect(notesForPeople('✓ [1] Search\n… [2] Write\nI write it now.')).toBe('I write it now.')
   expect(notesForPeople('✓ [1] Search')).toBe('')
 })
@@ -111,7 +111,7 @@ it('files that can not be sent are refused with name, limit and reason', () => {
   expect(freeName('a.txt', ['a.txt', 'a 2.txt'])).toBe('a 3.txt')
 })
 
-it('keys, times, sizes and tables are in their usual form', () => {
+it('keys, times, sizes and tables are formatted for people', () => {
   const press = { key: 'k', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false }
   expect(commandOf(press, true)).toBe('palette')
   expect(commandOf({ ...press, key: '?', ctrlKey: false, shiftKey: true }, false)).toBe('keys')
@@ -140,7 +140,7 @@ it('a turn without a whole answer says why', () => {
   const end = (exitReason: string) => turnEnd({ exitReason, endedAt: 'x', answers: [] })
   expect(end('complete')).toBeUndefined()
   expect(end('error')?.canRetry).toBe(true)
-  expect(end('max_iterations')?.text).toContain('limit of steps')
+  expect(end('max_iterations')?.text).toContain('step limit')
   expect(
     turnEnd({ exitReason: 'steer', endedAt: 'x', answers: [{ text: 'a', sourcesUsed: [], truncated: false, stopped: true }] })?.text,
   ).toContain('stopped')

@@ -29,12 +29,12 @@ export function turnEnd({ exitReason, endedAt, answers }: Pick<TurnView, 'exitRe
     case 'steer':
       return answer ? undefined : { text: 'Stopped before an answer was written.', canRetry: true }
     case 'max_iterations':
-      return { text: 'The agent reached its limit of steps. Ask it to go on if something is missing.', canRetry: false }
+      return { text: 'The agent reached its step limit. Ask it to go on if something is missing.', canRetry: false }
     case 'time':
-      return { text: 'The agent reached its limit of time. Ask it to go on if something is missing.', canRetry: false }
+      return { text: 'The agent reached its time limit. Ask it to go on if something is missing.', canRetry: false }
     case 'budget':
     case 'unpriced':
-      return { text: 'The limit for the cost of a turn was reached.', canRetry: false }
+      return { text: 'The agent reached the cost limit of a turn.', canRetry: false }
     default:
       return answer?.truncated
         ? { text: 'The answer was cut off because it was too long. Ask the agent to go on.', canRetry: false }

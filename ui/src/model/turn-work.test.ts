@@ -41,7 +41,7 @@ describe('the steps of a turn', () => {
     ])
   })
 
-  it('get a line of their own from the fourth on, and sentences between them do not count', () => {
+  it('get a line above their list if there are more than three, and sentences between them do not count', () => {
     expect(isLongWork(workOf(thinking('a'), notes('n'), call('b'), notes('o'), thinking('c')))).toBe(false)
     expect(isLongWork(workOf(thinking('a'), call('b'), thinking('c'), call('d')))).toBe(true)
   })

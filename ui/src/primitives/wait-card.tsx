@@ -22,7 +22,7 @@ interface WaitCardProps {
   readonly decide: ((decision: Decision) => Promise<void>) | undefined
 }
 
-/** A call that waits for a person: its parameters can be read and changed, and it can be approved or refused with a word. */
+/** A call that waits for a person: its parameters can be read and changed, and it can be approved or refused, with a note for the agent. */
 export function WaitCard({ title, detail, question, params, main, onlyOperator, decide }: WaitCardProps) {
   const [texts, setTexts] = useState<FieldTexts>({})
   const [note, setNote] = useState('')

@@ -26,7 +26,7 @@ export function PromptText({ segments, lit, onLight, wanted }: PromptTextProps) 
     },
     overscan: 3,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new wish moves the list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new request to scroll moves the list
   useEffect(() => {
     if (wanted)
       virtual.scrollToIndex(

@@ -31,7 +31,7 @@ export async function renderPdf(blank: BlankPage, request: PageRequest): Promise
   return { bytes: withFixedValues(bytes, request.now), pages, remarks: remarksOf(opened, empty) }
 }
 
-/** The width between the margins in pixels, of which a millimetre has 96 / 25.4. */
+/** The width between the margins, in pixels. One millimetre is 96 / 25.4 pixels. */
 const contentWidth = (landscape = false) => (((landscape ? 297 : 210) - 2 * 20) * 96) / 25.4
 
 /** The options of the browser for a document on A4 with our margins. */

@@ -13,7 +13,7 @@ export const chartMark = (number: number): string => `\ue0c1${number}\ue0c1`
 /** Removes the character of chart marks from a text. */
 export const withoutMarks = (text: string): string => text.replaceAll('\ue0c1', '')
 
-/** The size of a chart in the units of Office, of which an inch has 914,400. */
+/** The size of a chart in EMU, the unit of Office files. One inch is 914,400 EMU. */
 const [width, height] = [5_760_000, 3_060_000]
 
 /** Replaces the marks in the text of the document by the charts. */

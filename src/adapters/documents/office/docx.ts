@@ -14,7 +14,7 @@ import { createImageReader, type OfficeImage } from './images.ts'
 /** A4 with the margins of the PDF, in twips (1/1440 inch). */
 const page = { width: 11_906, height: 16_838, margin: { top: 1_417, right: 1_134, bottom: 1_701, left: 1_134 } }
 
-/** The width between the margins in pixels, of which an inch has 96. */
+/** The width between the margins, in pixels. One inch is 96 pixels. */
 const contentWidth = ((page.width - page.margin.left - page.margin.right) / 1_440) * 96
 
 /** Draws a diagram for a document. Undefined when it can not be drawn. */

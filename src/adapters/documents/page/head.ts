@@ -105,7 +105,7 @@ export function jsonLdFacts({ jsonLd }: HeadFacts): JsonLdFacts {
   return facts
 }
 
-/** JSON that can not be parsed says nothing. Many pages have such JSON. */
+/** Undefined for JSON that can not be parsed. Many pages have such JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

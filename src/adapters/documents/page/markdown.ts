@@ -6,8 +6,8 @@ export interface MarkdownOptions {
   /** The address that relative links refer to. */
   readonly base: string
   /**
-   * Which parts of the page are left out. `parts`: elements that are not its text by their tag or role, such as menus. `likely`: also
-   * elements that are probably not its text by their class or id.
+   * Which parts of the page are left out. `parts`: elements whose tag or role says that they are not text of the page, such as menus.
+   * `likely`: also elements whose class or id suggests this.
    */
   readonly leaveOut: 'parts' | 'likely'
   readonly maxLength: number
@@ -213,7 +213,7 @@ function link({ href }: PageElement, text: string, { base }: MarkdownOptions): s
   return text === '' || url === undefined ? text : `[${text.replaceAll('\n', ' ')}](${url})`
 }
 
-/** Only an image with a description says something as text. */
+/** An image without a description is left out, because its address alone tells the reader nothing. */
 function image({ alt, href }: PageElement, { base }: MarkdownOptions): string {
   const description = (alt ?? '').replace(/\s+/g, ' ').trim().slice(0, 500)
   const url = absoluteUrl(href, base)

@@ -112,7 +112,7 @@ describe('facts', () => {
     expect({ ...(published && { published }), ...(modified && { modified }) }).toEqual(dates)
   })
 
-  it('a page says that it is for subscribers', () => {
+  it('a page is recognised whose text is only for subscribers', () => {
     const ld = (value: string) => `<script type="application/ld+json">{"isAccessibleForFree":${value}}</script>`
     expect(
       [ld('false'), ld('"False"'), ld('true'), '', '<meta property="article:content_tier" content="locked">'].map(
@@ -161,7 +161,7 @@ describe('hostile pages', () => {
     ['hidden elements', '<i hidden>'.repeat(many)],
   ])('are read: %s', (_, html) => expect(read(html).markdown.length).toBeLessThanOrEqual(400_000))
 
-  it('any text gives a text', () => {
+  it('any HTML can be read, and gives a text within the limit', () => {
     const piece = fc.constantFrom(
       '<p>',
       '</p>',

@@ -12,8 +12,8 @@ export interface PageElement {
   readonly href: string | undefined
   readonly alt: string | undefined
   /**
-   * `part`: a part of the page that is not its text by its tag or role, such as a menu. `likely`: such a part by its class or id, which may
-   * be wrong.
+   * Whether the element is left out of the text. `part`: its tag or role says that it is not text of the page but, for example, a menu.
+   * `likely`: its class or id suggests this, which may be wrong.
    */
   junk: 'no' | 'likely' | 'part'
   /** Whether class and id suggest that the text of the page is here (1), or is not here (-1). */

@@ -1,6 +1,6 @@
 /* The structure of a document, which Word documents, presentations and Typst documents are made of. */
 
-/** A part of a document from one margin to the other. */
+/** A part of a document that takes the whole width between the margins. */
 export type DocumentBlock =
   | { readonly kind: 'heading'; readonly level: number; readonly content: readonly Inline[]; readonly anchor?: string; readonly look: Look }
   | { readonly kind: 'paragraph'; readonly content: readonly Inline[]; readonly look: Look }

@@ -48,7 +48,10 @@ const alerts: Readonly<Record<string, string>> = {
   ...{ '[!NOTE]': 'Note', '[!TIP]': 'Tip', '[!IMPORTANT]': 'Important', '[!WARNING]': 'Warning', '[!CAUTION]': 'Caution' },
 }
 
-/** Shows `[x]` at the beginning of a list item as a box, and `[!NOTE]` at the beginning of a quotation as a word. `parent` is the type of the token around the paragraph. */
+/**
+ * Shows `[x]` at the beginning of a list item as a box, and `[!NOTE]` at the beginning of a quotation as a word. `parent` is the type of
+ * the token around the paragraph.
+ */
 function replaceMark({ children }: Token, parent: string | undefined): void {
   const first = children?.[0]
   if (first?.type !== 'text') return

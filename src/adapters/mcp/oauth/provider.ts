@@ -16,8 +16,8 @@ export function createOAuthProvider(file: TokenFile, { clientId, clientSecret, s
   const known =
     clientId === undefined ? undefined : { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
   return {
-    // Without an address, the SDK would ask for tokens in a way that needs no person. Without a visit, this address is only a placeholder
-    // that no browser opens.
+    // Without a redirect address, the SDK would ask for tokens in a way that needs no person. Without `visit`, the address is only a
+    // placeholder that no browser opens.
     redirectUrl: visit?.redirectUrl ?? 'http://127.0.0.1/sign-in-first',
     clientMetadata: {
       client_name: 'Daybook',

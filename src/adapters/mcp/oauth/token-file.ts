@@ -52,8 +52,8 @@ export function createTokenFile(path: string): TokenFile {
 }
 
 /**
- * Takes the lock. Returns the function that gives it back, or undefined when another process or another agent of this process has it. It is a lock of
- * an SQLite file without content: the operating system gives it back when a process dies.
+ * Takes the lock. Returns the function that gives it back, or undefined when another process or another agent of this process has it. It is
+ * a lock of an SQLite file without content: the operating system gives it back when a process dies.
  */
 async function take(file: string): Promise<(() => void) | undefined> {
   const { DatabaseSync } = await import('node:sqlite') // on demand, because few servers need a sign-in

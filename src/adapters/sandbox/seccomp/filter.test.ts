@@ -63,7 +63,7 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls for %s', (p
     expect(decideAll([{ number: 0x40000000 }, { number: 0x40000000 + 59 }, { number: 0xffffffff }])).toEqual(['kill', 'kill', 'kill'])
   })
 
-  it('knows no calls that are newer than itself', () => {
+  it('refuses calls that are newer than its table', () => {
     expect(decideAll([{ number: 462 }, { number: 463 }, { number: 5_000 }])).toEqual(['allow', 'ENOSYS', 'ENOSYS'])
   })
 
@@ -77,7 +77,7 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls for %s', (p
     expect(decideAll(names.map((name) => ({ name })))).toEqual(names.map(() => 'EPERM'))
   })
 
-  it('has no calls whose flags are in memory, no io_uring, and no memory that is counted nowhere', () => {
+  it('refuses calls whose flags are in memory, io_uring, and calls that use memory which no limit counts', () => {
     const names = [
       'clone3',
       'openat2',
@@ -119,7 +119,7 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls for %s', (p
     expect([0x5412, 0x541c, 0x5412n | high].map(ioctl)).toEqual(['EPERM', 'EPERM', 'EPERM'])
   })
 
-  it('keeps the personality of a process', () => {
+  it('does not let a program change its personality', () => {
     const personality = (value: number) => decide(processor, { name: 'personality', args: [value] })
     expect([0, 0xffffffff, 0x0040000, 0x0400000, 8].map(personality)).toEqual(['allow', 'allow', 'EPERM', 'EPERM', 'EPERM'])
   })

@@ -18,7 +18,7 @@ export interface MemoryConversation {
   lease: Lease
   info: InfoFields
   attempts: Attempts
-  /** When the oldest offer came that was not taken. */
+  /** The time of the oldest offer that was not taken. */
   offeredAt: string | null
   readonly journal: MemoryJournal
   /** Whether retention has removed entries. */

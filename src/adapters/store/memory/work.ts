@@ -153,7 +153,7 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
   }
 }
 
-/** From when on the conversation can be claimed. Undefined when it has no work. */
+/** The time from which the conversation can be claimed. Undefined when it has no work. */
 function freeAt(conversationId: string, conversation: MemoryConversation | undefined): string | undefined {
   if (!conversation) return undefined
   const { info, attempts, offeredAt, lease } = conversation

@@ -11,8 +11,8 @@ const missing = (sha256: string) => new Failure('blob.missing', `there is no blo
 const damaged = (sha256: string, why: string) => new Failure('blob.damaged', `blob ${sha256} ${why}`, { details: { sha256 } })
 
 /**
- * The blobs as a transaction uses them. Blobs in the database are read and written by the connection of the transaction. With a second
- * connection, transactions would wait for each other as soon as each of them has one and none is left.
+ * The blobs as a transaction uses them. Blobs in the database are read and written by the connection of the transaction. If a transaction
+ * needed a second connection, all transactions could wait for each other: each would hold one connection, and none would be left.
  */
 export type BlobsWithin = (queries: Queries) => Pick<BlobStore, 'has' | 'put' | 'remove'>
 

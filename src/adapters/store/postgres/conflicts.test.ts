@@ -34,7 +34,7 @@ describe.skipIf(!hasPostgres)('many processes at once', async () => {
     return result.status === 'fulfilled' ? 'done' : ((result.reason as { code?: string }).code ?? String(result.reason))
   }
 
-  it('append, delete and offer with large texts, claim and remove blobs without waiting for each other in a circle', async () => {
+  it('append, delete and offer with large texts, claim and remove blobs without a deadlock', async () => {
     const url = (await server?.createDatabase()) ?? ''
     const stores = await openAll(url, 4)
     const ids = ['c1', 'c2', 'c3']

@@ -130,7 +130,10 @@ export function checkBudget(name: string, limits: AmountLimits | null = null): v
   if (budgetKindOf(name) === undefined || Buffer.byteLength(name) > MAX_NAME_BYTES || name.includes('\0')) throw invalidBudgetName(name)
   for (const value of [limits?.tokens, limits?.micros]) {
     if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) continue
-    throw new Failure('budget.invalid', 'the limits of a budget must be whole numbers from 0 on: tokens, and money in millionths')
+    throw new Failure(
+      'budget.invalid',
+      'the limits of a budget must be whole numbers and not negative: tokens, and money in millionths of a US dollar',
+    )
   }
 }
 

@@ -22,7 +22,7 @@ export interface ConversationRow {
   readonly offers: number | null
   /** What the open turn waits for, as a JSON list; null when it waits for nothing. */
   readonly waits: string | null
-  /** From when on a turn that waits has work. */
+  /** The time from which a turn that waits has work. */
   readonly due_at: string | null
   readonly last_seq: number
   /** The `seq` of the last entry that the index contains. Later entries are not indexed yet. */
@@ -51,7 +51,7 @@ export interface ConversationRow {
   readonly parked_at: string | null
   /** Why the last attempt failed. */
   readonly failure: string | null
-  /** When the oldest offer came that was not taken. */
+  /** The time of the oldest offer that was not taken. */
   readonly offered_at: string | null
   /** When the deletion of the conversation began. Only the functions that delete conversations see rows in which it is set. */
   readonly deleted_at: string | null
@@ -112,7 +112,7 @@ export const placeOf = (row: ConversationRow) => ({ activity: lastActivityOf(row
 export const keepsPlace = (row: ConversationRow, next: ConversationRow): boolean =>
   row.last_activity_at !== '' && next.open_turn !== null && next.waits === null && next.last_activity_at >= row.last_activity_at
 
-/** Whether an append belongs to a running turn and changes no other value that lists show but the time of the last activity. */
+/** Whether an append belongs to a running turn and, of the values that lists show, changes only the time of the last activity. */
 export const goesOnWithTurn = (row: ConversationRow, next: ConversationRow): boolean =>
   row.open_turn !== null &&
   keepsPlace(row, next) &&

@@ -21,7 +21,10 @@ const MAX_GROUP = 64
 /** How many groups of one write may run in one turn of the event loop. */
 const MAX_SINGLES = 8
 
-/** How many callers of a group go on in one turn of the event loop. With fewer, the next group would also be smaller, and commits more frequent. */
+/**
+ * How many callers of a group go on in one turn of the event loop. With fewer, the next group would also be smaller, and commits more
+ * frequent.
+ */
 const SETTLED_PER_TURN = 16
 
 /**

@@ -68,8 +68,8 @@ export function createSqliteRecall(database: Database, reader: Reader) {
   const setPosition = database.writeStatement('UPDATE conversations SET memory_seq = ? WHERE key = ?')
 
   /**
-   * Reads entries of a conversation that is behind, at most `limit`, and analyses them. Undefined when there are none up to its goal. The entries
-   * are read before the transaction, because large texts are in blobs.
+   * Reads entries of a conversation that is behind, at most `limit`, and analyses them. Undefined when there are none up to its goal. The
+   * entries are read before the transaction, because large texts are in blobs.
    */
   async function readStep(id: string, goals: Map<string, number>, limit: number): Promise<IndexStep | undefined> {
     const start = database.read(() => committedPosition.get(id))

@@ -98,7 +98,7 @@ async function pagesOf(store: ConversationStore, query: ListQuery, limit: number
   }
 }
 
-it('lists are those of the memory store, whatever turns are running', async () => {
+it('lists are the same as those of the memory store, whichever turns are running', async () => {
   let files = 0
   let running = 0
   await fc.assert(

@@ -9,9 +9,9 @@ import { isBusy } from './open.ts'
 const POLL_MS = 200
 
 /**
- * Watches conversations for new entries and for offers. The store notes the appends and offers of this process. SQLite sends no notice when another process writes. So
- * while there are listeners, a timer asks whether anything else was committed. Only then are the watched conversations
- * and the open offers looked up.
+ * Watches conversations for new entries and for offers. The store notes the appends and offers of this process. SQLite sends no notice when
+ * another process writes. So while there are listeners, a timer asks whether anything else was committed. Only then are the watched
+ * conversations and the open offers looked up.
  */
 export function createWatch(database: Database) {
   const lastSeq = database.readStatement<{ last_seq: number }>('SELECT last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL')

@@ -79,12 +79,12 @@ describe.each(searchServiceNames)('%s', (name) => {
     await expect(gone.search(ask('cats'), signal)).rejects.toMatchObject({ problem: 'unavailable' })
   })
 
-  it('stops when it is told to', async () => {
+  it('stops when its signal is aborted', async () => {
     const stopped = AbortSignal.abort(new Error('stop'))
     await expect(fake.provider().search(ask('cats'), stopped)).rejects.toThrow('stop')
   })
 
-  it('is told how many results, how new, from where and how safe', async () => {
+  it('gets the number of results, the freshness, the country and the safe search level of a query', async () => {
     await fake.provider().search(ask('cats', { count: 20, freshness: 'week', country: 'DE', safesearch: 'strict' }), signal)
     const { query, body } = fake.requests.at(-1) ?? {}
     const since = Date.now() - 7 * 24 * 3_600_000

@@ -240,7 +240,7 @@ describe('--model', () => {
     expect(rows[0]).toBe('✗ model, channels The provider is overloaded. It said: Overloaded: choose another model')
   })
 
-  it('a model without a key, and the offline model', async () => {
+  it('a model without a key fails, and the offline model needs no provider', async () => {
     line.settings = {}
     expect((await line.run('doctor', '--model', 'anthropic/claude-sonnet-5-5')).text).toMatch(/^✗ model +.*needs a key/m)
     expect((await line.run('doctor', '--model', 'offline')).text).toMatch(/^✓ model +offline needs no provider/m)

@@ -7,8 +7,8 @@ import { createJsonReader } from './reader.ts'
 export interface PartialJson {
   push(text: string): void
   /**
-   * The value as far as it was read. Undefined before its first character, and for a value that is a string. Later text changes the same object, so that reading a text takes
-   * linear time. Copy the value to keep it.
+   * The value as far as it was read. Undefined before its first character, and for a value that is a string. Later text changes the same
+   * object, so that reading a text takes linear time. Copy the value to keep it.
    */
   readonly value: unknown
 }

@@ -44,7 +44,7 @@ export function describeBudgetLimits({ describe, it, expect }: TestRunner, creat
       )
     })
 
-    it('rejects names that no budget can have, and limits that are no whole numbers', async () => {
+    it('rejects names that no budget can have, and limits that are not whole numbers', async () => {
       const { budgets } = await createWithClaims(create)
       const names = [
         '',

@@ -136,7 +136,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
       expect([(await stateOf())?.spent, (await journalOf(store, 'c1')).length]).toEqual([20, 1])
     })
 
-    it('begins a budget of a day anew on the next day, in UTC, and keeps what runs reserved', async () => {
+    it('starts the budget of a day again on the next day (UTC), and keeps the reservations of running calls', async () => {
       const { store, clock, budgets, c1, charge, stateOf } = await createWithClaims(create)
       await budgets.setLimits('day', { tokens: 100 })
       await budgets.setLimits('day/t', { tokens: 50 })

@@ -83,7 +83,7 @@ export function describeDeletion({ describe, it, expect }: TestRunner, create: C
       expect(await blobs.has(sha256)).toBe(false) // no entry refers to it
     })
 
-    it('leaves a deletion alone on which a living owner works, until its lease ends', async () => {
+    it('does not take over a deletion on which a living owner works before the lease of this owner ends', async () => {
       const { store, clock } = await create()
       await store.release(await writeConversation(store, 'c1', [appended([prompt('x')])]))
       const started = Promise.withResolvers<void>()

@@ -190,7 +190,7 @@ export function describeMemory({ describe, it, expect }: TestRunner, create: Cre
       expect((await memory.search('granite', inConversation('acme/web/ann/c1', { limit: 5 }))).length).toBe(5)
     })
 
-    it('finds what a user said whose name looks like that of a conversation of a sub-agent', async () => {
+    it('finds the words of a user whose name looks like the name of a conversation of a sub-agent', async () => {
       const { store } = await create()
       await writeConversation(store, 'acme/web/ann~call_1/c1', turnsOf([['basalt', 'ok']]))
       const within = { user: { tenant: 'acme', project: 'web', user: 'ann~call_1' } }

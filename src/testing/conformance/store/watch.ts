@@ -66,7 +66,7 @@ export function describeWatch({ describe, it, expect }: TestRunner, create: Crea
       watching.unwatch()
     })
 
-    it('does not say that a conversation was deleted which does not exist yet', async () => {
+    it('does not report a conversation that does not exist yet as deleted', async () => {
       const { store } = await create()
       const watching = watchConversation(store, 'c1')
       await new Promise((resolve) => setTimeout(resolve, 50))

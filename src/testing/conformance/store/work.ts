@@ -20,7 +20,7 @@ async function finish(store: ConversationStore, claim: Claim): Promise<void> {
   await store.release(claim, 'done')
 }
 
-/** Tests of the work list: conversations with work are claimed by one process each, and tenants take turns. */
+/** Tests of the work list: each conversation with work is claimed by one process, and the tenants are served one after the other. */
 export function describeWork({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the work list', () => {
     it('gives a conversation with an offer to one owner, who may write to it', async () => {
@@ -54,7 +54,7 @@ export function describeWork({ describe, it, expect }: TestRunner, create: Creat
       expect(new Set([...ids, ...rest]).size).toBe(12)
     })
 
-    it('lets tenants take turns, and gives the oldest conversation of a tenant first', async () => {
+    it('serves the tenants one after the other, and gives the oldest conversation of a tenant first', async () => {
       const { store, clock } = await create()
       for (let n = 0; n < 4; n++) {
         await store.offer(`big/p/u/c${n}`, message('e1'), { create: true })
@@ -178,7 +178,7 @@ export function describeWork({ describe, it, expect }: TestRunner, create: Creat
       expect((await store.head('c1'))?.parked?.reason).toBe(NO_REASON)
     })
 
-    it('retries a parked conversation when it is told to, or when it is claimed to forget its failures', async () => {
+    it('runs a parked conversation again after `retry`, or after a claim with `forgetFailures`', async () => {
       const { store, clock } = await create()
       for (const id of ['c1', 'c2']) {
         await store.offer(id, message('e1'), { create: true })

@@ -90,7 +90,7 @@ describe('texts', () => {
     )
   })
 
-  it('known paths stand alone, and the pieces are the whole text', () => {
+  it('each known path is a piece of its own, and the pieces together are the whole text', () => {
     const known = new Set(['fi:t1.files/a.md', 'tc:t1.c1.result'])
     fc.assert(
       fc.property(

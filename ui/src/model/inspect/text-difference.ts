@@ -5,8 +5,8 @@ export interface DifferenceLine {
 }
 
 /**
- * If the numbers of differing lines of both texts have a greater product, the lines are not compared one by one: all old ones are removed,
- * all new ones added.
+ * The lines that differ in the two texts are compared one by one only if the product of their numbers is at most this. Otherwise all old
+ * lines count as removed, and all new lines as added.
  */
 const mostCells = 1_000_000
 

@@ -36,7 +36,8 @@ export async function checkTables(database: Database, schema: string): Promise<v
 
 /**
  * Creates the tables, or brings them to the current version, in one transaction. Processes that do this at the same time wait for each
- * other, and the second one finds nothing to do. If the connection is lost, the migration is tried again. With `dryRun`, everything is tried and nothing is kept.
+ * other, and the second one finds nothing to do. If the connection is lost, the migration is tried again. With `dryRun`, everything is
+ * tried and nothing is kept.
  */
 export async function migrateTables(database: Database, schema: string, { dryRun = false } = {}): Promise<MigrationReport> {
   const tried = new Error('dry run')

@@ -118,7 +118,10 @@ const documentFilter = ({ targets, from, to }: MemoryFilter, { conversation }: P
   ...(conversation !== undefined && { conversation }),
 })
 
-/** Whether a snippet is one of those that the filter asks for. `documentFilter` compares only full seconds, so the exact times are compared here. */
+/**
+ * Whether a snippet is one of those that the filter asks for. `documentFilter` compares only full seconds, so the exact times are compared
+ * here.
+ */
 const isListed =
   ({ targets, from = '', to }: MemoryFilter) =>
   ({ role, ts }: StoredSnippet): boolean =>

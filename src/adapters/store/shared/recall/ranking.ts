@@ -21,7 +21,7 @@ const CONVERSATION_SHARE = 0.8
 /** A snippet of this moment counts this much more than an old one. The share halves with every week. */
 const RECENCY_SHARE = 0.1
 const DAY = 24 * 3_600
-/** How much more a snippet counts that the person said whose words the question asks for. */
+/** How much more a snippet counts if its author is the person whose words the question asks for. */
 const ROLE_SHARE = 0.15
 /**
  * How much more a snippet counts if it is from the time that the question names, or from the days after. People often tell later what has

@@ -38,8 +38,8 @@ const [RARE, RARE_SHARE] = [8, 0.01]
  *   2. Take the names in the best snippets, and add these names as weak terms. A question that needs two places often names only one of
  *      them; the other place shares a person, a file or a thing with the first. Texts that match the question well keep their order.
  *   3. Give a share of the score of a snippet to its neighbours, because an answer often has none of the words of its question.
- *   4. Add the score of the conversation, and a little for recent snippets, for snippets of the time that the question names, and for what
- *      the person said whose words it asks for.
+ *   4. Add the score of the conversation, and a little for recent snippets, for snippets of the time that the question names, and for
+ *      snippets of the person whose words the question asks for.
  *   5. Join the list with that of the snippets with similar vectors, by rank.
  *   6. Keep one snippet per turn. Only now cut the list.
  */

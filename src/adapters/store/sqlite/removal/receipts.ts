@@ -5,8 +5,8 @@ import type { Database } from '../database.ts'
 import { ENTRIES_AFTER } from '../journal.ts'
 
 /**
- * SQL that counts the rows of the conversation with key ?1 in each table. The rows of the memory index are counted when they are removed, because
- * the conversations of a user share them. A test compares the list with the tables of the schema.
+ * SQL that counts the rows of the conversation with key ?1 in each table. The rows of the memory index are counted when they are removed,
+ * because the conversations of a user share them. A test compares the list with the tables of the schema.
  */
 const counted = {
   conversations: 'SELECT count(*) AS count FROM conversations WHERE key = ?1',

@@ -124,7 +124,8 @@ export const migrations: readonly string[] = [
   `
   ALTER TABLE conversations ADD COLUMN active_at TEXT;
   `,
-  // The vectors of the memory index. `vector` of a snippet is the key of the model that made its vector, or 0. The key of a later model is higher.
+  // The vectors of the memory index. `vector` of a snippet is the key of the model that made its vector, or 0. The key of a later model is
+  // higher.
   `
   ALTER TABLE memory_snippets ADD COLUMN vector INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX memory_snippets_by_vector ON memory_snippets (vector);
