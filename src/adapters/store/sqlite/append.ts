@@ -37,6 +37,9 @@ interface AppenderParts {
 
 const MAX_CACHED_ROWS = 256
 
+/** Whether a change stores a message or another event. Its sender waits for it. */
+const isMessage = ({ type }: Change): boolean => type === 'event.accepted' || type === 'turn.opened'
+
 /**
  * Appends changes and imports bundles. Blobs are put and frames are computed before the transaction starts, because other writers wait for
  * a transaction. The transaction then checks that no other append has changed the conversation since.
@@ -68,7 +71,7 @@ export function createAppender(parts: AppenderParts) {
         return written
       }
       const result = await (prepared.needed.size === 0
-        ? database.writeTogether(write)
+        ? database.writeTogether(write, prepared.changes.some(isMessage) ? 'first' : undefined)
         : database.write(async () => {
             await ensureBlobs(prepared.needed, blobs)
             return write()

@@ -9,6 +9,7 @@ import type { Claim, ConversationStore } from '../../../ports/store.ts'
 import { journalOf } from '../../../testing/conformance/store/fixture.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createSystemClock } from '../../clock/system.ts'
+import { createWriteGroups } from './group.ts'
 import { createSqliteStore } from './store.ts'
 
 const folders: string[] = []
@@ -122,5 +123,70 @@ describe('writes that arrive together', () => {
     await store.close()
     const late = await Promise.allSettled(claims.map((claim) => store.append(claim, titled('Too late'))))
     expect(late.map((result) => result.status === 'rejected' && result.reason.code)).toEqual(ids.map(() => 'store.closed'))
+  })
+})
+
+/** Groups whose transactions only record which writes they contain. The first write is a transaction that ends when `release` is called. */
+function recordedGroups() {
+  const groups: string[][] = []
+  const held = Promise.withResolvers<void>()
+  const write = createWriteGroups({
+    async transaction(work) {
+      groups.push([])
+      const result = work()
+      if (groups.length === 1) await held.promise
+      return result
+    },
+    nested: (work) => work(),
+  })
+  const add = (name: string, urgency?: 'first') => write(() => void groups.at(-1)?.push(name), urgency)
+  const addAll = (name: string, count: number, urgency?: 'first') =>
+    Promise.all(Array.from({ length: count }, (_, index) => add(`${name}${index}`, urgency)))
+  return { groups, add, addAll, release: held.resolve }
+}
+
+const numbered = (name: string, from: number, to: number) => Array.from({ length: to - from }, (_, index) => `${name}${from + index}`)
+
+describe('urgent writes', () => {
+  it('are in the next group, before the writes that were called earlier, and in the order of their calls', async () => {
+    const { groups, add, addAll, release } = recordedGroups()
+    const alone = add('alone')
+    const others = addAll('other', 100)
+    const urgent = addAll('urgent', 3, 'first')
+    release()
+    await Promise.all([alone, others, urgent])
+    expect(groups).toEqual([['alone'], [...numbered('urgent', 0, 3), ...numbered('other', 0, 61)], numbered('other', 61, 100)])
+  })
+
+  it('leave places for the other writes in every group', async () => {
+    const { groups, add, addAll, release } = recordedGroups()
+    const alone = add('alone')
+    const others = addAll('other', 20)
+    const urgent = addAll('urgent', 100, 'first')
+    release()
+    await Promise.all([alone, others, urgent])
+    expect(groups).toEqual([
+      ['alone'],
+      [...numbered('urgent', 0, 48), ...numbered('other', 0, 16)],
+      [...numbered('urgent', 48, 100), ...numbered('other', 16, 20)],
+    ])
+  })
+
+  it('are messages and offers: their senders wait for them, while turns that run can wait', async () => {
+    const { store } = await open()
+    const claims = await claimAll(store)
+    const settled: string[] = []
+    const note = (name: string) => () => void settled.push(name)
+    const accepted: Change = { type: 'event.accepted', event: { event_id: 'e1', sequence: 1, kind: 'followup', ts, text: 'Hello.' } }
+    await Promise.all([
+      ...claims.slice(2).map((claim) => store.append(claim, titled('Later')).then(note('turn'))),
+      store.append(claims[0] as Claim, message('Hello.')).then(note('message')),
+      store.append(claims[1] as Claim, [accepted]).then(note('event')),
+      store.offer('c2', { event_id: 'e2', kind: 'followup', ts, text: 'Hello.' }).then(note('offer')),
+    ])
+    const places = ['message', 'event', 'offer'].map((name) => settled.indexOf(name))
+    expect(Math.max(...places)).toBeLessThan(50) // in the order of the calls, they would be the last three
+    expect(settled).toHaveLength(101)
+    await store.close()
   })
 })

@@ -1,5 +1,8 @@
-/** Runs a function that writes to the database. Its transaction may contain the writes of other callers too. */
-export type WriteTogether = <T>(work: () => T) => Promise<T>
+/**
+ * Runs a function that writes to the database. Its transaction may contain the writes of other callers too. With `first`, it runs before the
+ * waiting writes without it.
+ */
+export type WriteTogether = <T>(work: () => T, urgency?: 'first') => Promise<T>
 
 /** The functions of the database that groups use. */
 interface GroupParts {
@@ -18,6 +21,9 @@ export class BrokenTransaction extends Error {}
 /** The most writes in one transaction. The event loop is blocked while they run. */
 const MAX_GROUP = 64
 
+/** How many writes without `first` a group has at least, if so many wait. Without this, they could wait for ever. */
+const MIN_OTHERS = 16
+
 /** How many groups of one write may run in one turn of the event loop. */
 const MAX_SINGLES = 8
 
@@ -34,14 +40,16 @@ const SETTLED_PER_TURN = 16
  *   calls      a   b c d        e f …
  *   commits    [a] [b c d]      [e f …]
  *
- * The writes of a group run in the order of the calls. If one throws, only its own promise rejects. If the transaction fails, the promises of
- * all writes of the group reject, and nothing of them is stored. All promises settle after the commit.
+ * The writes of a group run in the order of the calls, but those with `first` run before the others. If one throws, only its own promise
+ * rejects. If the transaction fails, the promises of all writes of the group reject, and nothing of them is stored. All promises settle after
+ * the commit.
  * A write that comes alone runs at once. When several came together, their callers go on in several turns of the event loop, and then the
  * next group runs. Meanwhile more writes arrive, and other work of the process gets its turn. This matters most for new connections, because
  * Node accepts few of them in each turn of the event loop.
  */
 export function createWriteGroups({ transaction, nested }: GroupParts): WriteTogether {
-  let waiting: Write[] = []
+  const first: Write[] = []
+  const others: Write[] = []
   let scheduled = false
   let lastSize = 0
   let groupsInTurn = 0
@@ -51,7 +59,7 @@ export function createWriteGroups({ transaction, nested }: GroupParts): WriteTog
   }
 
   function schedule(): void {
-    if (scheduled || waiting.length === 0) return
+    if (scheduled || first.length + others.length === 0) return
     scheduled = true
     if (lastSize <= 1 && groupsInTurn < MAX_SINGLES) void run()
     else setImmediate(run)
@@ -64,8 +72,8 @@ export function createWriteGroups({ transaction, nested }: GroupParts): WriteTog
     try {
       await transaction(() => {
         group = takeGroup() // taken only now, so that it has the writes that arrived while another process held the lock
-        const [first] = group
-        if (group.length === 1) first?.run()
+        const [only] = group
+        if (group.length === 1) only?.run()
         else for (const write of group) write.attempt(nested)
       })
     } catch (error) {
@@ -82,14 +90,14 @@ export function createWriteGroups({ transaction, nested }: GroupParts): WriteTog
   }
 
   function takeGroup(): readonly Write[] {
-    const group = waiting.slice(0, MAX_GROUP)
-    waiting = waiting.slice(MAX_GROUP)
-    return group
+    const placesOfOthers = Math.max(MAX_GROUP - first.length, Math.min(MIN_OTHERS, others.length))
+    return [...first.splice(0, MAX_GROUP - placesOfOthers), ...others.splice(0, placesOfOthers)]
   }
 
-  return (work) =>
+  return (work, urgency) =>
     new Promise((resolve, reject) => {
-      waiting.push(createWrite(work, resolve, reject))
+      const queue = urgency === 'first' ? first : others
+      queue.push(createWrite(work, resolve, reject))
       schedule()
     })
 }

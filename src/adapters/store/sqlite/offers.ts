@@ -76,7 +76,7 @@ export function createOffers({ database, conversations, rows, blobs, clock, onOf
       insert: () => insertOffer(conversationId, change.event.event_id, row?.body ?? '', row?.blobs ?? [], create),
       async write<T>(work: () => T): Promise<T> {
         const result = await (prepared.needed.size === 0
-          ? database.writeTogether(work)
+          ? database.writeTogether(work, 'first')
           : database.write(async () => {
               await ensureBlobs(prepared.needed, blobs)
               return work()
