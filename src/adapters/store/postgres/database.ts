@@ -51,8 +51,8 @@ export interface Database {
    * server rolls it back. Default: the length of a lease.
    */
   write<T>(work: (queries: Queries) => Promise<T>, idleMs?: number): Promise<T>
-  /** Runs `work` in a transaction, and again if the connection is lost. So `work` must do no harm if it is committed twice. */
-  repeat<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  /** Runs `work` in a transaction as `write` does, and again if the connection is lost. So `work` must do no harm if it is committed twice. */
+  repeat<T>(work: (queries: Queries) => Promise<T>, idleMs?: number): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   /** Runs one statement that only reads. */
@@ -72,6 +72,13 @@ export interface Database {
   notify(payload: string): Promise<void>
   close(): Promise<void>
 }
+
+/**
+ * How long a process may do nothing within a transaction that locks a row which other processes need, in milliseconds. A claim with a limit per
+ * tenant locks the row of the tenant, and an offer the row of a conversation that another process may run. If the process is frozen, the
+ * others wait for this time.
+ */
+export const SHARED_ROW_IDLE_MS = 5_000
 
 /**
  * Opens a database. Tables are created in a schema that has none. Throws `store.outdated` if the tables need `daybook migrate`, and
@@ -159,7 +166,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
     statements,
     all: (sql, values, how) => whileLost(() => statements.all(sql, values, how)),
     write,
-    repeat: (work) => whileLost(() => write(work)),
+    repeat: (work, idleMs) => whileLost(() => write(work, idleMs)),
     read: (work) => whileLost(() => translated(() => transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work))),
     isPooled,
     canListen: !isPooled || options.listenUrl !== undefined,

@@ -1,8 +1,10 @@
+import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
 import { startPostgresProxy } from '../../../../test/support/postgres-proxy.ts'
+import { createOwner } from '../../../agent/conversation/owner.ts'
 import type { OfferedEvent } from '../../../ports/store.ts'
-import { owner } from '../../../testing/conformance/store/fixture.ts'
+import { opened, owner } from '../../../testing/conformance/store/fixture.ts'
 import { createSystemClock } from '../../clock/system.ts'
 import { createPostgresStore } from './store.ts'
 
@@ -27,8 +29,18 @@ describe.skipIf(!hasPostgres)('a process that is frozen within a transaction', a
     cleanUp.push(() => proxy.close())
     const other = await createPostgresStore({ url: server?.url ?? '', schema, clock, maxConnections: 2 })
     cleanUp.push(() => other.close())
-    const frozen = await createPostgresStore({ url: proxy.url, schema, clock, maxConnections: 2 })
-    return { proxy, frozen, other }
+    const frozen = await createPostgresStore({ url: `${proxy.url}?application_name=${schema}`, schema, clock, maxConnections: 2 })
+    /** Whether the frozen process still has an open transaction. */
+    const isInTransaction = async () => {
+      const client = new pg.Client(server?.url ?? '')
+      await client.connect()
+      const found = await client.query(
+        `SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND application_name = 'daybook: ${schema}'`,
+      )
+      await client.end()
+      return found.rows.length > 0
+    }
+    return { proxy, frozen, other, isInTransaction }
   }
 
   it.each([
@@ -46,4 +58,29 @@ describe.skipIf(!hasPostgres)('a process that is frozen within a transaction', a
     expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c2')
     expect((await other.work.claimNext(owner('other'), limits)).claim?.conversationId).toBe('c3')
   })
+
+  it('while it offers a message does not keep other processes from the conversations of a dead process', async () => {
+    const { proxy, frozen, other, isInTransaction } = await open()
+    const alive = createOwner(clock)
+    const dead = { ...alive, id: 'dead', pid: 2 ** 22 + 1 } // higher than any pid of Linux
+    for (const id of ['c1', 'c2']) {
+      await other.offer(id, message('e1'), { create: true })
+      await other.claim(id, dead)
+    }
+    proxy.freezeAt('COMMIT')
+    frozen.offer('c1', message('e2')).catch(() => {}) // its connection ends with the test
+    await expect.poll(() => proxy.state.isFrozen).toBe(true)
+    expect((await other.work.claimNext(alive, limits)).claim?.conversationId).toBe('c2')
+    expect(await isInTransaction()).toBe(true) // the claim has not waited for its end
+  })
+
+  it('while it offers a message does not stop the turn of the conversation until its lease has ended', async () => {
+    const { proxy, frozen, other } = await open()
+    const claim = await other.claim('c1', owner('other'))
+    proxy.freezeAt('COMMIT')
+    frozen.offer('c1', message('e1')).catch(() => {}) // its connection ends with the test
+    await expect.poll(() => proxy.state.isFrozen).toBe(true)
+    await other.append(claim, [opened('t1')])
+    expect(await other.findOwner('c1', owner('third'))).toMatchObject({ id: 'other' })
+  }, 60_000)
 })

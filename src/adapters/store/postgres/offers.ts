@@ -8,7 +8,7 @@ import { ensureBlobs, prepareAppend } from '../shared/validation/prepare.ts'
 import type { BlobsWithin } from './blobs.ts'
 import { lockBlobs } from './blobs.ts'
 import { type Conversations, isStorableId, LOCK } from './conversations.ts'
-import type { Database, Queries } from './database.ts'
+import { type Database, type Queries, SHARED_ROW_IDLE_MS } from './database.ts'
 import { hashOf } from './journal.ts'
 
 interface OfferParts {
@@ -73,7 +73,7 @@ export function createOffers({ database, conversations, rows, blobs, blobsWithin
             await ensureBlobs(prepared.needed, blobsWithin(queries))
           }
           return work(queries)
-        })
+        }, SHARED_ROW_IDLE_MS)
         onOffered(conversationId)
         return result
       },

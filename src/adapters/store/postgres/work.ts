@@ -7,7 +7,7 @@ import { leaseExpiry } from '../shared/lease.ts'
 import { findProcess, isProvenDead } from '../shared/owner-death.ts'
 import { later, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
 import { type Conversations, END_LEASE, isStorableId, ownerValues, parseConversation, ROW, TENANT_OF } from './conversations.ts'
-import type { Database, Queries } from './database.ts'
+import { type Database, type Queries, SHARED_ROW_IDLE_MS } from './database.ts'
 
 /** How often a process looks for dead processes of its machine, whose leases have not ended, in milliseconds. */
 const DEAD_OWNERS_MS = 250
@@ -81,12 +81,6 @@ const COUNTS = `
     (SELECT min(lease_expires_at) FROM conversations WHERE free_at > $1 AND free_at <= $2 AND lease_expires_at > $1) AS "firstLease",
     (SELECT count(*) FROM conversations WHERE parked_at IS NOT NULL)::int AS parked`
 
-/**
- * How long a process may do nothing within a claim, in milliseconds. A claim locks the row of its tenant, so a process that is frozen within one
- * would stop all claims of the tenant.
- */
-const MAX_IDLE_MS = 5_000
-
 /** After this many attempts, the pause does not grow any more. */
 const PAUSES = 10
 
@@ -116,7 +110,7 @@ export function createWorkList(
       const now = clock.now()
       const [running] = await queries.all<{ count: number }>(RUNNING_OF_TENANT, [tenant, now, later(now, LEASE_MS), runningPerTenant])
       return (running?.count ?? 0) >= runningPerTenant ? 'none' : claimNextOf(queries, tenant, owner, limits)
-    }, MAX_IDLE_MS)
+    }, SHARED_ROW_IDLE_MS)
   }
 
   async function claimNextOf(queries: Queries, tenant: string, owner: Owner, { maxAttempts }: WorkLimits): Promise<Claim | 'none'> {
@@ -172,8 +166,10 @@ export function createWorkList(
       return owner && owner.id !== asker.id && isProvenDead(owner, asker, findProcess) ? [owner.id] : []
     })
     if (dead.length === 0) return false
+    // a row that another process has locked is freed by a later look: that process may be frozen, and all claims would wait for it
     const freed = await database.statements.run(
-      `UPDATE conversations SET ${END_LEASE} WHERE free_at > $1 AND free_at <= $2 AND owner_id = ANY ($3::text[])`,
+      `UPDATE conversations SET ${END_LEASE} WHERE key IN (
+         SELECT key FROM conversations WHERE free_at > $1 AND free_at <= $2 AND owner_id = ANY ($3::text[]) FOR UPDATE SKIP LOCKED)`,
       [...range, dead],
     )
     return freed > 0
