@@ -123,7 +123,24 @@ async function benchTwoWorkers(url: string): Promise<void> {
 
 async function benchFlood(url: string): Promise<void> {
   const keyOf = (tenant: string, n: number) => conversationKey({ tenant, project: 'p', user: 'u' }, `c${n}`)
-  await withWorkers(url, { workers: 2, conversations: 16 }, async (store) => {
+  const flood = async (store: ConversationStore) => {
+    for (let n = 0; n < FLOOD; n += 100) await Promise.all(Array.from({ length: 100 }, (_, m) => say(store, keyOf('flood', n + m))))
+  }
+  /** How many of the waiting turns are started in a second while `work` runs. */
+  const rateDuring = async (store: ConversationStore, work: () => Promise<unknown>) => {
+    const waiting = async () => ({ count: (await store.work.summary()).waiting, at: performance.now() })
+    const before = await waiting()
+    await work()
+    const after = await waiting()
+    return ((before.count - after.count) / (after.at - before.at)) * 1000
+  }
+  const setup = { workers: 2, conversations: 16 }
+  let alone = 0
+  await withWorkers(url, setup, async (store) => {
+    await flood(store)
+    alone = await rateDuring(store, () => sleep(5_000))
+  })
+  await withWorkers(url, setup, async (store) => {
     const starts = async (from: number) => {
       const times: number[] = []
       for (let n = 0; n < 40; n++) {
@@ -134,11 +151,16 @@ async function benchFlood(url: string): Promise<void> {
     }
     await starts(0)
     const quiet = await starts(100)
-    for (let n = 0; n < FLOOD; n += 100) await Promise.all(Array.from({ length: 100 }, (_, m) => say(store, keyOf('flood', n + m))))
-    const flooded = await starts(200)
+    await flood(store)
+    let flooded = 0
+    const rate = await rateDuring(store, async () => {
+      flooded = await starts(200)
+    })
     const { waiting } = await store.work.summary()
     report('start of a turn of a quiet tenant', quiet, 'ms')
     report(`the same while ${waiting} of ${FLOOD} messages of another tenant wait`, flooded, 'ms')
     report('with the flood against without', flooded / quiet, '×', { budget: 2 })
+    report('turns per second of the tenant with many messages, meanwhile', rate, '/s')
+    report('turns per second of the same tenant, if there is no other', alone, '/s')
   })
 }

@@ -67,6 +67,27 @@ describe('the share of a tenant', () => {
     expect(claimAll('a', 10)).toBe(100)
   })
 
+  it('is smaller while starts take long, and recovers when they are fast again', () => {
+    const { share, claimAll, advance } = create()
+    share.seen('b')
+    const started = (ms: number) => {
+      for (let n = 0; n < 100; n++) share.started(ms)
+    }
+    started(40)
+    expect(claimAll('a', 10)).toBe(2) // each costs 200 ms: the claim takes 10 ms, and what follows 40 ms
+    advance(10_000)
+    started(0)
+    expect(claimAll('a', 10)).toBe(7)
+  })
+
+  it('changes little by one start that takes long', () => {
+    const { share, claimAll } = create()
+    share.seen('b')
+    for (let n = 0; n < 100; n++) share.started(2)
+    share.started(100)
+    expect(claimAll('a', 1)).toBeGreaterThan(4)
+  })
+
   it('leaves the last slots to tenants that run little', () => {
     const { share, running } = create(16)
     running.set('a', 13).set('b', 1)
@@ -75,6 +96,29 @@ describe('the share of a tenant', () => {
     share.seen('b')
     expect(share.leftOut()).toEqual({ tenants: ['a'], endsInMs: undefined })
     running.set('a', 12)
+    expect(share.leftOut().tenants).toEqual([])
+  })
+
+  it('never has the last slot, even if no other tenant was seen, so that the first message of another tenant starts at once', () => {
+    const { share, running } = create(16)
+    share.seen('a')
+    running.set('a', 14)
+    expect([share.leftOut().tenants, share.hasToQueue('a')]).toEqual([[], false])
+    running.set('a', 15)
+    expect([share.leftOut().tenants, share.hasToQueue('a'), share.hasToQueue('b')]).toEqual([['a'], true, false])
+  })
+
+  it('has all slots of a worker with few slots', () => {
+    const { share, running } = create(7)
+    for (const tenant of ['a', 'b']) share.seen(tenant)
+    running.set('a', 6)
+    expect(share.leftOut().tenants).toEqual([])
+  })
+
+  it('has all slots if the conversations belong to no tenant', () => {
+    const { share, running } = create(16)
+    share.seen('')
+    running.set('', 15)
     expect(share.leftOut().tenants).toEqual([])
   })
 

@@ -5,11 +5,14 @@ import { createSystemClock } from '../../adapters/clock/system.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { conversationKey } from '../../core/scope.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
+import type { NextWork } from '../../ports/store/work-list.ts'
+import { type Claim, type ConversationStore, LEASE_MS } from '../../ports/store.ts'
 import { opened } from '../../testing/conformance/store/fixture.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
 import { type AgentParts, createAgentFrom } from '../agent.ts'
 import type { Agent } from '../agent-interface.ts'
+import type { RunningConversation } from '../conversation/context.ts'
+import { startWorker } from './worker.ts'
 
 const open: Agent[] = []
 afterEach(async () => {
@@ -56,6 +59,37 @@ function heldReplies(count: number) {
       },
     })
   return held
+}
+
+/** A time that goes on only by `advance`. */
+function createVirtualTime() {
+  let now = 0
+  const due = new Set<{ readonly at: number; readonly run: () => void }>()
+  const after = (ms: number, run: () => void) => {
+    const timer = { at: now + ms, run }
+    due.add(timer)
+    return () => void due.delete(timer)
+  }
+  return {
+    nowMs: () => now,
+    after,
+    sleep: (ms: number) => new Promise<void>((resolve) => void after(ms, resolve)),
+    async advance(ms: number) {
+      const end = now + ms
+      for (;;) {
+        await new Promise((resolve) => setImmediate(resolve)) // what waited for the last timer goes on
+        const next = [...due].reduce<{ readonly at: number; readonly run: () => void } | undefined>(
+          (first, timer) => (first && first.at <= timer.at ? first : timer),
+          undefined,
+        )
+        if (!next || next.at > end) break
+        due.delete(next)
+        now = next.at
+        next.run()
+      }
+      now = end
+    },
+  }
 }
 
 describe('a worker', () => {
@@ -169,12 +203,64 @@ describe('a worker', () => {
     expect([quiet.length, [...agent.running].length]).toEqual([3, 16])
   })
 
-  it('uses all its slots for one tenant, if it has seen no other', async () => {
+  it('uses all its slots if there are no tenants', async () => {
     const { store, agentWith } = createShared()
     const held = heldReplies(16)
     for (let n = 0; n < 20; n++) await say(store, `c${n}`, 'e1')
     agentWith(held.replies).work({ conversations: 16 })
     await expect.poll(() => held.called).toBe(16)
+  })
+
+  it('starts the first message of another tenant at once, whatever the first tenant has sent before', async () => {
+    const { store, agentWith } = createShared()
+    const held = heldReplies(16)
+    const key = (tenant: string, n: number) => conversationKey({ tenant, project: 'p', user: 'u' }, `c${n}`)
+    for (let n = 0; n < 20; n++) await say(store, key('flood', n), 'e1')
+    const agent = agentWith(held.replies)
+    agent.work({ conversations: 16 })
+    await expect.poll(() => held.called).toBe(15)
+    await say(store, key('quiet', 0), 'e1')
+    await expect.poll(() => held.called).toBe(16)
+    expect([...agent.running].filter((id) => id.startsWith('quiet/'))).toEqual([key('quiet', 0)])
+  })
+
+  it('claims less for a tenant with many messages while turns start slowly, and all it can if there is no other tenant', async () => {
+    /** How many conversations of the tenant a worker claims in 5 seconds, if a claim takes 1 ms and what follows `startMs`. */
+    const claimsIn = async (startMs: number, tenants: readonly string[]) => {
+      const time = createVirtualTime()
+      let claims = 0
+      const claimNext = async (_: unknown, { leftOut = [] }: { readonly leftOut?: readonly string[] }): Promise<NextWork> => {
+        await time.sleep(1)
+        if (leftOut.includes('flood')) return {}
+        const found = { lastSeq: 0, offers: 1 } as Claim['found']
+        return { claim: { conversationId: `flood/p/u/c${++claims}`, ownerId: 'w', epoch: claims, expiresAt: '', found } }
+      }
+      const worker = startWorker({
+        store: { work: { claimNext }, release: async () => {} } as unknown as ConversationStore,
+        owner: { id: 'w', host: 'h', pid: 1 },
+        conversations: {
+          size: 0,
+          byTenant: () => new Map(),
+          async startClaimed() {
+            await time.sleep(startMs)
+            return { firstResult: Promise.resolve(undefined) } as unknown as RunningConversation
+          },
+        },
+        upkeep: async () => {},
+        onProblem: ({ error }) => {
+          throw error
+        },
+        timers: time,
+      })
+      for (const tenant of tenants) worker.wake(`${tenant}/p/u/c0`)
+      await time.advance(5_000)
+      worker.stop()
+      return claims
+    }
+    const [fast, slow, alone] = [await claimsIn(1, ['quiet']), await claimsIn(24, ['quiet']), await claimsIn(24, [])]
+    expect(fast / slow).toBeGreaterThan(6)
+    expect(slow).toBeGreaterThan(20)
+    expect(alone).toBeGreaterThan(4_000) // one for each millisecond
   })
 
   it('lets tenants take turns: between two conversations of one tenant, every other tenant that waits is served', async () => {

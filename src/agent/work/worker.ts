@@ -157,9 +157,13 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
   }
 
   function run(claim: Claim): void {
-    const running = conversations.startClaimed(claim)
-    running
-      .then((started) => started?.firstResult)
+    const claimedAt = timers.nowMs()
+    conversations
+      .startClaimed(claim)
+      .then((started) => {
+        if (started) share.started(timers.nowMs() - claimedAt)
+        return started?.firstResult
+      })
       .catch((error: unknown) => {
         if (!isLost(error) && !stopped) onProblem({ where: 'turn', error })
       })
@@ -177,8 +181,8 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
   function wakeFor(conversationId: string | undefined): void {
     const { tenants, endsInMs = SWEEP_MS } = share.leftOut()
     const isForLater = conversationId !== undefined && tenants.includes(tenantOfKey(conversationId))
-    if (isForLater) lookIn(Math.min(endsInMs, looksAt - timers.nowMs()))
-    else void look()
+    if (!isForLater) void look()
+    else if (looksAt > timers.nowMs() + endsInMs) lookIn(endsInMs)
   }
 
   const keepUp = () =>
@@ -198,6 +202,7 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
   return {
     wake(conversationId) {
       if (stopped) return
+      if (conversationId !== undefined) share.seen(tenantOfKey(conversationId)) // slots are kept for it, also while this worker is full
       if (isLooking) again = true
       else if (conversations.size >= max)
         mayHaveMore = true // when a conversation ends, the worker is woken again
