@@ -4,7 +4,7 @@ var warn = process.emitWarning
 var major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   console.error(
-    `daybook needs Node 24 or newer; this is ${process.version}. Install it, then run npm install again: npm skips packages under an older Node.`,
+    `daybook needs Node 24 or newer; this is ${process.version}. Run "nvm install 24" or "fnm install 24", or for this folder only "npm install --save-dev node@24". Then install again with this Node, because npm leaves packages out under an older one: PATH=$PWD/node_modules/.bin:$PATH npm install`,
   )
   process.exitCode = 1
 } else {

@@ -62,6 +62,18 @@ export class Failure extends Error {
 /** The message of a thrown value, for people and logs. It may contain secrets, so a text for the model must also be passed to `redact`. */
 export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
 
-/** The message for an optional package that is not installed. If Node is too old, npm leaves such a package out without a warning. */
+/**
+ * How to install packages with Node 24. If Node is too old, npm leaves optional packages out without a warning. npm itself runs with the
+ * first Node in the PATH, so a Node 24 in `node_modules` is not enough.
+ */
+export const installText = (...packages: readonly string[]): string => {
+  const command = ['npm install', ...packages].join(' ')
+  return `run ${command} with Node 24 or newer, because npm leaves packages out under an older Node. If only the package node in this folder is new enough, run PATH=$PWD/node_modules/.bin:$PATH ${command}`
+}
+
+/** The message for an optional package that is not installed. */
 export const missingPackageText = (packageName: string): string =>
-  `the package ${packageName} is not installed: run npm install ${packageName} with Node 24 or newer (npm skips it under an older Node)`
+  `the package ${packageName} is not installed: ${installText(packageName)}`
+
+/** How to get Node 24 beside an older Node. */
+export const newerNodeText = 'run nvm install 24 or fnm install 24, or for this folder only npm install --save-dev node@24'

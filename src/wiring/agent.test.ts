@@ -9,6 +9,7 @@ import { startS3 } from '../../test/support/s3-server.ts'
 import { createS3Objects } from '../adapters/hosting/s3-objects.ts'
 import { effectiveSettings, environmentLayer } from '../config/config.ts'
 import type { Settings } from '../config/settings.ts'
+import { newerNodeText } from '../core/failure.ts'
 import { localScope } from '../core/scope.ts'
 import { createTestJournal, publishTurn, relsOf } from '../testing/conformance/workspace/fixture.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
@@ -26,7 +27,7 @@ const settingsFrom = (environment: Readonly<Record<string, string>>): Settings =
 
 describe('a Node that is too old', () => {
   const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
-  const expected = 'daybook needs Node 24 or newer; this is v20.20.2'
+  const expected = `daybook needs Node 24 or newer; this is v20.20.2: ${newerNodeText}`
 
   it.each(["createAgent({ model: 'offline' })", "await openStore({ store: 'memory' })"])('is refused by %s', (call) => {
     const program = `${old}

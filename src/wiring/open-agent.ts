@@ -1,6 +1,5 @@
 import { createSystemClock } from '../adapters/clock/system.ts'
 import { createPdfReader } from '../adapters/documents/pdf.ts'
-import { createDocumentRenderer } from '../adapters/documents/renderer.ts'
 import type { IndexReport } from '../adapters/knowledge/indexer.ts'
 import { createPriceOf } from '../adapters/model/prices.ts'
 import { type AgentParts, createAgentFrom } from '../agent/agent.ts'
@@ -14,8 +13,8 @@ import type { ReplaceParts } from '../agent/replaceable-parts.ts'
 import type { AgentSettings } from '../agent/settings.ts'
 import type { Settings } from '../config/settings.ts'
 import { documentEligibleMimes } from '../core/sources/source.ts'
-import type { DocumentRenderer } from '../ports/documents.ts'
 import type { AgentDefinition } from './define-agent.ts'
+import { openRenderer } from './documents.ts'
 import { knowledgeCache, replayedKnowledge } from './knowledge.ts'
 import { mcpCache } from './mcp.ts'
 import { embeddingOf, memoryOption, replayedMemory, startCatchUp, startVectorsOf } from './memory.ts'
@@ -40,10 +39,6 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | '
   /** The variables that contain the keys of search services. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
-
-/** Opens the renderer that the settings describe. No browser is started before the first document. */
-export const openRenderer = ({ browser }: Partial<Pick<Settings, 'browser'>>): DocumentRenderer =>
-  createDocumentRenderer(browser === undefined ? {} : { browser: browser === 'none' ? false : browser })
 
 type AgentConfiguration = StoreSettings &
   SandboxSettings &

@@ -7,7 +7,7 @@ import type { PostgresObjects } from '../adapters/store/postgres/blobs.ts'
 import { makeFolder } from '../adapters/store/shared/make-folder.ts'
 import { storeOptions } from '../agent/agent-options.ts'
 import type { Settings } from '../config/settings.ts'
-import { errorMessage, Failure } from '../core/failure.ts'
+import { errorMessage, Failure, newerNodeText } from '../core/failure.ts'
 import { checkOptions } from '../core/options.ts'
 import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -180,5 +180,5 @@ export const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
  */
 export function checkNode(): void {
   const { node } = process.versions
-  if (Number.parseInt(node, 10) < 24) throw new Error(`daybook needs Node 24 or newer; this is v${node}`)
+  if (Number.parseInt(node, 10) < 24) throw new Error(`daybook needs Node 24 or newer; this is v${node}: ${newerNodeText}`)
 }

@@ -68,6 +68,20 @@ it('doctor names every package that is not installed', async () => {
   expect(line).toMatch(/npm install.*Node 24/)
 })
 
+it('doctor names only what documents lack', async () => {
+  const others = Object.keys(optionalDependencies).filter((name) => name !== 'docx')
+  const paths = others.map((name) => join(folder, 'node_modules', name))
+  for (const [n, path] of paths.entries()) {
+    mkdirSync(join(path, '..'), { recursive: true })
+    symlinkSync(join(repository, 'node_modules', others[n] as string), path)
+  }
+  const { text } = await daybook('doctor')
+  const advice = /^! documents +.*: (docx needs? .*|png, docx need .*)$/m.exec(text)?.[1]
+  const withoutBrowser = 'png, docx need the package docx, and Chromium or Chrome (apt-get install chromium)'
+  expect(['docx needs the package docx', withoutBrowser]).toContain(advice)
+  for (const path of paths) rmSync(path)
+})
+
 it('npm prints no warnings about the version of Node in a checkout', async () => {
   const checkout = join(folder, 'checkout')
   mkdirSync(join(checkout, 'newer'), { recursive: true })

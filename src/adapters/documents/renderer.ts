@@ -23,18 +23,40 @@ const packages: { readonly [K in DocumentKind]: string } = {
   png: 'playwright-core',
 }
 
+const readerPackages = ['markdown-it', 'htmlparser2', 'fflate']
+const typstPackage = '@myriaddreamin/typst-ts-node-compiler'
+
+/** What this machine lacks to make documents. */
+export interface MissingParts {
+  readonly packages: readonly string[]
+  readonly browser: boolean
+}
+
+/** What this machine lacks to make a document of this kind. `executable` is the browser that was found. */
+function missingParts(kind: DocumentKind, executable: string | undefined): MissingParts {
+  const needsBrowser = kind === 'png' || (kind === 'pdf' && !isInstalled(typstPackage))
+  const needed = kind === 'pdf' && !needsBrowser ? readerPackages : [...readerPackages, packages[kind]]
+  return { packages: needed.filter((name) => !isInstalled(name)), browser: needsBrowser && executable === undefined }
+}
+
+/** What this machine lacks to make documents of all these kinds. */
+export function missingForDocuments(kinds: readonly DocumentKind[], browser: RendererOptions['browser']): MissingParts {
+  const executable = browser === false ? undefined : findBrowser(browser)
+  const parts = kinds.map((kind) => missingParts(kind, executable))
+  return { packages: [...new Set(parts.flatMap((each) => each.packages))], browser: parts.some((each) => each.browser) }
+}
+
 /**
  * Makes documents: Word documents and presentations with packages, PDF and PNG files with a browser. Without a browser, PDF files are made
  * with Typst. The kinds for which the machine lacks something are not in `kinds`. The code that makes documents is loaded with the first
  * document, because most agents make none.
  */
 export function createDocumentRenderer({ browser: wanted, limits = {} }: RendererOptions = {}): DocumentRenderer {
-  const readers = ['markdown-it', 'htmlparser2', 'fflate'].every(isInstalled)
   const executable = wanted === false ? undefined : findBrowser(wanted)
-  const hasTypst = isInstalled('@myriaddreamin/typst-ts-node-compiler')
+  const hasTypst = isInstalled(typstPackage)
   const isPossible = (kind: DocumentKind) => {
-    if (kind === 'pdf' && hasTypst) return readers
-    return readers && isInstalled(packages[kind]) && (kind === 'docx' || kind === 'pptx' || executable !== undefined)
+    const missing = missingParts(kind, executable)
+    return missing.packages.length === 0 && !missing.browser
   }
   const kinds = new Set<DocumentKind>((['pdf', 'png', 'docx', 'pptx'] as const).filter(isPossible))
   const browser = isInstalled('playwright-core') ? executable : undefined

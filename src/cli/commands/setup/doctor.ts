@@ -5,11 +5,11 @@ import { promisify } from 'node:util'
 import { Command } from 'commander'
 import type { Settings } from '../../../config/settings.ts'
 import type { MachineCheck as Check } from '../../../core/api/info.ts'
-import { errorMessage } from '../../../core/failure.ts'
+import { errorMessage, installText, newerNodeText } from '../../../core/failure.ts'
+import { missingForRenderer, openRenderer } from '../../../wiring/documents.ts'
 import { sweepUnreferencedBlobs, type UnreferencedBlobs } from '../../../wiring/installation/unreferenced-blobs.ts'
 import { describeKnowledge } from '../../../wiring/knowledge.ts'
 import { type ModelKey, modelKeys } from '../../../wiring/models.ts'
-import { openRenderer } from '../../../wiring/open-agent.ts'
 import { checkSandbox } from '../../../wiring/sandbox.ts'
 import { describeSkills } from '../../../wiring/skills.ts'
 import { tryDialects } from '../../../wiring/try-model.ts'
@@ -105,7 +105,7 @@ async function checkModel({ model, dialect }: Settings, environment: Environment
 
 async function checkNode(): Promise<Check> {
   const ok = Number(process.versions.node.split('.')[0]) >= 24
-  return { name: 'Node', ok, required: true, found: process.version, advice: 'install Node 24 or newer' }
+  return { name: 'Node', ok, required: true, found: process.version, advice: newerNodeText }
 }
 
 /** Checks whether the optional packages are installed. If Node is too old for a package, npm does not install it and gives no warning. */
@@ -116,8 +116,7 @@ async function checkPackages(): Promise<Check> {
   const names = Object.keys(optionalDependencies)
   const missing = names.filter((name) => !isInstalled(name))
   const found = missing.length === 0 ? `all ${names.length} optional ones are installed` : `${missing.join(', ')} not installed`
-  const advice = 'run npm install with these names and Node 24 or newer (npm skips them under an older Node)'
-  return { name: 'packages', ok: missing.length === 0, required: false, found, advice }
+  return { name: 'packages', ok: missing.length === 0, required: false, found, advice: installText(...missing) }
 }
 
 function isInstalled(packageName: string): boolean {
@@ -180,13 +179,20 @@ async function checkPrograms(settings: Settings): Promise<Check> {
 /** Packages that programs often need. `doctor` lists which of them are installed. */
 const usefulPackages: ReadonlySet<string> = new Set(['numpy', 'pandas', 'matplotlib', 'scipy', 'pillow', 'openpyxl'])
 
-/** Checks which kinds of documents the agent can make. */
+/** Checks which kinds of documents the agent can make. The advice names only what is missing. */
 async function checkDocuments(settings: Settings): Promise<Check> {
   const { kinds } = openRenderer(settings)
   const missing = (['pdf', 'png', 'docx', 'pptx'] as const).filter((kind) => !kinds.has(kind))
   const simple = kinds.has('pdf') && !kinds.has('png') ? ' (pdf without a browser)' : ''
   const found = kinds.size === 0 ? 'none can be made' : `${[...kinds].join(', ')} can be made${simple}`
-  const advice = `${missing.join(', ')} need more: PNG and PDF with styles need Chromium (apt-get install chromium), the others optional packages`
+  const parts = missingForRenderer(settings, missing)
+  const needs = [
+    ...(parts.packages.length > 0 ? [`the ${parts.packages.length > 1 ? 'packages' : 'package'} ${parts.packages.join(', ')}`] : []),
+    ...(parts.browser
+      ? [settings.browser === 'none' ? 'a browser, but the setting browser is none' : 'Chromium or Chrome (apt-get install chromium)']
+      : []),
+  ]
+  const advice = `${missing.join(', ')} ${missing.length > 1 ? 'need' : 'needs'} ${needs.join(', and ')}`
   return { name: 'documents', ok: missing.length === 0, required: false, found, advice }
 }
 
