@@ -82,6 +82,7 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
   let turns = 0
   let refused = 0
   const began = performance.now()
+  let ended = began // when the last turn was closed. Clients that were refused may wait longer
   const isOver = () => performance.now() - began > seconds * 1000
   const conversations = ids.map(async (id, index) => {
     await sleep((RAMP_MS * index) / ids.length)
@@ -96,6 +97,7 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
       refused += refusals
       await closed
       turns++
+      ended = performance.now()
     }
   })
   const newConnections = (async () => {
@@ -116,7 +118,7 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
   await Promise.race([Promise.all([...conversations, newConnections]), sleep((seconds + 60) * 1000, undefined, { ref: false })])
   // connections without any event count with the time that they have waited so far
   for (const started of opening) firstEvents.push(performance.now() - started)
-  return { turns, took: (performance.now() - began) / 1000, accepted, waited, firstEvents, refused }
+  return { turns, took: (ended - began) / 1000, accepted, waited, firstEvents, refused }
 }
 
 interface TurnStream {

@@ -57,6 +57,11 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
   readonly about: AgentAbout
   /** Ids of the conversations that have a running turn in this process. */
   readonly running: Iterable<string>
+  /**
+   * How many commits of running conversations have waited for the store for longer than `ms` milliseconds. If there are several, the process
+   * has too much to do, or its disk is slow. Servers then refuse messages.
+   */
+  slowCommits(ms: number): number
   /** Reads and limits the budgets that conversations share, in all processes with the same store. */
   readonly budgets: BudgetControl
   /** Lists, renames, forks, exports and deletes conversations. */

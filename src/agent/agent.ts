@@ -214,6 +214,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     get running() {
       return conversations.conversationIds
     },
+    slowCommits: conversations.slowCommits,
     ...waitingTurns,
     ...createWaitingMessages({ store, clock, conversations }),
     archive,

@@ -59,7 +59,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     ...createTurnQuota({
       runningTurns: settings.runningTurns,
       starts: messages,
-      overload: createOverloadGuard(settings, nowMs),
+      overload: createOverloadGuard(settings, { nowMs, slowCommits: agent.slowCommits }),
       nowMs,
       running: () => agent.running,
       ...(sharedLimits && { countElsewhere: createTurnCounter(sharedLimits, settings.runningTurns, onLimitProblem) }),

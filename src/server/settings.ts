@@ -45,8 +45,8 @@ export interface ServerSettings {
   /** How many messages may wait at the same time until they are stored. Further messages are refused with the status 503. */
   readonly waitingMessages: number
   /**
-   * While a message waits longer than this number of milliseconds until it is stored, new messages are refused with the status 503. If only
-   * few messages wait, none is refused.
+   * While a message waits longer than this number of milliseconds until it is stored, or an entry of a running turn waits three times as
+   * long, new messages are refused with the status 503. If only few of them wait, none is refused.
    */
   readonly messageWaitMs: number
   readonly followersPerUser: number

@@ -83,3 +83,34 @@ it('the client waits and sends a refused message again: it is accepted and answe
   const view = await viewWhen(client, 'c', answered)
   expect(view.turns).toHaveLength(1)
 })
+
+it('while many running turns wait for the store, messages are refused, although they could be stored at once', async () => {
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createSystemClock() })
+  const held = Promise.withResolvers<void>()
+  const append: ConversationStore['append'] = async (claim, changes, options) => {
+    const isMessage = changes.some(({ type }) => type === 'turn.opened')
+    if (!isMessage) await held.promise
+    return store.append(claim, changes, options)
+  }
+  const ids = Array.from({ length: 9 }, (_, index) => `c${index}`)
+  const replies = ids.map(() => reply.answer('Hello.'))
+  const { agent, client, server } = await openServer({
+    store: { ...store, append },
+    model: scriptedModel(replies),
+    settings: { title: false },
+    server: { messageWaitMs: 1 },
+  })
+  const post = (id: string) =>
+    fetch(`${server.url}/v1/conversations/${id}/turns`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'Hi' }),
+    })
+  for (const id of ids) await client.conversations.create({ id })
+  for (const id of ids.slice(0, 8)) expect((await post(id)).status).toBe(202)
+  await expect.poll(() => agent.slowCommits(3)).toBe(8) // the answers of the turns are not stored yet
+  expect((await post('c8')).status).toBe(503)
+  held.resolve()
+  await expect.poll(() => agent.slowCommits(3)).toBe(0)
+  expect((await post('c8')).status).toBe(202)
+})

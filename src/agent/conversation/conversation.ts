@@ -2,7 +2,7 @@ import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import type { Claim, OfferedEvent, Owner } from '../../ports/store.ts'
+import type { Claim, ConversationStore, OfferedEvent, Owner } from '../../ports/store.ts'
 import type { AgentContext, ToolServices } from '../agent-context.ts'
 import { type CallBudgets, createCallBudgets } from '../budgets/call-budgets.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
@@ -34,9 +34,10 @@ export async function startConversation(
   owner: Owner,
   conversationId: string,
   reason: StartReason,
-  kept: KeptTimelines,
+  shared: SharedParts,
 ): Promise<RunningConversation | undefined> {
   const { store } = agent
+  const { kept } = shared
   const isUnfinished = reason.kind === 'unfinished'
   // only a message may create a conversation. Any other reason would bring back a conversation that was just deleted, without entries
   const create = reason.kind === 'message' ? {} : ({ create: false } as const)
@@ -49,7 +50,11 @@ export async function startConversation(
     const opened = await kept.open(agent, claim)
     const offers = claim.found.offers > 0 ? await store.readOffers(conversationId) : []
     if (offers.length > 0 || !hasNothingToDo(reason, opened.saved.timeline))
-      return await startTurns(openConversation(agent, claim, kept, { ...opened, budgets: await budgetsFor(agent, claim) }), reason, offers)
+      return await startTurns(
+        openConversation(agent, claim, shared, { ...opened, budgets: await budgetsFor(agent, claim) }),
+        reason,
+        offers,
+      )
     kept.keep(agent, claim, opened)
   } catch (error) {
     agent.hub.close(conversationId)
@@ -59,6 +64,13 @@ export async function startConversation(
   // the work list has the conversation, although there is nothing to do. Without a pause, a worker would take it again at once
   await releaseClaim(agent, claim, isUnfinished ? NOTHING_TO_DO : undefined)
   return undefined
+}
+
+/** What the conversations of one process share, besides the context of their agent. */
+interface SharedParts {
+  readonly kept: KeptTimelines
+  /** Appends to the store. */
+  readonly journal: Pick<ConversationStore, 'append'>
 }
 
 /** Ignores the error for a conversation that was deleted meanwhile, because such a conversation has no work. */
@@ -133,14 +145,14 @@ async function budgetsFor({ store: { budgets }, budgetWatch, settings }: AgentCo
 function openConversation(
   agent: AgentContext,
   claim: Claim,
-  kept: KeptTimelines,
+  { kept, journal }: SharedParts,
   { saved, renderers, budgets }: OpenTimeline & { readonly budgets: CallBudgets | undefined },
 ): Conversation {
   const { store, clock, hub, settings, workspaces, onProblem } = agent
   const { conversationId } = claim
   const abort = new AbortController()
   const { signal } = abort
-  const ledger = openLedger(saved, claim, store, (event) => onEntry(conversation, event), budgets?.entryFor)
+  const ledger = openLedger(saved, claim, journal, (event) => onEntry(conversation, event), budgets?.entryFor)
   const records = recordsOf(store, conversationId)
   const putBlobs = createPutBlobs(store.blobs)
   const firstTurnId = saved.timeline.openTurn?.turn_id ?? newTurnId(clock)

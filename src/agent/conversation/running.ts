@@ -5,6 +5,7 @@ import type { Claim, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import type { Worker } from '../work/worker.ts'
 import { isLost, isSuperseded, releaseClaim, runsElsewhere } from './claim.ts'
+import { createCommitTimes } from './commit-times.ts'
 import type { RunningConversation, StartReason } from './context.ts'
 import { startConversation } from './conversation.ts'
 import { createElsewhere } from './elsewhere.ts'
@@ -41,6 +42,8 @@ export interface RunningConversations {
    */
   exclude<T>(conversationId: string, work: (putBlobs: readonly BlobRef[]) => Promise<T>): Promise<T>
   readonly conversationIds: Iterable<string>
+  /** How many commits have waited for the store for longer than `ms` milliseconds. */
+  slowCommits(ms: number): number
   readonly size: number
   /**
    * Resolves when no conversation is running, at the latest after `withinMs` milliseconds. If other machines may share the store, a turn ends
@@ -80,6 +83,8 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   let closed = false
   const { store, clock, onProblem, settings } = agent() // read once: if parts of the agent are replaced, this has no effect here
   const kept = createKeptTimelines(settings.keptTimelineBytes)
+  const commits = createCommitTimes(() => performance.now())
+  const shared = { kept, journal: commits.measured(store) }
   const elsewhere = createElsewhere(agent(), owner, {
     isActive: (conversationId) => active.has(conversationId) || excluded.has(conversationId),
     start: (conversationId) => start(conversationId, { kind: 'unfinished' }),
@@ -107,7 +112,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   /** Starts a conversation. Before that, begins to watch for offers, so that no offer is missed. */
   async function startWatched(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
     watchOffers()
-    return startConversation(agent(), owner, conversationId, reason, kept)
+    return startConversation(agent(), owner, conversationId, reason, shared)
   }
 
   function watchOffers(): void {
@@ -218,6 +223,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     get conversationIds() {
       return active.keys()
     },
+    slowCommits: commits.countOver,
     get size() {
       return active.size
     },

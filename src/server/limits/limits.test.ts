@@ -81,7 +81,7 @@ it('a turn counts against the quota while it starts and while it runs, and once 
     starts: createRateLimit({ name: 'turns', perMinute: 100 }),
     nowMs: () => 0,
     running: () => running,
-    overload: createOverloadGuard({ waitingMessages: 100, messageWaitMs: 100 }, () => 0),
+    overload: createOverloadGuard({ waitingMessages: 100, messageWaitMs: 100 }, { nowMs: () => 0, slowCommits: () => 0 }),
   })
   const first = await quota.acquire('a')
   const second = await quota.acquire('b')
@@ -100,7 +100,7 @@ it('of turns that start at the same time, no more than the quota allows get a pl
     starts: createRateLimit({ name: 'turns', perMinute: 100 }),
     nowMs: () => 0,
     running: () => [],
-    overload: createOverloadGuard({ waitingMessages: 100, messageWaitMs: 100 }, () => 0),
+    overload: createOverloadGuard({ waitingMessages: 100, messageWaitMs: 100 }, { nowMs: () => 0, slowCommits: () => 0 }),
     countElsewhere: async () => 0,
   })
   const results = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => quota.acquire(`c${n}`)))

@@ -3,7 +3,9 @@ import { createOverloadGuard } from './overload.ts'
 
 function setUp(limits = { waitingMessages: 20, messageWaitMs: 100 }) {
   const clock = { ms: 5_000_000 }
-  const guard = createOverloadGuard(limits, () => clock.ms)
+  const turns = { waitMs: 0, count: 0 }
+  const slowCommits = (ms: number) => (turns.waitMs > ms ? turns.count : 0)
+  const guard = createOverloadGuard(limits, { nowMs: () => clock.ms, slowCommits })
   const enter = (count: number, hasFiles = false) => Array.from({ length: count }, () => guard.enter(hasFiles))
   const refusal = () => {
     try {
@@ -14,7 +16,7 @@ function setUp(limits = { waitingMessages: 20, messageWaitMs: 100 }) {
       return { status, code, seconds: Number(headers['retry-after']) }
     }
   }
-  return { clock, enter, refusal }
+  return { clock, turns, enter, refusal }
 }
 
 describe('a server that has too much to do', () => {
@@ -45,6 +47,16 @@ describe('a server that has too much to do', () => {
     const { clock, enter, refusal } = setUp()
     enter(7)
     clock.ms += 10_000
+    expect(refusal()).toBe(undefined)
+  })
+
+  it('refuses messages while many running turns wait three times as long to store an entry, although no message waits', () => {
+    const { turns, refusal } = setUp()
+    Object.assign(turns, { waitMs: 300, count: 500 })
+    expect(refusal()).toBe(undefined)
+    turns.waitMs = 301
+    expect(refusal()).toMatchObject({ status: 503 })
+    turns.count = 7
     expect(refusal()).toBe(undefined)
   })
 

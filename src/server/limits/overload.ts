@@ -12,24 +12,39 @@ export interface OverloadGuard {
 interface OverloadLimits {
   /** How many messages may wait at the same time until they are stored. */
   readonly waitingMessages: number
-  /** While a message waits longer than this number of milliseconds, new messages are refused. */
+  /**
+   * While a message waits longer than this number of milliseconds, new messages are refused. They are also refused while running turns wait
+   * three times as long to store an entry.
+   */
   readonly messageWaitMs: number
 }
 
+interface OverloadParts {
+  nowMs(): number
+  /** How many entries of running turns have waited to be stored for longer than `ms` milliseconds. */
+  slowCommits(ms: number): number
+}
+
 /**
- * While fewer messages than this wait, none is refused, even if one of them waits long. Then the disk is slow, and the server has little to
- * do.
+ * While fewer messages and entries than this wait long, none is refused. Then the disk is slow, and the server has little to do.
  */
 const FEW = 8
 
 /** The longest time after which a client is told to try again. If clients stayed away longer, the server might become idle. */
 const MAX_RETRY_SECONDS = 5
 
+/** How many times as long as a message an entry of a running turn may wait. No client waits for the response to it. */
+const TURN_WAIT = 3
+
 /**
- * Creates a guard that measures how long messages wait. A message is stored by the same commits as the entries of running turns. So its
- * wait grows with everything that the server does, and with the load of the machine. `nowMs` is the time in milliseconds.
+ * Creates a guard that measures how long messages and running turns wait until the store has what they write. These waits grow with
+ * everything that the server does, and with the load of the machine. A store may write messages before the entries of turns. So messages
+ * can be stored in a short time although the server already runs more turns than it can.
  */
-export function createOverloadGuard({ waitingMessages, messageWaitMs }: OverloadLimits, nowMs: () => number): OverloadGuard {
+export function createOverloadGuard(
+  { waitingMessages, messageWaitMs }: OverloadLimits,
+  { nowMs, slowCommits }: OverloadParts,
+): OverloadGuard {
   const waiting = new Map<object, number>() // the times at which the waiting messages arrived, oldest first
   const stored = countPerSecond(nowMs)
   const refused = countPerSecond(nowMs)
@@ -37,7 +52,8 @@ export function createOverloadGuard({ waitingMessages, messageWaitMs }: Overload
   function isOverloaded(): boolean {
     if (waiting.size >= waitingMessages) return true
     const [oldest] = waiting.values()
-    return waiting.size >= FEW && oldest !== undefined && nowMs() - oldest > messageWaitMs
+    if (waiting.size >= FEW && oldest !== undefined && nowMs() - oldest > messageWaitMs) return true
+    return slowCommits(TURN_WAIT * messageWaitMs) >= FEW
   }
 
   return {
