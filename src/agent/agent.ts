@@ -49,7 +49,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     store,
     clock,
     conversations,
-    hasTool: (toolId) => current().context.toolbox.has(toolId),
+    toolbox: () => current().context.toolbox,
     onProblem,
   })
   const closed = new AbortController()

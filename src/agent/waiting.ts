@@ -13,6 +13,8 @@ import { headOf, type WaitingPage, type WaitingQuery, waitingList } from './arch
 import { isBusy, isLost } from './conversation/claim.ts'
 import type { RunningConversations } from './conversation/running.ts'
 import { check } from './message.ts'
+import { missingToolsIn } from './recovery/missing-tools.ts'
+import type { Toolbox } from './tools.ts'
 import { checkExtra } from './waits/budget-wait.ts'
 import { checkReply } from './waits/check-reply.ts'
 import { wakeCallers } from './waits/child-waits.ts'
@@ -62,6 +64,11 @@ export interface WaitingTurns {
    * `call.refused` if there is a `token` and it does not belong to this call.
    */
   complete(conversationId: string, callId: string, outcome: Completion, options?: CompleteOptions): Promise<Recorded>
+  /**
+   * The tools of unfinished calls that this agent does not have. A turn with such a call is not resumed while the call needs its tool, because another agent
+   * with the same store may have the tool. Empty when no turn is open. Throws `conversation.missing`.
+   */
+  missingTools(conversationId: string): Promise<readonly string[]>
   /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
   waiting(query?: WaitingQuery): Promise<WaitingPage>
 }
@@ -70,12 +77,12 @@ interface WaitingParts {
   readonly store: ConversationStore
   readonly clock: Pick<Clock, 'now'>
   readonly conversations: Pick<RunningConversations, 'deliver' | 'start'>
-  /** Whether the agent has this tool. */
-  hasTool(toolId: string): boolean
+  /** The tools of the agent. */
+  toolbox(): Pick<Toolbox, 'find' | 'has' | 'mayHave'>
   onProblem(problem: Problem): void
 }
 
-export function createWaitingTurns({ store, clock, conversations, hasTool, onProblem }: WaitingParts) {
+export function createWaitingTurns({ store, clock, conversations, toolbox, onProblem }: WaitingParts) {
   /**
    * Offers the event to the owner of the conversation. If no process runs the conversation, this process resumes the turn. For a sub-agent it
    * resumes the turn of the conversation at the top, which knows the sub-agent.
@@ -102,7 +109,7 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
     const calls = waits.flatMap(({ kind, call_id }) => (kind === 'child' && call_id !== undefined ? [call_id] : []))
     const blocks = (await Promise.all(calls.map((callId) => store.findByCall(conversationId, callId)))).flat()
     const called = blocks.flatMap((block) => (block.type === 'react.tool.call' ? [readToolCall(block)?.tool_id ?? ''] : []))
-    return called.length > 0 && called.every(hasTool)
+    return called.length > 0 && called.every(toolbox().has)
   }
 
   /** Whether an event with this id was recorded before. */
@@ -182,6 +189,12 @@ export function createWaitingTurns({ store, clock, conversations, hasTool, onPro
       if (!hasFinalResult(blocks)) return record(conversationId, event)
       if (await isRecorded(conversationId, event.event_id)) return 'known'
       throw new Failure('call.settled', `call ${callId} has a result already`)
+    },
+
+    async missingTools(conversationId) {
+      await headOf(store, conversationId)
+      const saved = await store.loadVisible(conversationId)
+      return saved ? missingToolsIn(saved.timeline, toolbox()) : []
     },
 
     waiting: (query = {}) => waitingList(store)(checkQuery(query)),

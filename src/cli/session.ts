@@ -9,6 +9,7 @@ import type { Settings } from '../config/settings.ts'
 import type { CompletionBody, DecisionBody, RecordedView } from '../core/api/waiting.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
+import { callerKey } from '../core/scope.ts'
 import { openAgent } from '../wiring/open-agent.ts'
 import { type ConversationClient, localConversationClient, newConversationId, remoteConversationClient } from './conversation-client.ts'
 import { readFailureText } from './errors.ts'
@@ -81,12 +82,35 @@ async function openLocalSession(settings: Settings, options: SessionOptions): Pr
   })
   try {
     const conversations = localConversationClient(agent.archive, close)
-    const id = (await resolveConversationId(options, conversations)) ?? newConversationId()
+    const known = await resolveConversationId(options, conversations)
+    if (known !== undefined) await checkTools(agent, known)
+    const id = known ?? newConversationId()
     return { conversation: localConversation(agent, id, broken.promise), conversations, remote: false, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/**
+ * Throws if an unfinished call of the conversation has a tool that the agent of this command does not have. Then another agent uses the data
+ * folder, and has to go on with the turn: for the agent of this command, the tool would be gone.
+ */
+async function checkTools(agent: Agent, conversationId: string): Promise<void> {
+  const missing = await agent.missingTools(topOf(conversationId)).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'conversation.missing') return [] // the first message creates the conversation
+    throw error
+  })
+  if (missing.length === 0) return
+  throw new RangeError(
+    `this agent has no tool ${missing.join(', ')}: use --agent <module> or --server <address>, so that the agent goes on that made the call`,
+  )
+}
+
+/** The conversation whose agent runs the turn: a sub-agent is run by the agent that called it. */
+function topOf(conversationId: string): string {
+  const caller = callerKey(conversationId)
+  return caller === undefined ? conversationId : topOf(caller)
 }
 
 async function openRemoteSession(baseUrl: string, token: string | undefined, options: SessionOptions): Promise<Session> {

@@ -37,6 +37,7 @@ export type FailureCode =
   | 'store.failed'
   | 'store.newer'
   | 'store.outdated'
+  | 'tool.missing'
   | 'turn.missing'
   | 'workspace.failed'
   | 'workspace.missing'

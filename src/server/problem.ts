@@ -71,6 +71,7 @@ export const problemStatuses: { readonly [C in FailureCode]: number } = {
   'store.failed': 503,
   'store.newer': 503,
   'store.outdated': 503,
+  'tool.missing': 409,
   'turn.missing': 404,
   'workspace.failed': 503,
   'workspace.missing': 503,

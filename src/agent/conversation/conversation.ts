@@ -7,6 +7,7 @@ import type { AgentContext, ToolServices } from '../agent-context.ts'
 import { type CallBudgets, createCallBudgets } from '../budgets/call-budgets.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
 import { freezeTools, turnWithTools, withFrozen } from '../frozen/frozen-tools.ts'
+import { checkToolsOfTurn } from '../recovery/missing-tools.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/result.ts'
 import type { TurnStart } from '../turn/start.ts'
@@ -49,6 +50,7 @@ export async function startConversation(
   try {
     const opened = await kept.open(agent, claim)
     const offers = claim.found.offers > 0 ? await store.readOffers(conversationId) : []
+    if (isUnfinished) await checkToolsOfTurn(agent, { conversationId, ...opened.saved, offers })
     if (offers.length > 0 || !hasNothingToDo(reason, opened.saved.timeline))
       return await startTurns(
         openConversation(agent, claim, shared, { ...opened, budgets: await budgetsFor(agent, claim) }),

@@ -8,6 +8,7 @@ import { isBusy, isNewer, isSuperseded } from '../conversation/claim.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/result.ts'
 import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
+import { isMissingTool } from './missing-tools.ts'
 
 /** The result of `recover`. */
 export interface Recovery {
@@ -18,8 +19,8 @@ export interface Recovery {
 }
 
 /**
- * A conversation that `recover` skipped, because another agent holds its claim, or because a newer version of Daybook has written to it and
- * has to resume it.
+ * A conversation that `recover` skipped, because another agent holds its claim, because a newer version of Daybook has written to it and
+ * has to resume it, or because this agent does not have a tool of an unfinished call.
  */
 export interface SkippedConversation {
   readonly conversationId: string
@@ -29,10 +30,15 @@ export interface SkippedConversation {
    */
   readonly until: string
   /**
-   * The process of the other agent. Undefined when that agent took the claim while this process was resuming the conversation, and for a
-   * conversation of a newer version.
+   * The process of the other agent. Undefined when that agent took the claim while this process was resuming the conversation, for a
+   * conversation of a newer version, and when tools are missing.
    */
   readonly owner?: Pick<Owner, 'host' | 'pid'>
+  /**
+   * The tools that this agent does not have, although an unfinished call needs them. The agent that has them can resume the turn. If they
+   * were removed, the turn goes on when the user sends a message, and the model is told that the calls did not run.
+   */
+  readonly missingTools?: readonly string[]
 }
 
 /** Options of `recover`. */
@@ -66,7 +72,7 @@ export async function recoverAll(
         const result = await running?.firstResult
         if (result) results.push(result)
       } catch (error) {
-        if (!isBusy(error) && !isSuperseded(error) && !isNewer(error)) failures.push(error)
+        if (!isBusy(error) && !isSuperseded(error) && !isNewer(error) && !isMissingTool(error)) failures.push(error)
         else {
           const left = skippedConversation(conversationId, error, clock)
           skipped.push(left)
@@ -97,6 +103,7 @@ function skippedConversation(conversationId: string, error: unknown, clock: Cloc
     conversationId,
     until: typeof expiresAt === 'string' ? expiresAt : new Date(Date.parse(clock.now()) + LEASE_MS).toISOString(),
     // the casts are safe, because `known` checks both types
+    ...(isMissingTool(error) && { missingTools: error.details.tools as readonly string[] }), // `tool.missing` has these details
     ...(known && { owner: { host: owner.host as string, pid: owner.pid as number } }),
   }
 }

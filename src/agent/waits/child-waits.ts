@@ -1,7 +1,6 @@
 import { isObject } from '../../core/json.ts'
 import { callerKey } from '../../core/scope.ts'
 import type { Wait } from '../../core/timeline/change.ts'
-import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { ConversationInfo } from '../../ports/store/list.ts'
 import type { ConversationStore, OfferedEvent } from '../../ports/store.ts'
 
@@ -20,11 +19,11 @@ export const isParked = ({ openTurn, waits, offers, dueAt }: ConversationInfo, n
   openTurn !== null && waits.length > 0 && offers === 0 && (dueAt === null || dueAt > now)
 
 /** The sub-agent for which something has arrived. Undefined when the event does not wake a caller. */
-export const wokenChild = ({ kind, payload }: InboxEvent): string | undefined =>
+export const wokenChild = ({ kind, payload }: OfferedEvent): string | undefined =>
   kind === 'decision' && isObject(payload) && typeof payload.child_id === 'string' ? payload.child_id : undefined
 
 /** Whether this event ends this wait, because something has arrived for the sub-agent of the wait. */
-export const wakes = (event: InboxEvent, { kind, child_id }: Wait): boolean => kind === 'child' && wokenChild(event) === child_id
+export const wakes = (event: OfferedEvent, { kind, child_id }: Wait): boolean => kind === 'child' && wokenChild(event) === child_id
 
 /**
  * Wakes the callers of a sub-agent, because something has arrived for it. Returns the conversation at the top. A call that is not waiting

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../core/json.ts'
 import type { StoredOutcome, Wait } from '../../core/timeline/change.ts'
 import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { OfferedEvent } from '../../ports/store.ts'
 import { interruptsTurn } from '../turn/incoming-events.ts'
 import { wakes } from './child-waits.ts'
 
@@ -28,7 +29,7 @@ export interface CallDecided {
 }
 
 /** Reads the event of a decision. Undefined when the event is not a decision. */
-export function readDecisionEvent(event: InboxEvent | undefined): CallDecided | undefined {
+export function readDecisionEvent(event: OfferedEvent | undefined): CallDecided | undefined {
   if (event?.kind !== 'decision' || !isObject(event.payload) || typeof event.payload.approved !== 'boolean') return undefined
   const { approved, params, by } = event.payload
   return {

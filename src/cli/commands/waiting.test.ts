@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { z } from 'zod'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
 import { createAgent } from '../../wiring/agent.ts'
 import { defineAgent } from '../../wiring/define-agent.ts'
 import { openStore } from '../../wiring/store.ts'
@@ -79,6 +81,45 @@ it('approve raises a budget that was reached, also for a conversation of another
     exitCode: 0,
     output: 'With more.\n',
   })
+})
+
+it('approve, refuse, complete, run and chat change nothing if another agent has the tool of the call', async () => {
+  const store = await openStore({ data: join(line.folder, 'data') })
+  const orders: string[] = []
+  const order = defineTool({
+    id: 'parts.order',
+    description: 'Orders a part.',
+    params: z.object({ part: z.string() }),
+    approval: true,
+    run({ part }) {
+      orders.push(part)
+      return 'ordered'
+    },
+  })
+  const openShop = () =>
+    createAgent({ model: scriptedModel([reply.call('parts.order', { part: 'brakes' }), reply.answer('Ordered.')]), store, tools: [order] })
+  const shop = openShop()
+  expect((await shop.run('c1', 'Order brakes.').result).exitReason).toBe('waiting')
+  const before = await shop.archive.head('c1')
+  line.setReplies(reply.answer('Must not be asked.'))
+  expect((await line.run('waiting')).text).toContain('May the agent call parts.order?')
+  for (const command of [
+    ['approve', 'c1'],
+    ['refuse', 'c1'],
+    ['complete', 'c1', 'done'],
+    ['run', 'Hello.', '--conversation', 'c1'],
+  ])
+    expect(await line.run(...command)).toMatchObject({
+      exitCode: 1,
+      text: expect.stringContaining('this agent has no tool parts.order: use --agent <module> or --server <address>'),
+    })
+  expect((await line.run('chat', '--continue')).exitCode).toBe(1)
+  expect(await shop.archive.head('c1')).toEqual(before)
+  await shop.decide('c1', (await shop.waiting()).waits[0]?.call_id ?? '', { approved: true })
+  await shop.drain(5_000)
+  expect(orders).toEqual(['brakes'])
+  await shop.close()
+  await store.close()
 })
 
 it('a chat asks, and goes on after /approve', async () => {
