@@ -64,7 +64,7 @@ export interface RunningConversation {
    * The blobs that tools have put since the last turn was closed. Possibly no entry refers to them yet. A deletion of the conversation then
    * does not find them in the journal and takes them from this list.
    */
-  readonly putBlobs: readonly BlobRef[]
+  putBlobs(): readonly BlobRef[]
   abort(reason: unknown): void
   /** Ends the running turn after its current round, and leaves it open for another process. */
   handOver(): void

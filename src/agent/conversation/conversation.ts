@@ -111,9 +111,7 @@ async function startTurns(conversation: Conversation, reason: StartReason, offer
     takeOffers,
     firstResult,
     finished,
-    get putBlobs() {
-      return conversation.putBlobs.refs
-    },
+    putBlobs: conversation.putBlobs.refs,
     abort: (cause) => abort.abort(cause),
     handOver() {
       conversation.handOver.requested = true

@@ -36,9 +36,8 @@ export interface Inbox {
    * text takes its place in the same commit, and keeps its files.
    */
   withdraw(eventId: string, ts: string, withdrawalId?: string, replacement?: Replacement): Promise<boolean>
-  readonly waiting: readonly InboxEvent[]
-  /** True when a steer for the current turn is waiting. */
-  readonly hasSteer: boolean
+  /** Whether a steer for the current turn is waiting. */
+  hasSteer(): boolean
   /**
    * Begins a turn. A steer that is accepted from now on, and that names no target turn, is for this turn. `eventId` is the id of the message
    * with which the turn begins, if the message has an id.
@@ -85,16 +84,15 @@ export interface Inbox {
   readonly closed: boolean
 }
 
-/** `cancelled` aborts when the agent is closed or the lease was lost. */
+/**
+ * `cancelled` aborts when the agent is closed or the lease was lost. The state is in fields and not in getters: V8 reads the fields of an
+ * object with getters several times slower, and every round reads them.
+ */
 export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortSignal): Inbox {
   const activities = new Set<Activity>()
   const inBackground = new Set<Activity>()
   const waiters = new Set<() => void>()
   let turnId = firstTurn
-  let closed = false
-  let betweenTurns = ledger.timeline.openTurn === undefined
-  let openingEvent: string | undefined
-  let timeUp = false
   let limitTimer: NodeJS.Timeout | undefined
   const hasSteer = () => ledger.timeline.inbox.some((event) => interruptsTurn(event, turnId))
 
@@ -108,68 +106,60 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     for (const activity of activities) activity.abort(reason)
   }
   const endTime = () => {
-    timeUp = true
+    self.timeUp = true
     abortAll(timeLimitError())
   }
   function limitTime(ms: number | undefined): void {
     clearTimeout(limitTimer)
-    timeUp = false
+    self.timeUp = false
     if (ms === undefined || ms > MAX_TIMER_MS) return // a time limit without a timer is checked only before each round
     if (ms <= 0) endTime()
     else limitTimer = setTimeout(endTime, ms)
   }
   cancelled.addEventListener('abort', () => abortAll(cancelled.reason), { once: true })
 
-  return {
-    get waiting() {
-      return ledger.timeline.inbox
-    },
-    get hasSteer() {
-      return hasSteer()
-    },
+  const self: MutableInbox = {
+    closed: false,
+    timeUp: false,
+    openingEvent: undefined,
+    currentTurn: ledger.timeline.openTurn === undefined ? undefined : firstTurn,
+    hasSteer,
     startTurn(next, eventId) {
       turnId = next
-      openingEvent = eventId
-      betweenTurns = false
+      self.currentTurn = next
+      self.openingEvent = eventId
       wakeAll()
     },
-    get openingEvent() {
-      return openingEvent
-    },
-    get currentTurn() {
-      return betweenTurns ? undefined : turnId
-    },
     endTurn() {
-      betweenTurns = true
+      self.currentTurn = undefined
       limitTime(undefined)
     },
     limitTime,
-    get timeUp() {
-      return timeUp
-    },
     async accept(event, offered) {
-      if (closed) return false // a closed inbox must not commit, because this process may have lost its claim
+      if (self.closed) return false // a closed inbox must not commit, because this process may have lost its claim
       let accepted: InboxEvent | undefined
       let rejected = false
       const changes = (timeline: Timeline): readonly Change[] => {
-        const isLate = event.kind === 'steer' && (betweenTurns || (offered !== undefined && !interruptsTurn(event, turnId)))
-        rejected = closed || isLate
+        const isLate =
+          event.kind === 'steer' && (self.currentTurn === undefined || (offered !== undefined && !interruptsTurn(event, turnId)))
+        rejected = self.closed || isLate
         if (rejected || isKnownEvent(timeline, event.event_id)) return []
         accepted = withSequence(event, timeline, turnId)
         return [{ type: 'event.accepted', event: accepted }]
       }
       const outcome = () => (accepted ? 'accepted' : rejected ? 'refused' : 'known')
-      await ledger.commit(changes, offered && (() => (closed ? [] : [{ eventId: event.event_id, outcome: outcome() }])))
+      await ledger.commit(changes, offered && (() => (self.closed ? [] : [{ eventId: event.event_id, outcome: outcome() }])))
       if (accepted && (accepted.kind === 'decision' || needsAnswer(accepted, turnId))) wakeAll()
       if (accepted && interruptsTurn(accepted, turnId)) abortRound(steeredError())
       if (rejected) return false
       return accepted ? 'accepted' : 'known'
     },
     async withdraw(eventId, ts, withdrawalId, replacement) {
-      if (closed) return false
+      if (self.closed) return false
       let withdrawn = false
       const changes = (timeline: Timeline): readonly Change[] => {
-        const message = closed || eventId === openingEvent ? undefined : timeline.inbox.find(({ event_id }) => event_id === eventId)
+        const message =
+          self.closed || eventId === self.openingEvent ? undefined : timeline.inbox.find(({ event_id }) => event_id === eventId)
         withdrawn = message !== undefined
         if (!message) return []
         const removal: Change = { type: 'event.folded', ts, event_ids: [eventId], turn_id: null }
@@ -184,7 +174,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       const activity = openActivity(background ? inBackground : activities)
       if (cancelled.aborted) activity.abort(cancelled.reason)
       else if (hasSteer() && !background) activity.abort(steeredError())
-      else if (timeUp) activity.abort(timeLimitError())
+      else if (self.timeUp) activity.abort(timeLimitError())
       return activity
     },
     waitForEvents(ms, until) {
@@ -202,7 +192,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     },
     untilTurnStarts: () =>
       new Promise((resolve) => {
-        if (!betweenTurns || closed) return resolve()
+        if (self.currentTurn !== undefined || self.closed) return resolve()
         const wake = () => {
           waiters.delete(wake)
           resolve()
@@ -213,31 +203,31 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
       let next: InboxEvent | undefined
       await ledger.commit((timeline) => {
         next = waitingFollowups(timeline)[0]
-        closed = next === undefined
-        openingEvent = next?.event_id
+        self.closed = next === undefined
+        self.openingEvent = next?.event_id
         return []
       })
-      if (closed) wakeAll()
+      if (self.closed) wakeAll()
       return next
     },
     async closeWhileWaiting(now) {
       await ledger.commit((timeline) => {
-        closed = !canGoOn(timeline, openWaits(timeline), turnId, now)
+        self.closed = !canGoOn(timeline, openWaits(timeline), turnId, now)
         return []
       })
-      if (closed) wakeAll()
-      return closed
+      if (self.closed) wakeAll()
+      return self.closed
     },
     close() {
-      closed = true
+      self.closed = true
       limitTime(undefined)
       wakeAll()
     },
-    get closed() {
-      return closed
-    },
   }
+  return self
 }
+
+type MutableInbox = { -readonly [Field in keyof Inbox]: Inbox[Field] }
 
 /** Numbers an event. A steer without a target turn gets the running turn as its target, so that it never affects a later turn. */
 function withSequence(event: NewEvent, { lastEvent }: Timeline, turnId: string): InboxEvent {

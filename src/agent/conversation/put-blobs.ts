@@ -13,7 +13,7 @@ export interface PutBlobs {
   forget(): void
   /** Waits for puts that are running. Later puts throw, because a tool that did not stop may try to put a blob after a deletion. */
   close(): Promise<void>
-  readonly refs: readonly BlobRef[]
+  refs(): readonly BlobRef[]
 }
 
 export function createPutBlobs(store: BlobStore): PutBlobs {
@@ -43,8 +43,6 @@ export function createPutBlobs(store: BlobStore): PutBlobs {
       closed = true
       await Promise.allSettled(running)
     },
-    get refs() {
-      return refs
-    },
+    refs: () => refs,
   }
 }

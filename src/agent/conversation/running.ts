@@ -169,7 +169,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       running?.abort(new DOMException('The conversation is deleted.', 'AbortError'))
       await running?.finished.catch(() => {}) // the callers of the stopped turn get the error
       kept.forget(conversationId)
-      return await work(running?.putBlobs ?? [])
+      return await work(running?.putBlobs() ?? [])
     } finally {
       excluded.delete(conversationId)
       resolve()

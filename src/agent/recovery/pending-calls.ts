@@ -120,7 +120,7 @@ async function pendingCall(
     if (found === 'not-done') return run(before, entered)
     // With a waiting steer or after the time limit, the tool is not repeated. It would be aborted before it starts, and the result would
     // not tell the model that the tool may have run before.
-    const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer && !conversation.inbox.timeUp
+    const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer() && !conversation.inbox.timeUp
     return mayRepeat ? run(before, entered) : noted(invocationOf((await withdraw()) ?? unknownOutcome(toolId)))
   }
   return { ...runnable, settle }

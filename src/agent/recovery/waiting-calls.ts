@@ -62,7 +62,7 @@ export async function endWait(turn: Turn, call: WaitingCall): Promise<WaitEnd | 
     return finish(turn, call, wait, withChild(await lateOutcome(turn, late), done), completed)
   }
   if (!wait || wait.running) return undefined
-  if (conversation.inbox.hasSteer)
+  if (conversation.inbox.hasSteer())
     return finish(turn, call, wait, withChild(withdrawn(call.toolId, wait), wait.kind === 'child' ? await call.withdraw() : undefined))
   if (wait.kind === 'child') return endChildWait(turn, call, wait)
   const decided = wait.kind === 'approval' ? find(decisionId(callId)) : undefined

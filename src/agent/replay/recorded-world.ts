@@ -21,12 +21,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
     accept: inbox.accept,
     withdraw: inbox.withdraw,
     openingEvent: undefined,
-    get waiting() {
-      return inbox.waiting
-    },
-    get hasSteer() {
-      return inbox.hasSteer
-    },
+    hasSteer: inbox.hasSteer,
     get closed() {
       return inbox.closed
     },

@@ -62,7 +62,7 @@ async function fitContext(turn: Turn, progress: Progress, tails: () => Tails, ex
   }
   for (const attempt of attempts) {
     const outcome = await compact(turn, tails().tokens(), { attempt })
-    if (inbox.hasSteer || inbox.timeUp || conversation.signal.aborted) return progress
+    if (inbox.hasSteer() || inbox.timeUp || conversation.signal.aborted) return progress
     if (outcome === 'failed') break // the compaction model does not work now, so another attempt would only take time
     if (!exceedsContext(turn, progress, tails())) return progress
   }

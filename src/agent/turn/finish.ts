@@ -83,7 +83,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   // the model repeats its answer although it has seen the event, so the answer is not deferred again
   const deferrable = answer.deferrable && !repeated
-  const hasEvents = () => inbox.hasSteer || hasUnansweredEvents(ledger.timeline, turnId)
+  const hasEvents = () => inbox.hasSteer() || hasUnansweredEvents(ledger.timeline, turnId)
   const waits = deferrable && !hasEvents() && agent.settings.exitGraceMs > 0
   // If the answer is going to be deferred, no hook is called and no file is published.
   const isFinal = () => !(deferrable && hasUnansweredEvents(ledger.timeline, turnId))

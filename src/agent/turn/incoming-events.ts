@@ -13,7 +13,7 @@ import type { Turn } from './turn.ts'
 
 /** Makes blocks from the waiting events, in order, so that the model reads them in this turn. Some events add rounds to the budget. */
 export async function applyInboxEvents(turn: Turn, before: Progress): Promise<Progress> {
-  const due = dueEvents(turn.conversation.inbox.waiting, turn.turnId, before.stopped)
+  const due = dueEvents(turn.conversation.ledger.timeline.inbox, turn.turnId, before.stopped)
   return due.length === 0 ? before : commitInboxEvents(turn, before, due)
 }
 

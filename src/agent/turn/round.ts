@@ -58,11 +58,11 @@ export type RoundResult =
  */
 export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   const { conversation } = turn
-  const { inbox } = conversation
+  const { inbox, ledger } = conversation
   if (conversation.signal.aborted || conversation.handOver.requested) return { kind: 'ended', progress: before, end: { kind: 'cancelled' } }
   const titled = before.title ? await enterTitle(turn, before) : before
   const announced = needsFacts(turn, titled) ? await refreshAnnouncedFacts(turn, titled) : titled
-  const withEvents = inbox.waiting.length > 0 ? await applyInboxEvents(turn, announced) : announced
+  const withEvents = ledger.timeline.inbox.length > 0 ? await applyInboxEvents(turn, announced) : announced
   if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return ended(withEvents, stoppedByUser)
   const budget = checkTurnBudget(turn, withEvents.budget)
   if (budget === 'stop:unpriced') return endUnpriced(withEvents)
@@ -71,7 +71,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   const prepared = prepareContext(turn, withEvents)
   const progress = prepared instanceof Promise ? await prepared : prepared
   // a steer has arrived, or the time limit is reached, since this round began: the next round handles this
-  if (inbox.hasSteer || inbox.timeUp) return { kind: 'next', progress }
+  if (inbox.hasSteer() || inbox.timeUp) return { kind: 'next', progress }
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, callSettings(turn, progress))
   if ('refused' in call) return endOrAsk(turn, progress, call.refused)
@@ -252,7 +252,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
   conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
   limitWrapUpTime(turn, progress.budget)
   await prepareContext(turn, progress, limit)
-  if (conversation.inbox.hasSteer) return { kind: 'next', progress }
+  if (conversation.inbox.hasSteer()) return { kind: 'next', progress }
   if (conversation.inbox.timeUp) return ended(progress, outOfTime)
   const origin = nextOrigin(turn, progress.iteration)
   const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, limit)
@@ -260,7 +260,7 @@ async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): 
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (call.interrupted) {
     const next = await handleInterruption(turn, after, origin, call)
-    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer ? next : ended(next.progress, outOfTime)
+    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer() ? next : ended(next.progress, outOfTime)
   }
   if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
   return handleLastResponse(turn, after, origin, call, limit)

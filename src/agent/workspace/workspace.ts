@@ -101,13 +101,14 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
     forTurn(turnId, { resumed }) {
       const callLog = workspaces && createCallLog()
       let started: Promise<Workspace> | undefined
-      let wasUsedHere = false
 
       function start(): Promise<Workspace> {
         const starting = startTurn(turnId, resumed)
+        self.isOpen = true
         starting.catch(() => {
           opened = undefined
           started = undefined
+          self.isOpen = false
         })
         return starting
       }
@@ -120,15 +121,11 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
         return workspace
       }
 
-      return {
+      const self: { -readonly [Field in keyof TurnWorkspace]: TurnWorkspace[Field] } = {
         open,
-        get isOpen() {
-          return started !== undefined
-        },
+        isOpen: false,
         resumed,
-        get wasUsedHere() {
-          return wasUsedHere
-        },
+        wasUsedHere: false,
         implementation: workspaces?.implementation,
         async programRan() {
           const workspace = await started?.catch(() => undefined) // if the workspace could not be opened, there is nothing to tell
@@ -137,7 +134,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
         async resume() {
           if (!workspaces) return
           try {
-            wasUsedHere = await renewEpochFile((await openShared()).runtime, turnId, epoch)
+            self.wasUsedHere = await renewEpochFile((await openShared()).runtime, turnId, epoch)
           } catch (error) {
             reportProblem(error)
           }
@@ -161,6 +158,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
           }
         },
       }
+      return self
     },
   }
 }

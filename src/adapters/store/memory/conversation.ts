@@ -86,7 +86,7 @@ export function appendChanges(conversation: MemoryConversation, changes: readonl
 export function firstVersionsOf(conversation: MemoryConversation | undefined): ReadonlyMap<string, Block> {
   if (!conversation) return new Map()
   const { firstVersions, journal } = conversation
-  const { entries } = journal
+  const entries = journal.entries()
   for (; conversation.indexedEntries < entries.length; conversation.indexedEntries++) {
     const { change } = entries[conversation.indexedEntries] as Entry
     for (const block of blocksOfChange(change)) if (!firstVersions.has(block.id)) firstVersions.set(block.id, block)
@@ -94,14 +94,15 @@ export function firstVersionsOf(conversation: MemoryConversation | undefined): R
   return firstVersions
 }
 
-export function visibleTimeline({ base, journal: { entries } }: MemoryConversation): Timeline {
+export function visibleTimeline({ base, journal }: MemoryConversation): Timeline {
+  const entries = journal.entries()
   return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
 
 /** Removes the entries older than `before` that retention may remove. Returns the changes of the removed entries. */
 export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
   const { journal, base, info } = conversation
-  const { entries } = journal
+  const entries = journal.entries()
   const times = timesOf(conversation)
   firstVersionsOf(conversation) // index all entries before some are removed, because `indexedEntries` is a position in the journal
   const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
@@ -112,14 +113,15 @@ export function removeHistory(conversation: MemoryConversation, before: string):
   conversation.hasRemovedHistory = true
   journal.replace(entries.filter(({ seq }) => !removable.has(seq)))
   conversation.times = timed.filter(({ seq }) => !removable.has(seq)).map(({ ts }) => ts)
-  conversation.indexedEntries = journal.entries.length
-  const remaining = new Set(journal.entries.flatMap(({ change }) => blocksOfChange(change).map(({ id }) => id)))
+  conversation.indexedEntries = journal.entries().length
+  const remaining = new Set(journal.entries().flatMap(({ change }) => blocksOfChange(change).map(({ id }) => id)))
   for (const { id } of removed.flatMap(blocksOfChange)) if (!remaining.has(id)) conversation.firstVersions.delete(id)
   return removed
 }
 
 /** The times of all entries. A change without a time gets the time of the entry before it. */
-function timesOf({ journal: { entries }, times }: MemoryConversation): readonly string[] {
+function timesOf({ journal, times }: MemoryConversation): readonly string[] {
+  const entries = journal.entries()
   while (times.length < entries.length) times.push(changeTime((entries[times.length] as Entry).change) ?? times.at(-1) ?? '')
   return times
 }

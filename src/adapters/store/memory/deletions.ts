@@ -45,7 +45,7 @@ export function createDeletions({ conversations, references, receipts, clock, ne
   function begin(conversationId: string, conversation: MemoryConversation, { owner, receipt }: DeleteOptions): Deletion {
     conversations.delete(conversationId)
     const { offers, schedules } = conversation
-    const { entries } = conversation.journal
+    const entries = conversation.journal.entries()
     onDelete(conversation)
     const changes = [...entries, ...offers.values()].map(({ change }) => change)
     receipts.add(receipt, conversationId, { conversations: 1, journal: entries.length, offers: offers.size, schedules: schedules.size })

@@ -5,7 +5,7 @@ import type { Entry } from '../../../ports/store.ts'
 /** The journal of a conversation in memory. Its entries may be packed as compressed JSON, which takes about a tenth of the memory. */
 export interface MemoryJournal {
   /** All entries, in order. Packed entries are unpacked. */
-  readonly entries: readonly Entry[]
+  entries(): readonly Entry[]
   /** About how much memory the entries take that are not packed. */
   readonly bytes: number
   /** Adds an entry. Packed entries stay packed. */
@@ -25,11 +25,10 @@ export function createJournal(onUnpack: () => void): MemoryJournal {
   /** All entries, or only those after the packed ones. */
   let entries: Entry[] = []
   let isUnpacked = true
-  let bytes = 0
 
   function unpack(): readonly Entry[] {
     const unpacked = pieces.flatMap((piece) => JSON.parse(compression().inflateRawSync(piece).toString()) as Entry[])
-    for (const entry of unpacked) bytes += bytesOf(entry)
+    for (const entry of unpacked) self.bytes += bytesOf(entry)
     for (const entry of entries) unpacked.push(entry)
     entries = unpacked
     isUnpacked = true
@@ -37,23 +36,19 @@ export function createJournal(onUnpack: () => void): MemoryJournal {
     return unpacked
   }
 
-  return {
-    get entries() {
-      return isUnpacked ? entries : unpack()
-    },
-    get bytes() {
-      return bytes
-    },
-    add(entry) {
+  const self = {
+    bytes: 0,
+    entries: () => (isUnpacked ? entries : unpack()),
+    add(entry: Entry) {
       entries.push(entry)
-      bytes += bytesOf(entry)
+      self.bytes += bytesOf(entry)
     },
-    replace(remaining) {
+    replace(remaining: Entry[]) {
       pieces = []
       packedCount = 0
       entries = remaining
       isUnpacked = true
-      bytes = remaining.reduce((sum, entry) => sum + bytesOf(entry), 0)
+      self.bytes = remaining.reduce((sum, entry) => sum + bytesOf(entry), 0)
     },
     pack() {
       const added = isUnpacked ? entries.slice(packedCount) : entries
@@ -64,9 +59,10 @@ export function createJournal(onUnpack: () => void): MemoryJournal {
       packedCount += added.length
       entries = []
       isUnpacked = false
-      bytes = 0
+      self.bytes = 0
     },
   }
+  return self
 }
 
 /** Loaded when it is first needed. Most stores in memory are small, and never pack. */

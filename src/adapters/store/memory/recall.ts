@@ -52,7 +52,7 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
       indexed.set(conversation, known)
       byKey.set(known.key, known)
       if (known.seq === conversation.info.lastSeq) continue // nothing is new: a packed journal is not unpacked for it
-      const { entries: all } = conversation.journal
+      const all = conversation.journal.entries()
       const entries = all.slice(positionAfter(all, known.seq))
       const analysed = entries.map(({ seq, change }) => analyseEntry(seq, change))
       indexEntries(tables, { folder: folderOf(id), conversation: known.key }, analysed)

@@ -225,14 +225,19 @@ export function createPackingStore(blobs: BlobStore, clock: Clock, idle: IdleJou
     findByCall: (conversationId, callId) => blocksWhere(conversationId, (block) => callIdOf(block) === callId),
 
     async readTurnLog(conversationId, turnId) {
-      return turnLogOf(turnId, find(conversationId)?.journal.entries.map(({ change }) => change) ?? [])
+      return turnLogOf(
+        turnId,
+        find(conversationId)
+          ?.journal.entries()
+          .map(({ change }) => change) ?? [],
+      )
     },
 
     async *readJournal(conversationId, { after, limit = Number.POSITIVE_INFINITY }) {
       let last = after
       for (let count = 0; count < limit; count++) {
         const conversation = find(conversationId)
-        const entries = conversation?.journal.entries ?? []
+        const entries = conversation?.journal.entries() ?? []
         const next = entries[positionAfter(entries, last)]
         if (!next) return
         last = next.seq
@@ -259,7 +264,7 @@ export function createPackingStore(blobs: BlobStore, clock: Clock, idle: IdleJou
       write(() => {
         const conversation = conversations.get(conversationId)
         if (!conversation) throw conversationMissing(conversationId)
-        const changes = conversation.journal.entries.map(({ change }) => change)
+        const changes = conversation.journal.entries().map(({ change }) => change)
         return exportBundle(conversationId, changes, visibleTimeline(conversation), blobs)
       }),
 
