@@ -110,13 +110,14 @@ export function parseModelEvent(value: unknown, modelName: string): ModelEvent |
       return isCallIndex(value.index) ? (value as ModelEvent) : undefined
     case 'finish': {
       const usage = parseModelUsage(value.usage)
-      return {
+      const finish: Mutable<Extract<ModelEvent, { type: 'finish' }>> = {
         type: 'finish',
         finishReason: finishReasons.find((known) => known === value.finishReason) ?? 'other',
         modelName: typeof value.modelName === 'string' ? value.modelName : modelName,
-        ...(usage && { usage }),
-        ...(typeof value.providerMessageId === 'string' && { providerMessageId: value.providerMessageId }),
       }
+      if (usage) finish.usage = usage
+      if (typeof value.providerMessageId === 'string') finish.providerMessageId = value.providerMessageId
+      return finish
     }
     case 'error': {
       const usage = parseModelUsage(value.usage)
@@ -126,6 +127,8 @@ export function parseModelEvent(value: unknown, modelName: string): ModelEvent |
       return undefined
   }
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** The greatest number of tokens that a call can plausibly have. A greater number is an error of the provider or of its adapter. */
 export const MAX_CALL_TOKENS = 1_000_000_000

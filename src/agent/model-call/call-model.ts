@@ -20,7 +20,7 @@ import type { ModelRequest } from '../../ports/model.ts'
 import { callIdAt } from '../../tools/call-id.ts'
 import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
-import type { BudgetRefusal } from '../budgets/call-budgets.ts'
+import type { BudgetRefusal, CallBudgets } from '../budgets/call-budgets.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
@@ -98,12 +98,12 @@ export async function callModel(
   let asked = turn
   // the failed call of the usual model, kept while the fallback model is asked
   let failed: { readonly call: NewCall; readonly cost: RetriedAttempt | undefined } | undefined
+  const build = (each: Turn): BuiltCall => ({ turn: each, prompt: buildDecisionPrompt(each, progress, origin.ts, wrapUp) })
   if (other && agent.fallback?.isBusy(agent.models.decision)) [asked, other] = [other, turn]
   try {
     for (let attempt = 0; ; attempt++) {
-      const affordable = await findAffordable(asked, { retried, model, wrapUp }, (each) =>
-        buildDecisionPrompt(each, progress, origin.ts, wrapUp),
-      )
+      const { budgets } = conversation
+      const affordable = budgets ? await findAffordable(budgets, asked, { retried, model, wrapUp }, build) : build(asked)
       if ('refused' in affordable) return last ?? affordable
       const { prompt } = affordable
       const response = await callOnce(affordable.turn, origin, prompt, model, {
@@ -157,30 +157,35 @@ async function compactUntilSmaller(turn: Turn, tails: Tails, before: number, sig
   return maxOverflows + 1
 }
 
+/** A prompt, and the turn whose model it is for. */
+interface BuiltCall {
+  readonly turn: Turn
+  readonly prompt: DecisionPrompt
+}
+
 /** Reserves a call in the budgets. If it does not fit, the cheaper model of the settings is tried. */
 async function findAffordable(
+  budgets: CallBudgets,
   turn: Turn,
   call: { readonly retried: readonly RetriedAttempt[]; readonly model: ModelSettings; readonly wrapUp: ReachedLimit | undefined },
-  build: (turn: Turn) => DecisionPrompt,
-): Promise<{ readonly turn: Turn; readonly prompt: DecisionPrompt } | RefusedCall> {
+  build: (turn: Turn) => BuiltCall,
+): Promise<BuiltCall | RefusedCall> {
   const { agent, conversation } = turn
-  const prompt = build(turn)
-  const refused =
-    conversation.budgets &&
-    (await conversation.budgets.reserve(
-      'decision',
-      () => ({
-        model: agent.models.decision.name,
-        inputTokens: prompt.countTokens() * calibrationOf(conversation.ledger.timeline),
-        maxTokens: Math.min(call.model.maxTokens, outputLimit(agent.models.decision.window)),
-        failed: call.retried.map(({ usage, model: name = '' }) => ({ usage: fromUsageRecord(usage), model: name })),
-      }),
-      call.wrapUp !== undefined,
-    ))
-  if (!refused) return { turn, prompt }
+  const built = build(turn)
+  const refused = await budgets.reserve(
+    'decision',
+    () => ({
+      model: agent.models.decision.name,
+      inputTokens: built.prompt.countTokens() * calibrationOf(conversation.ledger.timeline),
+      maxTokens: Math.min(call.model.maxTokens, outputLimit(agent.models.decision.window)),
+      failed: call.retried.map(({ usage, model: name = '' }) => ({ usage: fromUsageRecord(usage), model: name })),
+    }),
+    call.wrapUp !== undefined,
+  )
+  if (!refused) return built
   const { cheaper } = agent
   if (!cheaper || cheaper === agent.models.decision) return { refused }
-  return findAffordable({ ...turn, agent: withModel(agent, cheaper) }, call, build)
+  return findAffordable(budgets, { ...turn, agent: withModel(agent, cheaper) }, call, build)
 }
 
 function callOnce(

@@ -60,6 +60,7 @@ export function createEarlyCheck(acceptsPlainText = false): EarlyCheck {
  * The name in a close tag, such as `/thinking`, if this tag is the first of the response. Undefined when the first tag is not a close tag.
  */
 export function leadingCloseTag(raw: string, preamble: string): string | undefined {
+  if (raw.startsWith('<channel:', preamble.length)) return undefined // most responses begin with an open tag
   const tag = raw.slice(preamble.length, preamble.length + 100)
   return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')
 }
