@@ -46,6 +46,7 @@ export const changeTexts: Readonly<Record<string, string>> = {
 export const chatTexts: Readonly<Record<string, string>> = {
   'chat.start': 'A turn has got its message.',
   'chat.delta': 'A piece of text that the model is writing. `delta.marker` says where it is shown.',
+  'chat.step': 'What the turn is doing now. `data.status` is one of the [statuses](#status).',
   'chat.complete': 'The answer of the turn, with its sources and suggested followups.',
   'chat.error': 'The turn could not be finished.',
   'chat.compaction': 'A summary replaced older turns in the prompt.',
