@@ -35,6 +35,5 @@ for await (const event of client.follow(id)) {
   if (event.change.type === 'turn.closed') break
 }
 
-await handler.drain() // waits for running turns
+await handler.drain() // waits for running turns, and closes the agent
 server.close()
-await agent.close()

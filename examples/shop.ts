@@ -48,8 +48,7 @@ for (const { sid, title, url } of sources) console.log(sid, title, url)
 for (const { filename, rn = '' } of files) console.log(filename, (await client.resource(rn)).type)
 console.log(`it has cost ${cost?.money} dollars`)
 
-await handler.drain()
+await handler.drain() // waits for running turns, and closes the agent
 server.close()
-await agent.close()
 await store.close()
 await rm(folder, { recursive: true })

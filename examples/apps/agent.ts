@@ -8,9 +8,12 @@ const dice = defineTool({
   run: ({ count }) => ({ ok: true, ret: Array.from({ length: count }, () => 1 + Math.floor(Math.random() * 6)) }),
 })
 
+/** The store of the agent. The program closes it at its end, because the agent does not close a store that it was given. */
+export const store = await openStore({ data: process.env.AGENT_DATA ?? '.daybook' })
+
 /** The agent of all examples in this folder. */
 export const agent = createAgent({
   model: process.env.AGENT_MODEL ?? 'offline',
-  store: await openStore({ data: process.env.AGENT_DATA ?? '.daybook' }),
+  store,
   tools: [dice],
 })

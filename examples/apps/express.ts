@@ -1,6 +1,6 @@
 import { createHandler, createNodeListener } from 'daybook/server'
 import express from 'express'
-import { agent } from './agent.ts'
+import { agent, store } from './agent.ts'
 
 const handler = createHandler(agent, { basePath: '/agent' })
 
@@ -14,9 +14,9 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   if (typeof address === 'object') console.log(`http://127.0.0.1:${address?.port}`)
 })
 
-// Running turns have ten seconds to finish. Meanwhile, /agent/ready answers with 503.
+// Running turns have ten seconds to finish. Meanwhile, /agent/ready answers with 503. `drain` also closes the agent.
 process.once('SIGTERM', async () => {
   await handler.drain()
   server.close()
-  await agent.close()
+  await store.close()
 })

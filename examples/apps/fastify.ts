@@ -1,6 +1,6 @@
 import { createHandler, createNodeListener } from 'daybook/server'
 import fastify from 'fastify'
-import { agent } from './agent.ts'
+import { agent, store } from './agent.ts'
 
 const handler = createHandler(agent, { basePath: '/agent' })
 const listener = createNodeListener(handler)
@@ -19,9 +19,9 @@ app.register(async (scope) => {
 
 console.log(await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT ?? 3000) }))
 
-// Running turns have ten seconds to finish. Meanwhile, /agent/ready answers with 503.
+// Running turns have ten seconds to finish. Meanwhile, /agent/ready answers with 503. `drain` also closes the agent.
 process.once('SIGTERM', async () => {
   await handler.drain()
   await app.close()
-  await agent.close()
+  await store.close()
 })

@@ -1,7 +1,7 @@
 import { serve } from '@hono/node-server'
 import { createHandler } from 'daybook/server'
 import { Hono } from 'hono'
-import { agent } from './agent.ts'
+import { agent, store } from './agent.ts'
 
 const handler = createHandler(agent, { basePath: '/agent' })
 
@@ -13,9 +13,9 @@ const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(pro
   console.log(`http://127.0.0.1:${port}`),
 )
 
-// Running turns have ten seconds to finish. Meanwhile, /agent/ready answers with 503.
+// Running turns have ten seconds to finish. Meanwhile, /agent/ready answers with 503. `drain` also closes the agent.
 process.once('SIGTERM', async () => {
   await handler.drain()
   server.close()
-  await agent.close()
+  await store.close()
 })

@@ -148,6 +148,7 @@ export const checked = {
     conversations: optional(wholeNumberFrom(1)),
     perTenant: optional(wholeNumberFrom(1)),
     attempts: optional(wholeNumberFrom(1)),
+    onResumed: optional(callback),
   }),
   drain: check<{ readonly withinMs: number; readonly handOver?: boolean }>('drain', { withinMs: numberFrom(0), handOver: optional(flag) }),
 }

@@ -17,6 +17,7 @@ export interface HandlerOptions extends Partial<Omit<ServerSettings, PortSetting
   readonly basePath?: string
   /** Whether the handler also runs conversations that have work, such as turns that other processes left unfinished. Default: true. */
   readonly recover?: boolean
+  /** Where the handler writes what happens, such as each request: `createLog((line) => process.stdout.write(line))`. Default: nowhere. */
   readonly log?: Log
   readonly metrics?: Metrics
   readonly now?: () => string
@@ -67,7 +68,7 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   const settings = { ...defaultServerSettings, ...given }
   const shutdown = new AbortController()
   const stopped = new AbortController()
-  const stopWork = recover ? startWork(agent, settings) : () => {}
+  const stopWork = recover ? startWork(agent, settings, log) : () => {}
   let app: Promise<App> | undefined
   const open = async () =>
     createApp(

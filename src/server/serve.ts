@@ -38,7 +38,7 @@ export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): P
   const sessions = createSessions(() => Date.parse(parts.now()))
   const app = createApp({ ...parts, shutdown: shutdown.signal, stopped: stopped.signal }, await authenticationOf(settings), sessions)
   const server = await listen(app, { ...settings, log })
-  const stopWork = startWork(agent, settings)
+  const stopWork = startWork(agent, settings, log)
 
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
   return {

@@ -84,3 +84,17 @@ it('operators see parked conversations, and a retry runs them again', async () =
   expect(await client.retry('c1')).toEqual({ retried: false })
   expect(await client.metrics()).toMatch(/^daybook_event_delay_seconds_count 1$/m)
 })
+
+it('the log says which turn goes on that an earlier process has left open', async () => {
+  const { agent, store } = createHarness({ replies: [{ text: 'A part', stall: true }] })
+  const turn = agent.run('c1', 'Hello?')
+  for await (const event of turn) {
+    if (event.type === 'status' && event.status === 'deciding') break
+  }
+  await agent.close()
+  const { turnId } = await turn.result
+  const { client, lines } = await openServer({ store, replies: [reply.answer('Here I am.')] })
+  await viewWhen(client, 'c1', answered)
+  const resumed = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'turn.resumed')
+  expect(resumed).toMatchObject([{ level: 'info', conversation: 'c1', turn: turnId }])
+})

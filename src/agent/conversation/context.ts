@@ -43,6 +43,8 @@ export interface ConversationContext {
 /** A conversation that is running in this process. It has one claim and runs one turn at a time. Its inbox stays open between two turns. */
 export interface RunningConversation {
   readonly firstTurnId: string
+  /** Whether the first turn was open before: another process has left it, or it waited. */
+  readonly isResumed: boolean
   /**
    * The event id of the message that started the conversation. Set only if the message waits in the inbox, because an earlier turn has to
    * end first.

@@ -103,6 +103,7 @@ async function startTurns(conversation: Conversation, reason: StartReason, offer
   for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
   return {
     firstTurnId,
+    isResumed: start?.kind === 'unfinished',
     firstEventId: reason.kind === 'message' ? event?.event_id : undefined,
     inbox,
     results,

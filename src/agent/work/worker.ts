@@ -14,6 +14,8 @@ export interface WorkOptions {
   readonly perTenant?: number
   /** After how many attempts that failed a conversation is parked. Default: 10. */
   readonly attempts?: number
+  /** Called when a turn goes on that another process has left open, or that waited. Servers write it to their log. */
+  readonly onResumed?: (turn: { readonly conversationId: string; readonly turnId: string }) => void
 }
 
 const defaults = { conversations: 1_000, attempts: 10 }
@@ -108,7 +110,7 @@ export interface WorkerParts {
  */
 export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: WorkOptions = {}): Worker {
   const { store, owner, conversations, upkeep, onProblem, timers } = parts
-  const { conversations: max, perTenant, attempts } = { ...defaults, ...options }
+  const { conversations: max, perTenant, attempts, onResumed } = { ...defaults, ...options }
   const limits = { maxAttempts: attempts, ...(perTenant !== undefined && { runningPerTenant: perTenant }) }
   const share = createFairShare({ slots: max, running: conversations.byTenant, nowMs: timers.nowMs })
   let stopped = false
@@ -162,6 +164,7 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
       .startClaimed(claim)
       .then((started) => {
         if (started) share.started(timers.nowMs() - claimedAt)
+        if (started?.isResumed) onResumed?.({ conversationId: claim.conversationId, turnId: started.firstTurnId })
         return started?.firstResult
       })
       .catch((error: unknown) => {

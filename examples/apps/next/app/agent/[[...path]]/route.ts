@@ -1,5 +1,5 @@
 import { createHandler } from 'daybook/server'
-import { agent } from '../../../../agent.ts'
+import { agent, store } from '../../../../agent.ts'
 
 export const runtime = 'nodejs'
 export const dynamic = 'force-dynamic'
@@ -17,5 +17,8 @@ export const PATCH = handler
 export const DELETE = handler
 export const OPTIONS = handler
 
-// Running turns have ten seconds to finish.
-process.once('SIGTERM', () => handler.drain())
+// Running turns have ten seconds to finish. `drain` also closes the agent.
+process.once('SIGTERM', async () => {
+  await handler.drain()
+  await store.close()
+})
