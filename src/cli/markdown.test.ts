@@ -35,6 +35,7 @@ it.each([
   ['escaped \\* star \\\\ and C:\\dir', 'escaped * star \\ and C:\\dir'],
   ['---\nover', '---\nover'],
   ['-', '-'],
+  ['**a***', '<b>a</b>*'],
   ['**open\nnext', '**open\nnext'],
 ])('renders %j', (text, expected) => {
   expect(render(text)).toBe(expected)

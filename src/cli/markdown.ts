@@ -144,7 +144,7 @@ const spanMarks = [
 /** The position of the mark that ends a span. The text before the mark must not be empty or end with a space. */
 function closeOf(line: string, mark: string, isCode: boolean): number | undefined {
   for (let at = line.indexOf(mark, mark.length + 1); at > 0; at = line.indexOf(mark, at + 1)) {
-    const isLonger = !isCode && (line[at + mark.length] === '*' || (mark === '*' && line[at - 1] === '*'))
+    const isLonger = mark === '*' && (line[at + 1] === '*' || line[at - 1] === '*')
     if (isCode || (!isLonger && line[at - 1] !== ' ')) return at
   }
   return undefined
