@@ -4,7 +4,7 @@ import { createFairQueue } from './fair-queue.ts'
 
 const tick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
-it('a user with many jobs leaves a worker to others, and users take turns', async () => {
+it('a user with many jobs leaves a worker to others, and the users are served one after the other', async () => {
   const enqueue = createFairQueue(['w1', 'w2'], 1)
   const started: string[] = []
   const ends: (() => void)[] = []

@@ -15,7 +15,8 @@ const maxEntries = 20_000
 const BATCH = 20
 
 /**
- * Runs the searches of a process one after the other. Users take turns, so a user with many searches does not delay the other users much.
+ * Runs the searches of a process one after the other. The users are served one after the other, so a user with many searches does not delay
+ * the other users much.
  */
 export function createConversationSearch(store: Pick<ConversationStore, 'list' | 'readJournal'>) {
   const enqueue = createFairQueue([store], 1)

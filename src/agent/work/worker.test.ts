@@ -263,7 +263,7 @@ describe('a worker', () => {
     expect(alone).toBeGreaterThan(4_000) // one for each millisecond
   })
 
-  it('lets tenants take turns: between two conversations of one tenant, every other tenant that waits is served', async () => {
+  it('serves the tenants one after the other: between two conversations of one tenant, every other tenant that waits is served', async () => {
     const tenants = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 20 })
     await fc.assert(
       fc.asyncProperty(tenants, async (owners) => {

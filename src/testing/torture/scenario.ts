@@ -26,7 +26,7 @@ export const kindMeanings: Readonly<Record<ViolationKind, string>> = {
   'paid twice': 'the model was asked again for a response that was stored',
   stale: 'a process wrote, or got a claim, although another process had it',
   stuck: 'a turn, a message or a lease did not end',
-  different: 'two runs that must be equal are not, or a timeline is not the sum of its journal',
+  different: 'two runs that must be equal are not, or a timeline is not the one that its journal gives',
   error: 'a process ended by itself, or the store threw an error that no rule allows',
 }
 

@@ -45,7 +45,7 @@ const appends: Scenario = {
 /** Every timeline that the store loads is the one that all entries of the journal give, also in a copy of the conversation. */
 const checkpoints: Scenario = {
   name: 'checkpoint-validity',
-  title: 'checkpoint validity: a loaded timeline is the sum of all entries, even after compactions and in a copy',
+  title: 'checkpoint validity: a loaded timeline is the one that all entries give, even after compactions and in a copy',
   isObligation: true,
   async run(rig): Promise<Outcome> {
     const { place, states } = await killWriters(rig)
@@ -54,7 +54,7 @@ const checkpoints: Scenario = {
       for (const [id, { journal, timeline }] of states) {
         const sum = journal.reduce((before, { change }) => applyChange(before, change), emptyTimeline())
         const [expected, found] = [JSON.stringify(toPayload(sum)), JSON.stringify(timeline && toPayload(timeline))]
-        if (expected !== found) violations.push(violation('different', `${id}: the loaded timeline is not the sum of its entries`))
+        if (expected !== found) violations.push(violation('different', `${id}: the loaded timeline is not the one that its entries give`))
         await store.importBundle(await store.exportBundle(id), { as: `${id}-copy` })
         const copy = await store.loadVisible(`${id}-copy`)
         const [original, copied] = [
