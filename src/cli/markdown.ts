@@ -13,7 +13,7 @@ type MarkdownStyle = Pick<Style, 'bold' | 'dim' | 'link' | 'italic'>
 /** How many characters a bold or italic text, an inline code or a link may have. Longer ones are printed as they are. */
 const maxSpan = 400
 
-/** The function that makes renderers for this stream. Undefined if the stream is no terminal or should get no colours. */
+/** The function that makes renderers for this stream. Undefined if the stream is not a terminal or should get no colours. */
 export function markdownFor(
   stream: { readonly isTTY?: boolean },
   environment: Readonly<Record<string, string | undefined>>,

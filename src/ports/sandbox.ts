@@ -92,7 +92,7 @@ export interface SandboxReport {
   readonly log: string
   /** How many bytes of the output were dropped because of `logBytes`. */
   readonly logBytesDropped: number
-  /** Messages of the sandbox itself about this run. Empty if there was no trouble. */
+  /** Messages of the sandbox itself about this run. Empty if there was no problem. */
   readonly sandboxLog: string
   readonly durationMs: number
 }
@@ -105,7 +105,7 @@ export type ProgramEnd =
   | { readonly kind: 'limit'; readonly limit: ProgramLimit; readonly message: string }
   /** `signal` of the program fired. */
   | { readonly kind: 'cancelled' }
-  /** The sandbox could not start the program. This is no error of the program. */
+  /** The sandbox could not start the program. The program itself is not the cause. */
   | { readonly kind: 'not_started'; readonly message: string }
 
 /** The limits that end a program. */

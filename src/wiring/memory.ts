@@ -79,7 +79,7 @@ export const replayedMemory = ({ memorySearch = 'on' }: MemorySettings = {}): Me
 
 /**
  * Indexes conversations that an older version of Daybook has stored. This runs in the background until the returned function is called. A
- * search indexes the conversations that it needs by itself.
+ * search does not depend on this: it first indexes the conversations that it searches.
  */
 export function startCatchUp({ memory }: Pick<ConversationStore, 'memory'>, onError: (error: unknown) => void): () => Promise<void> {
   const ending = new AbortController()

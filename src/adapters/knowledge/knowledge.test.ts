@@ -266,7 +266,7 @@ describe('hostile files', () => {
     'ks:docs/.env',
     'ks:docs/node_modules/x/readme.md',
     'ks:docs/data/blobs/secret.txt',
-  ])('%s leads nowhere', async (path) => {
+  ])('%s leads to no document', async (path) => {
     writeFileSync(join(base.folder, 'secret.txt'), 'secret')
     base.write({ 'a.md': '# A', '.git/config': 'x', '.env': 'KEY=x', 'node_modules/x/readme.md': 'x', 'data/blobs/secret.txt': 'x' })
     symlinkSync(join(base.folder, 'secret.txt'), join(base.docs, 'link.txt'))

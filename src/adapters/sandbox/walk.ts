@@ -96,7 +96,10 @@ export async function walkFolder(
   return { bytes, entries, largest, complete }
 }
 
-/** Opens a folder. A program may have taken away the right to read it. Then the right is restored. Undefined if it is no folder any more. */
+/**
+ * Opens a folder. If a program has taken away the right to read it, the right is restored. Undefined if a program has replaced the folder
+ * by something else.
+ */
 function openFolder(path: Buffer): number | undefined {
   const opened = orUndefined(() => openSync(path, folderFlags))
   if (opened !== undefined) return opened

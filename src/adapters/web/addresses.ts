@@ -39,7 +39,7 @@ const privateIPv6 = [
 const blocked = listOf([...privateIPv4, ...privateIPv6])
 const global = listOf([globalIPv6])
 
-/** Whether an address belongs to a machine on the public internet. Texts that are no IP address give false. */
+/** Whether an address belongs to a machine on the public internet. False for a text that is not an IP address. */
 export function isPublicAddress(address: string): boolean {
   const kind = isIP(address)
   if (kind === 4) return !blocked.check(address, 'ipv4')

@@ -15,7 +15,7 @@ export interface TurnHandle<Output = unknown> extends AsyncIterable<TurnEvent> {
   partialOutput(): AsyncIterable<PartialOutput<Output>>
 }
 
-/** A value of which parts are missing. */
+/** A value that is not complete yet: some of its parts are missing. */
 export type PartialOutput<T> = T extends readonly (infer Item)[]
   ? readonly PartialOutput<Item>[]
   : T extends object

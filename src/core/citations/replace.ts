@@ -53,7 +53,7 @@ export interface CitationReplacerOptions {
   readonly stripUsage: boolean
   /** When false, citations stay in the text as they are. Their SIDs are still collected in `used`. Default: true. */
   readonly replaceCitations?: boolean
-  /** If true, a citation of which no source is known stays in the text. If false, it is removed. Default: true. */
+  /** If true, a citation whose sources are all unknown stays in the text. If false, it is removed. Default: true. */
   readonly keepUnresolved?: boolean
   /** When true, only the first source of each citation is shown. */
   readonly firstOnly?: boolean

@@ -109,7 +109,7 @@ export function preservedCopy(block: Block, type: BlockType, turnId: string, pat
   }
 }
 
-/** The path of the block of which this block is a copy. If the block is not a copy, its own path. */
+/** If the block is a copy, the path of the original block. Otherwise its own path. */
 export const originalPath = (block: Block): string | undefined =>
   typeof block.meta?.source_path === 'string' ? block.meta.source_path : block.path
 const originalTurnId = (block: Block): string =>

@@ -76,7 +76,7 @@ const MAX_LISTED = 40
 const LISTED_CHARS = 4000
 const SELECTOR_CHARS = 1000
 
-/** The part of a summary that a model wrote, without the lists after it. The lists are made anew for each summary. */
+/** The part of a summary that a model wrote, without the lists after it. The lists are made again for each summary. */
 export function narrativeOf(summary: Block): string {
   const length = summary.meta?.narrative_chars
   return typeof length === 'number' ? (summary.text ?? '').slice(0, length) : (summary.text ?? '')

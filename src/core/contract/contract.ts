@@ -67,7 +67,7 @@ const refused = (error: ContractError, message: string): Contract => ({ ok: fals
 
 /**
  * The declared file. For an invalid file, the result is the end of a sentence about the problem, such as `is no object`. The name may be in
- * `filename` or in `filepath`, because some models write the one and some the other.
+ * `filename` or in `filepath`, because some models write one of these names and some the other.
  */
 function parseFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'

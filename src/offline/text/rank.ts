@@ -69,7 +69,7 @@ function weightOf(word: Word, inText: readonly StemCounts[], inHeadings: readonl
 }
 
 function distinctWords(words: readonly Word[]): readonly Word[] {
-  const [first, ...others] = words // the first word of a question has a capital letter even if it is no name
+  const [first, ...others] = words // the first word of a question has a capital letter even if it is not a name
   const byStem = new Map(others.map((word) => [word.stem, word]))
   return [...(first && !byStem.has(first.stem) ? [{ ...first, text: first.text.toLowerCase() }] : []), ...byStem.values()]
 }

@@ -8,8 +8,8 @@ import { readTar, type TarEntry } from './tar.ts'
 
 /**
  * Why an archive is not delivered to the user. An entry must not lead out of the folder into which a user unpacks the archive, and must not
- * be a file of the runtime or of the system. An archive is recognised by its content. Undefined for a file that is no archive, and for a
- * good archive.
+ * be a file of the runtime or of the system. An archive is recognised by its content. Undefined for a file that is not an archive, and for
+ * an archive without such entries.
  */
 export async function archiveProblem(name: string, bytes: Uint8Array): Promise<FileProblem | undefined> {
   const entries = readZip(bytes)

@@ -27,7 +27,7 @@ interface AssetRef {
 export function createAssets(workspace: Workspace, call: Call): Assets {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
   const history = historyOf(call)
-  /** The files that are known to be in the workspace, and those that can not be had. */
+  /** The files that are known to be in the workspace, and those that are not available. */
   const pulled = new Map<string, Promise<boolean>>()
 
   function parse(address: string): AssetRef | undefined {
@@ -81,7 +81,7 @@ function refusedAsMissing(error: unknown): boolean {
 
 const maxAddress = 2_000
 
-/** The path in an address: without query and fragment, and with `%20` and the like decoded. Undefined when it is no safe path. */
+/** The path in an address: without query and fragment, and with `%20` and the like decoded. Undefined when the path is not safe. */
 function decodePath(address: string): string | undefined {
   const text = address.trim().replace(/^<|>$/g, '')
   const end = text.search(/[?#]/)
@@ -119,7 +119,7 @@ export const missingSourcesNotice = (sids: readonly number[]): readonly Notice[]
         },
       ]
 
-/** Fetches the files of cited sources. Returns a notice about the sources whose file can not be had. */
+/** Fetches the files of cited sources. Returns a notice about the sources whose file is not available. */
 export async function pullSourceFiles(rows: readonly SourceRow[], assets: Assets): Promise<readonly Notice[]> {
   const missing: number[] = []
   for (const { sid, physical_path, artifact_path } of rows) {

@@ -5,7 +5,7 @@ export interface JournalState {
   readonly entries: JournalPage['entries']
   /** Whether all entries that were stored when the journal was opened have arrived. */
   readonly loaded: boolean
-  /** The server refused the journal, for example because the person is no operator. */
+  /** The server refused the journal, for example because the person is not an operator. */
   readonly refused: RequestRefused | undefined
 }
 

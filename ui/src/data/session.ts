@@ -3,7 +3,7 @@ import { type Client, createClient } from 'daybook/client'
 /** Whether the server asks for a token that the page does not have. */
 export interface SessionState {
   readonly needsToken: boolean
-  /** How often a person has signed in. The page is shown anew after each time. */
+  /** How often a person has signed in. After each time, the whole page is rendered again. */
   readonly signIns: number
 }
 

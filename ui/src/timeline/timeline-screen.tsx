@@ -85,7 +85,7 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
             data-testid="blocks"
           >
             <BlockHeadings />
-            {found.length === 0 && <p className="p-6 text-center text-soft">No block fits.</p>}
+            {found.length === 0 && <p className="p-6 text-center text-soft">No block matches the filter.</p>}
             <div className="relative" style={{ height: virtual.getTotalSize() }}>
               {items.map((item) => {
                 const row = found[item.index]

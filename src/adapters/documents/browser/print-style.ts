@@ -21,7 +21,7 @@ svg.chart,pre.mermaid svg{max-width:100%;height:auto}
 pre.mermaid[data-drawn]{background:none;border:0;padding:0;text-align:center;white-space:normal}
 *{animation:none!important;transition:none!important}`
 
-/** Styles of a report: for Markdown, and for HTML that is no complete document. */
+/** Styles of a report: for Markdown, and for HTML that is not a complete document. */
 export const reportStyle = `
 :root{color:#1b2733}
 body{margin:0;font-family:${textFonts};font-size:10.5pt;line-height:1.5;text-align:start;-webkit-print-color-adjust:exact;print-color-adjust:exact}

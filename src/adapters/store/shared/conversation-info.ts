@@ -32,7 +32,7 @@ export const isUnfinished = ({ openTurn, waiting, offers }: InfoFields): boolean
 export const hasWork = (info: InfoFields, now: string): boolean =>
   info.waits.length === 0 || info.offers > 0 ? isUnfinished(info) : info.dueAt !== null && info.dueAt <= now
 
-/** The info after these changes were appended. Offers are no part of the journal, so their number stays. */
+/** The info after these changes were appended. Offers are not part of the journal, so their number stays. */
 export function infoAfter(info: InfoFields, changes: readonly Change[]): InfoFields {
   const next: MutableInfo = { ...info }
   for (const change of changes) applyToInfo(next, change)

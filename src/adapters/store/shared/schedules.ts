@@ -106,7 +106,7 @@ export function createSchedules(table: ScheduleTable): Schedules {
 function checkSchedule(scheduleId: string, at: string, every: number | undefined): void {
   if (!isId(scheduleId) || scheduleId.length > MAX_ID)
     throw new Failure('schedule.invalid', `the id of a schedule has at most ${MAX_ID} letters, digits, "_" and "-"`)
-  const year = new Date(at).getUTCFullYear() // NaN for a text that is no time
+  const year = new Date(at).getUTCFullYear() // NaN for a text that is not a time
   if (!(year >= 1970 && year <= 9999))
     throw new Failure('schedule.invalid', `${JSON.stringify(at)} is not a time such as 2030-01-31T09:00:00Z`)
   if (every === undefined || (Number.isInteger(every) && every >= 1 && every <= MAX_EVERY)) return

@@ -12,7 +12,7 @@ export interface CopiedDatabase {
 
 /**
  * Copies a database to a new file, as it is at one moment. Other processes may write meanwhile. The copy has no remains of deleted rows,
- * because SQLite writes every row anew.
+ * because SQLite writes every row again.
  */
 export function copyDatabase(file: string, target: string): void {
   try {

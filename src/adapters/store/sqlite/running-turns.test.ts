@@ -32,7 +32,7 @@ function pagesInLog(file: string, from: number): { readonly pages: readonly numb
   return { pages: Array.from({ length: frames - from }, (_, n) => log.readUInt32BE(32 + (from + n) * frame)), next: frames }
 }
 
-/** The tables and indexes of which `work` writes pages. */
+/** The tables and indexes whose pages `work` writes. */
 async function tablesWrittenBy(file: string, work: () => Promise<unknown>): Promise<ReadonlySet<string | undefined>> {
   const { next } = pagesInLog(file, 0)
   await work()

@@ -1,4 +1,4 @@
-"""Asks the runtime that runs this program. Each request has a connection of its own: one JSON text there, one JSON text back."""
+"""Sends requests to the runtime that runs this program. Each request has a connection of its own, and sends and receives one JSON text."""
 
 import base64
 import json

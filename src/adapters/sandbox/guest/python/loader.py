@@ -3,7 +3,7 @@
 import builtins
 import sys
 
-# A part of `os`, which a program may not need. Importing `os` takes time.
+# A part of the module `os`. Importing all of `os` takes time, and many programs do not need it.
 from posix import environ, getcwd
 
 PROGRAM = "/daybook/run/program.py"
@@ -40,7 +40,7 @@ def run():
 
 
 class InstalledPackages:
-    """Finds the packages of this machine. Preparing them (`site`) takes as long as starting Python, so it waits for the first one."""
+    """Finds the packages of this machine. Preparing them (`site`) takes as long as starting Python, so this is done when the program imports the first one."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -69,7 +69,7 @@ def variable(name):
 
 
 def add_tools(main):
-    """Adds the functions that ask the runtime. Their module is imported when one of them is used first, because this takes time."""
+    """Adds the functions that send requests to the runtime. Importing their module takes time, so it is imported when one of them is first used."""
 
     def library():
         import daybook
