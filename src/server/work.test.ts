@@ -85,7 +85,7 @@ it('operators see parked conversations, and a retry runs them again', async () =
   expect(await client.metrics()).toMatch(/^daybook_event_delay_seconds_count 1$/m)
 })
 
-it('the log says which turn goes on that an earlier process has left open', async () => {
+it('the log names each turn that an earlier process has left open and that goes on', async () => {
   const { agent, store } = createHarness({ replies: [{ text: 'A part', stall: true }] })
   const turn = agent.run('c1', 'Hello?')
   for await (const event of turn) {

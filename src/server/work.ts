@@ -4,7 +4,8 @@ import type { ServerSettings } from './settings.ts'
 
 /**
  * Lets the agent take conversations with work from the store, unless the server only accepts messages. After a call of the returned
- * function, the agent takes no further ones. The log has a line for each turn that another process has left open and that goes on here. Running conversations go on.
+ * function, the agent takes no further ones. The log has a line for each turn that another process has left open and that goes on here.
+ * Running conversations go on.
  */
 export function startWork(
   agent: Pick<Agent, 'work'>,

@@ -49,7 +49,10 @@ export function createFallback(model: Model, clock: Pick<Clock, 'now'>): Fallbac
   }
 }
 
-/** The turn with the fallback model, its dialect and its system text. Undefined when there is no fallback model, or when the turn already uses it. */
+/**
+ * The turn with the fallback model, its dialect and its system text. Undefined when there is no fallback model, or when the turn already
+ * uses it.
+ */
 export function withFallback(turn: Turn): Turn | undefined {
   const { fallback, models } = turn.agent
   if (!fallback || fallback.model === models.decision) return undefined

@@ -103,7 +103,7 @@ it('a new key is fetched when a token names it, and a withdrawn key is no longer
   expect(await statusOf(authenticate, await token(first, 'a'))).toBe(401)
 })
 
-it('forged tokens cause no fetch each', async () => {
+it('many forged tokens do not cause a fetch each', async () => {
   const authenticate = await create({ pause: 60_000 })
   respond = await serving([first, 'a'])
   for (let number = 0; number < 20; number++) expect(await statusOf(authenticate, await token(stranger, `k${number}`))).toBe(401)

@@ -107,7 +107,7 @@ it('of turns that start at the same time, no more than the quota allows get a pl
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
 })
 
-it('a message to a conversation whose turn the store has counted is no further turn', async () => {
+it('a message to a conversation whose turn the store has counted does not count as another turn', async () => {
   const stored = ['a', 'b', 'c']
   const limits = {
     countTurns: async () => new Map([['', stored.length]]),

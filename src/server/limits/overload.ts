@@ -33,7 +33,7 @@ const FEW = 8
 /** The longest time after which a client is told to try again. If clients stayed away longer, the server might become idle. */
 const MAX_RETRY_SECONDS = 5
 
-/** How many times as long as a message an entry of a running turn may wait. No client waits for the response to it. */
+/** An entry of a running turn may wait this many times as long as a message, because no client waits for a response to the entry. */
 const TURN_WAIT = 3
 
 /**

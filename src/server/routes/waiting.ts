@@ -44,8 +44,8 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
   }
 
   /**
-   * Throws if an operator has to decide about this call and the caller is not an operator. The budget that all tenants share is raised
-   * only by the one user of a server without tokens, as it is set only by that user.
+   * Throws if an operator has to decide about this call and the caller is not an operator. The budget that all tenants share can be set and
+   * raised only by the one user of a server without tokens.
    */
   async function checkApprover(c: Context<Env>, key: string, callId: string, approved: boolean): Promise<void> {
     const { waits } = await agent.waiting({ conversationId: key })

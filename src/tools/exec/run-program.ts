@@ -151,7 +151,10 @@ async function writeMark(files: Files, path: string): Promise<string | undefined
   return info && `${info.writtenAtMs} ${await contentMark(files, path, info.size)}`
 }
 
-/** Files of a program up to this size are put into the result as bytes. Larger files are stored as blobs, and the blocks of the result refer to them. */
+/**
+ * Files of a program up to this size are put into the result as bytes. Larger files are stored as blobs, and the blocks of the result refer
+ * to them.
+ */
 const maxBytesInMemory = 20_000
 /** Larger texts are not read to count their lines and tokens. */
 const maxCountedBytes = 1024 * 1024

@@ -50,7 +50,7 @@ it('operators see and limit only the budgets of their own tenant, even if a tena
   expect((await ours.budgets({ prefix: 'tenant/t' })).budgets.map(({ name }) => name)).toEqual(['tenant/t'])
 })
 
-it('heads have what is left: operators see the least of all budgets, and users only that of their own', async () => {
+it('the heads of conversations say what budgets have left: operators see the minimum of all budgets, and users only that of their own budgets', async () => {
   const { server } = await openServer({ replies: [], server: { auth: bearer } })
   const clientOf = (sub: string, roles: readonly string[]) =>
     createClient({ baseUrl: server.url, token: tokenOf({ sub, tenant: 't', project: 'p', roles: [...roles] }) })
@@ -92,7 +92,7 @@ it('a user can not raise a budget that has been reached: only an operator answer
   await expect.poll(async () => (await user.conversations.get('c1')).open_turn).toBe(null)
 })
 
-it('a user does not learn what a budget has left that other users share, and an operator of a tenant does not raise that of all tenants', async () => {
+it('a user does not learn what is left of a budget that other users share, and an operator of one tenant can not raise the budget of all tenants', async () => {
   const settings = { budgets: { whenReached: 'ask' } } as const
   const { server, agent } = await openServer({ replies: [], server: { auth: bearer }, settings })
   const clientOf = (roles: readonly string[]) =>

@@ -93,8 +93,8 @@ export function scheduleRoutes({ agent, settings, now }: ServerParts, messages: 
 const MAX_SCHEDULES = 500
 
 /**
- * Throws `schedule.limit` if the user would get more scheduled messages in a minute than the limit of messages allows. Otherwise schedules, of
- * which each conversation may have 100, would be a way around this limit.
+ * Throws `schedule.limit` if the user would get more scheduled messages in a minute than the limit of messages allows. Otherwise a user
+ * could exceed this limit with schedules, because each conversation may have 100 of them.
  */
 async function checkScheduled(
   agent: ServerParts['agent'],
