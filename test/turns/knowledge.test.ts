@@ -93,6 +93,25 @@ it('the offline model answers from Markdown and PDF documents with citations, an
   }
 })
 
+it.each([
+  [
+    'with sections',
+    '# Brakes\nBrakes stop a car.\n## Brake fluid\nChange the brake fluid every two years.\n## Brake pads\nPads last long.\n',
+  ],
+  ['without sections', 'Change the brake fluid every two years.\n'],
+])('the offline model cites a document %s by the address in its front matter', async (name, text) => {
+  const workshop = join(folder, name.replace(' ', '-'))
+  mkdirSync(workshop)
+  writeFileSync(join(workshop, 'brakes.md'), `---\ntitle: Brakes\nurl: https://workshop.example/brakes?from=docs\n---\n${text}`)
+  const agent = createAgent({ model: 'offline', knowledge: [workshop] })
+  const { answer, sourcesUsed } = await agent.run('c1', 'How often do I change the brake fluid?').result
+  expect(answer).toContain('every two years')
+  expect(answer).toContain('[[S:1]]')
+  expect(sourcesUsed).toEqual([1])
+  expect((await agent.archive.timeline('c1')).sources_pool).toMatchObject([{ sid: 1, url: 'https://workshop.example/brakes?from=docs' }])
+  await agent.close()
+})
+
 it('`createAgent` searches folders, reports files that are left out, and refuses folders with the same name', async () => {
   const other = join(folder, 'other', 'docs')
   mkdirSync(other, { recursive: true })

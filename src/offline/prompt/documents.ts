@@ -62,7 +62,35 @@ export function collectDocuments(entries: readonly PromptEntry[], sources: reado
       showContent(at(entry.path), entry.body)
   }
   for (const { location, mime } of sources) if (isAttachment(location)) at(location).mime ??= mime
-  return [...states.values()].map((state) => documentOf(state, sources))
+  const hits = collectHits(entries)
+  return [...states.values()].map((state) => documentOf(state, sources, hits))
+}
+
+/** What a search in the knowledge space says about the source of a document. */
+interface HitSource {
+  readonly sid: number | undefined
+  readonly url: string | undefined
+}
+
+/** The documents that searches in the knowledge space have found, by path. A document with a `url` has this address as its source, not its path. */
+function collectHits(entries: readonly PromptEntry[]): ReadonlyMap<string, HitSource> {
+  const searches = new Set(
+    entries.flatMap((entry) => (entry.kind === 'call' && entry.toolId === 'react.search_knowledge' ? [entry.callId] : [])),
+  )
+  const hits = new Map<string, HitSource>()
+  for (const entry of entries) {
+    if (entry.kind !== 'result' || !searches.has(entry.callId)) continue
+    const rows = parseJson(withoutPayloadHeader(entry.body))
+    for (const row of Array.isArray(rows) ? rows : []) {
+      if (!isObject(row) || typeof row.path !== 'string') continue
+      const { path, sid, url } = row
+      hits.set(sourcePathOf(path), {
+        sid: typeof sid === 'number' ? sid : undefined,
+        url: typeof url === 'string' ? url : undefined,
+      })
+    }
+  }
+  return hits
 }
 
 /**
@@ -104,14 +132,20 @@ function showContent(state: DocumentState, body: string): void {
 
 const turnIdOf = (path: string) => /^fi:(.+?)\.(?:user\.attachments|files|outputs)\//.exec(path)?.[1]
 
-function documentOf({ path, name, mime, turnId, windows, part }: DocumentState, sources: readonly CitableSource[]): Document {
+function documentOf(
+  { path, name, mime, turnId, windows, part }: DocumentState,
+  sources: readonly CitableSource[],
+  hits: ReadonlyMap<string, HitSource>,
+): Document {
+  const { sid, url } = hits.get(sourcePathOf(path)) ?? {}
+  const ofHit = url === undefined ? undefined : (sidOf(url, sources) ?? sources.find((source) => source.sid === sid)?.sid)
   return {
     path,
     name: name ?? path.slice(Math.max(path.lastIndexOf('/'), path.indexOf(':')) + 1),
     mime: mime ?? part?.media_type ?? 'text/plain',
     turnId,
     origin: path.startsWith('ks:') ? 'knowledge' : /\.(?:files|outputs)\//.test(path) ? 'made' : 'attached',
-    sid: sidOf(sourcePathOf(path), sources),
+    sid: sidOf(sourcePathOf(path), sources) ?? ofHit,
     windows,
     part,
   }
