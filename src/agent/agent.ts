@@ -9,7 +9,7 @@ import { cancelledError, cancelMessage } from './conversation/cancel-message.ts'
 import type { NewEvent } from './conversation/inbox.ts'
 import { createOwner } from './conversation/owner.ts'
 import { createRunningConversations } from './conversation/running.ts'
-import { noBookkeeping } from './conversation/spending.ts'
+import { bookkeepingFor } from './conversation/spending.ts'
 import { createWaitingMessages } from './conversation/waiting-messages.ts'
 import { createDeletion } from './deletion.ts'
 import { follow } from './events/follow.ts'
@@ -32,7 +32,7 @@ export type { AgentParts }
 /** `onReplaceable` gets a function that replaces the parts of the agent while it runs. */
 export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: ReplaceParts) => void): Agent {
   const current = createCurrentParts(parts, onReplaceable)
-  const { store, clock, hosting, workspaces, documents, bookkeeping = noBookkeeping } = parts
+  const { store, clock, hosting, workspaces, documents, bookkeeping = bookkeepingFor(parts.settings?.priceOf) } = parts
   const { hub, onProblem } = current().context
   const owner = createOwner(clock)
   const admission = createAdmission({ store, documents, policy: () => current().parts.attachments ?? {}, onProblem })

@@ -3,11 +3,11 @@ import type { AgentTelemetry } from '../ports/telemetry.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { AgentParts } from './agent.ts'
 import type { AgentContext, Models } from './agent-context.ts'
-import { noBookkeeping } from './conversation/spending.ts'
+import { bookkeepingFor } from './conversation/spending.ts'
 
 /** Starts the telemetry of an agent. Undefined when the agent has none. */
 export function startTelemetry(parts: AgentParts, onProblem: AgentContext['onProblem']): AgentTelemetry | undefined {
-  const { store, telemetry, bookkeeping = noBookkeeping, tokens: count = roughTokens } = parts
+  const { store, telemetry, bookkeeping = bookkeepingFor(parts.settings?.priceOf), tokens: count = roughTokens } = parts
   return telemetry?.observe({
     ...bookkeeping,
     count,

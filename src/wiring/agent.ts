@@ -19,7 +19,7 @@ import type { ModelChoices } from './define-agent.ts'
 import { openKnowledgeOption, replayedKnowledge } from './knowledge.ts'
 import { openMcpOption } from './mcp.ts'
 import { memoryOption, replayedMemory, startVectorsOf } from './memory.ts'
-import { bookkeeping, modelsFrom, namedModels, offlineSources } from './models.ts'
+import { bookkeepingWith, modelsFrom, namedModels, offlineSources } from './models.ts'
 import { skillsOption } from './skills.ts'
 import { checkNode, hostingOf, openMemoryStore } from './store.ts'
 
@@ -71,7 +71,7 @@ export function createAgent(options: AgentOptions): Agent {
   const mcp = openMcpOption(options.mcp, options.onProblem)
   const { models: _named, skills: _skills, knowledge: _knowledge, embedding: _embedding, mcp: _servers, ...given } = options
   const parts = {
-    bookkeeping,
+    bookkeeping: bookkeepingWith(options.settings),
     ...given,
     ...mcp.option,
     model,

@@ -1,5 +1,5 @@
 import { type ModelChoice, modelFrom, type NamedModelOptions } from '../adapters/model/model-from.ts'
-import { createChargeOf } from '../adapters/model/prices.ts'
+import { chargeOfPrice, createChargeOf } from '../adapters/model/prices.ts'
 import { cacheRulesOf } from '../adapters/model/provider-rules.ts'
 import { type Provider, providers } from '../adapters/model/providers.ts'
 import type { AgentParts } from '../agent/agent.ts'
@@ -57,6 +57,10 @@ export function modelOf(
 
 /** Prices and cache rules of the providers. Reports about costs and cache use read them. */
 export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
+
+/** The bookkeeping of an agent. If its settings have `priceOf`, reports use these prices. */
+export const bookkeepingWith = ({ priceOf }: Partial<Pick<AgentSettings, 'priceOf'>> = {}) =>
+  priceOf ? { ...bookkeeping, chargeOf: chargeOfPrice(priceOf) } : bookkeeping
 
 /** For one provider: the environment variables that may contain its key, and whether it needs a key. */
 export type ModelKey = Provider['key'] & { readonly provider: string }

@@ -18,7 +18,7 @@ import { openRenderer } from './documents.ts'
 import { knowledgeCache, replayedKnowledge } from './knowledge.ts'
 import { mcpCache } from './mcp.ts'
 import { embeddingOf, memoryOption, replayedMemory, startCatchUp, startVectorsOf } from './memory.ts'
-import { bookkeeping, modelOf, namedModels } from './models.ts'
+import { bookkeeping, bookkeepingWith, modelOf, namedModels } from './models.ts'
 import { openTokenCounter, startOpenTelemetry } from './on-demand.ts'
 import { openSandbox, type SandboxSettings } from './sandbox.ts'
 import { skillsOption } from './skills.ts'
@@ -109,7 +109,7 @@ export async function openAgent(
   const replace = Promise.withResolvers<ReplaceParts>()
   const agent = createAgentFrom(
     {
-      bookkeeping,
+      bookkeeping: bookkeepingWith(definitionOf(settings).settings),
       ...withStore(settings, firstParts),
       store,
       clock,

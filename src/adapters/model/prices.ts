@@ -1,3 +1,4 @@
+import { chargesByPrice } from '../../core/cost/own-prices.ts'
 import { BILLION, type ChargeOf, chargesFrom, type Price, type PriceOf, totalOf } from '../../core/cost/price.ts'
 
 const usd = 'USD'
@@ -73,11 +74,21 @@ const offline: Price = {
 /** Makes a function that returns the price of a call in USD at the time `now()`. If no row fits, it returns undefined. */
 export function createPriceOf(options: { readonly now: () => string; readonly prices?: readonly Price[] }): PriceOf {
   const chargeOf = createChargeOf(options.prices)
-  return (usage, model) => {
+  const priceOf: PriceOf = (usage, model) => {
     const charge = chargeOf(usage, model, options.now())
     return charge && totalOf(charge) / BILLION
   }
+  chargesOfPrices.set(priceOf, chargeOf)
+  return priceOf
 }
+
+const chargesOfPrices = new WeakMap<PriceOf, ChargeOf>()
+
+/**
+ * The charges that belong to the setting `priceOf`, for reports. A function of `createPriceOf` has a price for each kind of tokens and for
+ * each day. For any other function, the list prices only decide how the price of a call is divided.
+ */
+export const chargeOfPrice = (priceOf: PriceOf): ChargeOf => chargesOfPrices.get(priceOf) ?? chargesByPrice(priceOf, createChargeOf())
 
 /** Makes a function that returns the price of a call at any time, separately for each kind of tokens. */
 export const createChargeOf = (rows: readonly Price[] = prices): ChargeOf => chargesFrom([...rows, offline])

@@ -1,6 +1,7 @@
 import type { RulesOf } from '../../core/cache/rules.ts'
 import { callUsages } from '../../core/cost/call-usage.ts'
 import { hasChildCalls } from '../../core/cost/child-calls.ts'
+import { chargesByPrice } from '../../core/cost/own-prices.ts'
 import type { ChargeOf, PriceOf } from '../../core/cost/price.ts'
 import { addChildCalls, addResponse, costOfTurn, knownPrice, noSums, type TurnCost, type TurnSums } from '../../core/cost/turn-usage.ts'
 import type { BlocksAppended, Change, ResponseReceived } from '../../core/timeline/change.ts'
@@ -68,4 +69,8 @@ export interface Bookkeeping {
   readonly rulesOf: RulesOf
 }
 
-export const noBookkeeping: Bookkeeping = { chargeOf: () => undefined, rulesOf: () => undefined }
+/** The prices and cache rules of an agent that has no `bookkeeping`: the prices are those of the setting `priceOf`. */
+export const bookkeepingFor = (priceOf: PriceOf | undefined): Bookkeeping => ({
+  chargeOf: priceOf ? chargesByPrice(priceOf) : () => undefined,
+  rulesOf: () => undefined,
+})

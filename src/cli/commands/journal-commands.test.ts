@@ -74,6 +74,16 @@ it('cost shows the cost by turn, role, model and block', async () => {
   expect(sum).toBe(total.money)
 })
 
+it('cost uses the prices of the agent, and the list prices if the agent can not be loaded', async () => {
+  await record()
+  writeFileSync(join(folder, 'agent.mjs'), `export const agent = { settings: { priceOf: () => 0.01 } }`)
+  expect((await daybook('--agent', './agent.mjs', 'cost', 'c')).text).toContain('\ntotal $0.050000 for 5 calls')
+  writeFileSync(join(folder, 'broken.mjs'), 'export const agent = {')
+  const { text, exitCode } = await daybook('--agent', './broken.mjs', 'cost', 'c')
+  expect({ text, exitCode }).toMatchObject({ text: expect.stringContaining('list prices are used'), exitCode: 0 })
+  expect(text).toMatch(/\ntotal \$0\.\d{6} for 5 calls/)
+})
+
 it('replay exits with 1 when the current agent would do something else than the record says', async () => {
   await record()
   const brief = join(folder, 'agent.mjs')

@@ -3,11 +3,12 @@ import type { EffectsView } from '../../core/api/report.ts'
 import type { Block } from '../../core/block/block.ts'
 import { type Buckets, type CacheReport, type CacheRow, cacheReport } from '../../core/cache/cache-report.ts'
 import { type CostReport, costReport, type Sum } from '../../core/cost/cost.ts'
-import { BILLION, promptTokens } from '../../core/cost/price.ts'
+import { BILLION, type ChargeOf, promptTokens } from '../../core/cost/price.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { blocksOfChange } from '../../core/timeline/change.ts'
-import { bookkeeping } from '../../wiring/models.ts'
+import { bookkeeping, bookkeepingWith } from '../../wiring/models.ts'
 import type { CommandContext } from '../context.ts'
+import { describeError } from '../errors.ts'
 import { reportJson, withJournal } from '../journal.ts'
 import { withExamples } from '../options.ts'
 import { columns, formatNumber, formatPercent, plural } from '../table.ts'
@@ -19,13 +20,25 @@ export function costCommand(context: CommandContext): Command {
     .argument('<conversation>')
     .option('--json', 'print JSON; money is in billionths of a dollar')
     .action((id: string, { json }: { json?: true }) =>
-      withJournal(context, id, (journal) => {
-        const report = costReport(journal, { chargeOf: bookkeeping.chargeOf, count: roughTokens })
+      withJournal(context, id, async (journal) => {
+        const chargeOf = await chargesOf(context)
+        const report = costReport(journal, { chargeOf, count: roughTokens })
         const blocks = new Map(journal.flatMap(({ change }) => blocksOfChange(change).map((block) => [block.id, block] as const)))
         printLine(context.terminal, json ? reportJson(report) : costTable(report, blocks, context.style))
       }),
     )
   return withExamples(command, [['daybook cost costs --json | jq .total', '']])
+}
+
+/** The prices of the agent in the settings. If its module has an error, the list prices are used, because the journal can still be read. */
+async function chargesOf(context: CommandContext): Promise<ChargeOf> {
+  try {
+    const { agent } = await context.settingsWithAgent()
+    return bookkeepingWith(agent?.settings).chargeOf
+  } catch (error) {
+    context.terminal.errors.write(`list prices are used, because the agent can not be loaded: ${describeError(error)}\n`)
+    return bookkeeping.chargeOf
+  }
 }
 
 /** How many blocks the table shows. They are the most expensive ones. */

@@ -3,7 +3,7 @@ import type { ModelUsage } from '../model-event.ts'
 import type { ResponseReceived } from '../timeline/change.ts'
 import { type CallUsage, callUsages } from './call-usage.ts'
 import { childCallsOf } from './child-calls.ts'
-import type { PriceOf } from './price.ts'
+import { BILLION, type PriceOf } from './price.ts'
 
 /** The tokens of all model calls of a turn, including the calls for a title and for summaries, and attempts that failed. */
 export interface TurnUsage extends Omit<ModelUsage, 'cacheWriteLong'> {
@@ -70,9 +70,12 @@ function addCall(
   }
   const price = priceOf && knownPrice(priceOf, usage, model)
   if (price === undefined && !sums.unpriced.includes(model)) sums.unpriced = [...sums.unpriced, model]
-  sums.money += price ?? 0
+  sums.money = addMoney(sums.money, price ?? 0)
   return price
 }
+
+/** Adds amounts in whole billionths, so that six calls of 0.01 cost 0.06 and not 0.060000000000000005. */
+const addMoney = (sum: number, price: number): number => (Math.round(sum * BILLION) + Math.round(price * BILLION)) / BILLION
 
 export function costOfTurn({ money, unpriced }: TurnSums, priceOf: PriceOf | undefined): TurnCost {
   if (!priceOf) return { money: null, reason: 'no_prices' }
