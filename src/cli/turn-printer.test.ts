@@ -64,6 +64,14 @@ it('prints the same text from entries alone as from live events', async () => {
   )
 })
 
+it('begins a new line when another process repeats the model call after a crash', () => {
+  const lane = { marker: 'answer', artifact_name: 'react.final_answer.0', format: 'markdown' as const }
+  const piece = (index: number, text: string): TurnEvent => ({
+    ...{ type: 'lane.delta', turn_id: 't1', iteration: 0, attempt: 0, delta: { ...lane, index, text, completed: false } },
+  })
+  expect(printed([piece(0, 'It is '), piece(1, 'cl'), piece(0, 'It is '), piece(1, 'clear.')])).toBe('It is cl\nIt is clear.\n')
+})
+
 it('prints nothing for blocks of unknown types, also types named like object properties', () => {
   const blocks = withIds(['future.kind', 'constructor', 'toString', '__proto__'].map((type) => ofUnknownType(type, prompt('x'))))
   expect(printed([{ type: 'entry', seq: 1, change: { type: 'blocks.appended', blocks } }])).toBe('')

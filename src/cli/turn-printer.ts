@@ -4,7 +4,7 @@ import type { SourceRow } from '../core/sources/source.ts'
 import { createKnownSources } from '../core/view/known-sources.ts'
 import { readBlocks } from '../core/view/read-block.ts'
 import { readChange } from '../core/view/read-change.ts'
-import { createShownTexts, type TextLane, textLaneOf } from '../core/view/shown-texts.ts'
+import { createShownTexts, createTextNames, type TextLane, textLaneOf } from '../core/view/shown-texts.ts'
 import type { VisibleEvent } from '../core/view/visible-event.ts'
 import type { Markdown } from './markdown.ts'
 import { plainText, type Style } from './terminal.ts'
@@ -50,6 +50,7 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
   const line = (text: string) => lineOn(outputs.progress, text)
   const sources = createKnownSources()
   const shown = createShownTexts()
+  const nameOf = createTextNames()
   const finishedCalls = new Set<string>()
   const outputFor = (lane: TextLane) => (lane === 'answer' ? outputs.answer : outputs.progress)
   const styled = (lane: TextLane, text: string) => (lane === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
@@ -64,13 +65,13 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
   const printedNotes = new Set<string>()
 
   function printDelta(event: LaneEvent): void {
-    const { turn_id: turnId, iteration, attempt, delta } = event
+    const { turn_id: turnId, iteration, delta } = event
     const lane = textLaneOf(event)
     if (lane === undefined) return
     if ((delta.undecided || delta.as) && !printsUndecided) return // the text is printed when its entry arrives
     if (delta.as === 'notes') printedNotes.add(`${turnId} ${iteration}`)
     if (delta.text !== '') shown.add({ turnId, iteration }, lane)
-    append(outputFor(lane), `${turnId} ${iteration} ${lane} ${attempt}`, styled(lane, delta.text), markdownOf(lane))
+    append(outputFor(lane), nameOf(event, lane), styled(lane, delta.text), markdownOf(lane))
   }
 
   function printWholeText(lane: TextLane, round: { readonly turnId: string; readonly iteration: number }, text: string): void {

@@ -17,8 +17,9 @@ export interface EntryEvent {
 }
 
 /**
- * A piece of the model's output, sent while the model writes. If a call is repeated, the events of the new call have a higher `attempt`.
- * Then the pieces of the earlier attempts in this round are no longer valid.
+ * A piece of the model's output, sent while the model writes. If a call is repeated, its text begins anew: with a higher `attempt` if the
+ * same process repeats the call, and with the same `attempt` if another process resumes the turn after a crash. So a piece whose
+ * `delta.index` is 0 replaces everything that its lane showed before in this round.
  */
 export interface LaneEvent {
   readonly type: 'lane.delta'

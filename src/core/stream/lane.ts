@@ -3,7 +3,8 @@ import type { ChannelFormat } from './channel.ts'
 
 /**
  * A piece of a text that the user sees while the model writes it. The pieces of one text form a lane, and `index` numbers them from 0. A
- * delta with `completed` ends the lane. If the model opens the channel again, the lane continues with the next index.
+ * delta with `completed` ends the lane. If the model opens the channel again, the lane continues with the next index. An index of 0 says that
+ * the text begins anew: it replaces earlier text of the lane.
  */
 export interface LaneDelta {
   /** Where a client shows the text: `thinking`, `answer`, `canvas`, `timeline_text` or `subsystem`. Later releases may add markers. */

@@ -30,3 +30,19 @@ export function createShownTexts(): ShownTexts {
     has: (round, lane) => shown.has(keyOf(round, lane)),
   }
 }
+
+/**
+ * Makes a function that names the text to which a piece belongs. If a process died while the model wrote, another process repeats the call,
+ * and its pieces begin again with the index 0 and the same `attempt`. They then belong to another text, with another name.
+ */
+export function createTextNames(): (event: LaneEvent, lane: TextLane) => string {
+  const beginnings = new Map<string, number>()
+  return ({ turn_id: turnId, iteration, attempt, delta: { artifact_name, format, index } }, lane) => {
+    const name = `${turnId}.${iteration}.${lane}.${attempt}`
+    const key = `${name} ${artifact_name} ${format}`
+    const before = beginnings.get(key) ?? 0
+    if (index === 0) beginnings.set(key, before + 1)
+    const restarts = index === 0 ? before : before - 1
+    return restarts > 0 ? `${name}.${restarts}` : name
+  }
+}

@@ -96,6 +96,20 @@ describe('the AG-UI client', () => {
     expect((await run(await eventsOf(good))).finished).toEqual([undefined])
   })
 
+  it('gets the text of a repeated call as a message of its own when another process resumes the turn', async () => {
+    const events = await eventsOf([reply.answer('It is clear.')])
+    const isAnswer = (event: TurnEvent) => event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.text !== ''
+    const first = events.findIndex(isAnswer)
+    const before = events[first]
+    if (before?.type !== 'lane.delta') throw new Error('there is no live text')
+    const cut: TurnEvent = { ...before, delta: { ...before.delta, text: 'It is cl', completed: false } }
+    const { messages } = await run(events.toSpliced(first, 0, cut))
+    expect(messages.flatMap(({ role, content }) => (role === 'assistant' && content !== undefined ? [content] : []))).toEqual([
+      'It is cl',
+      'It is clear.',
+    ])
+  })
+
   it('is sent an error when the turn fails', async () => {
     const { failed } = await run(await eventsOf(hopeless))
     expect(failed).toEqual(['The turn could not be finished.'])

@@ -3,7 +3,7 @@ import type { SourceRow } from '../../core/sources/source.ts'
 import { blocksOfChange, type Change, type Wait } from '../../core/timeline/change.ts'
 import { type CitedPage, createKnownSources } from '../../core/view/known-sources.ts'
 import { readChange } from '../../core/view/read-change.ts'
-import { createShownTexts, type TextLane, textLaneOf } from '../../core/view/shown-texts.ts'
+import { createShownTexts, createTextNames, type TextLane, textLaneOf } from '../../core/view/shown-texts.ts'
 import type { VisibleEvent } from '../../core/view/visible-event.ts'
 
 /** An event for AG-UI or the AI SDK. These protocols have only text, tool calls, sources and files. */
@@ -52,6 +52,7 @@ interface PlacedEvent {
 export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly PlacedEvent[] {
   const sources = createKnownSources(rows)
   const shown = createShownTexts()
+  const nameOf = createTextNames()
   const begunTexts = new Set<string>()
   const answeredCalls = new Set<string>()
   const waits = new Map<string, Wait>()
@@ -71,10 +72,10 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
   }
 
   function fromDelta(event: LaneEvent): readonly SimplifiedEvent[] {
-    const { turn_id: turnId, iteration, attempt, delta } = event
+    const { turn_id: turnId, iteration, delta } = event
     const of = textLaneOf(event)
     if (of === undefined) return []
-    const id = `${turnId}.${iteration}.${of}.${attempt}`
+    const id = nameOf(event, of)
     const before = open?.id === id ? [] : closeText()
     if (delta.text === '') return [...before, ...(delta.completed ? closeText() : [])]
     shown.add({ turnId, iteration }, of)
