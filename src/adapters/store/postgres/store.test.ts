@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import { createOlderTables } from '../../../../test/support/postgres-tables.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import { prompt } from '../../../testing/blocks.ts'
 import { describeBlobs } from '../../../testing/conformance/blobs.ts'
@@ -8,6 +9,7 @@ import { accepted, appended, journalOf, owner } from '../../../testing/conforman
 import { watchOffers } from '../../../testing/conformance/store/offers.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
+
 import { SCHEMA_VERSION } from './schema/schema.ts'
 import { createPostgresStore, migratePostgres } from './store.ts'
 
@@ -118,28 +120,20 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
   })
 
   it('uses older tables only after `migratePostgres`, which can run twice and in several processes at once', async () => {
-    const { schema, store } = await open()
-    const titled: Change = { type: 'title.set', ts: '2026-01-01T00:00:00.000Z', title: 'Größe \u0000 of it' }
-    await store.append(await store.claim('c1', owner('a')), [appended([prompt('a')]), titled])
     const client = new pg.Client({ connectionString: server?.url ?? '' })
     await client.connect()
-    await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN active_at`)
-    const added = [
-      'titles',
-      'tenants',
-      'schedules',
-      'receipts',
-      'receipt_counts',
-      'receipt_conversations',
-      'receipt_blobs',
-      'reservations',
-      'budgets',
-      'rate_limits',
-    ]
-    await client.query(`DROP TABLE ${added.map((table) => `${schema}.${table}`).join(', ')}`)
-    for (const column of ['free_at', 'tenant', 'offered_at', 'failure', 'parked_at', 'retry_at', 'attempt_seq', 'attempts'])
-      await client.query(`ALTER TABLE ${schema}.conversations DROP COLUMN ${column}`)
-    await client.query(`ALTER TABLE ${schema}.blobs DROP COLUMN put_at; UPDATE ${schema}.version SET version = 1, compatible_from = 1`)
+    const schema = `test_${++schemas}`
+    await createOlderTables(client, schema, 1)
+    const titled: Change = { type: 'title.set', ts: '2026-01-01T00:00:00.000Z', title: 'Größe \u0000 of it' }
+    const changes = [appended([prompt('a')]), titled]
+    await client.query(
+      `WITH created AS (INSERT INTO conversations (id, title, last_activity_at, last_seq, epoch) VALUES ('c1', $1, $2, 2, 1) RETURNING key)
+       INSERT INTO journal SELECT key, entry.* FROM created, unnest($3::int[], $4::text[], $5::text[], $6::text[]) AS entry`,
+      [
+        ...[JSON.stringify(titled.title), titled.ts],
+        ...[[1, 2], changes.map(({ type }) => type), changes.map(() => titled.ts), changes.map((change) => JSON.stringify(change))],
+      ],
+    )
     await expect(open(schema)).rejects.toMatchObject({ code: 'store.outdated', message: expect.stringContaining('daybook migrate') })
     const options = { url: server?.url ?? '', schema }
     expect(await migratePostgres(options, { dryRun: true })).toEqual({ from: 1, to: SCHEMA_VERSION })

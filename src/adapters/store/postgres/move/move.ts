@@ -161,7 +161,7 @@ async function finishTarget(database: Database, schema: string, rest: Parameters
   })
 }
 
-/** Removes the tables of Daybook that `daybook migrate` or a server has created in the schema. Tables of other programs stay. */
+/** Removes the tables and functions of Daybook that `daybook migrate` or a server has created in the schema. Those of other programs stay. */
 async function dropEmptyTables(queries: Queries, schema: string): Promise<void> {
   await queries.run(`LOCK TABLE ${schema}.conversations, ${schema}.blobs, ${schema}.objects IN ACCESS EXCLUSIVE MODE`)
   if ((await contentOf({ statements: queries }, schema)) === 'data')
@@ -172,4 +172,8 @@ async function dropEmptyTables(queries: Queries, schema: string): Promise<void> 
   const ours = await queries.all<{ name: string }>('SELECT tablename AS name FROM pg_tables WHERE schemaname = $1', [draftOf(schema)])
   for (const { name } of ours) await queries.run(`DROP TABLE IF EXISTS ${schema}."${name}" CASCADE`)
   await queries.run(`DROP SEQUENCE IF EXISTS ${schema}.claims`)
+  const functions = await queries.all<{ name: string }>('SELECT proname AS name FROM pg_proc WHERE pronamespace = $1::regnamespace', [
+    draftOf(schema),
+  ])
+  for (const { name } of functions) await queries.run(`DROP FUNCTION IF EXISTS ${schema}."${name}"()`)
 }

@@ -265,6 +265,44 @@ export const migrations: readonly Migration[] = [
     WHERE free_at IS NOT NULL AND open_turn IS NOT NULL AND waits IS NULL;
   `,
   },
+  {
+    // Triggers replace generated columns and foreign keys, because an append has to be fast. For each statement that updates a table,
+    // PostgreSQL parses the expressions of all its generated columns, even if none of them changes. For each row of `blocks` and `names`,
+    // it looked up the conversation, although the transaction has locked the row of the conversation.
+    compatibleFrom: 3,
+    sql: `
+  ALTER TABLE conversations
+    ALTER COLUMN folder DROP EXPRESSION, ALTER COLUMN tenant DROP EXPRESSION,
+    ALTER COLUMN work_at DROP EXPRESSION, ALTER COLUMN free_at DROP EXPRESSION;
+  CREATE FUNCTION compute_columns() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF TG_OP = 'INSERT' OR NEW.id <> OLD.id THEN
+      NEW.folder := coalesce(substring(NEW.id from '^.*/'), '');
+      NEW.tenant := CASE WHEN length(NEW.id) - length(replace(NEW.id, '/', '')) = 3 THEN split_part(NEW.id, '/', 1) ELSE '' END;
+    END IF;
+    NEW.work_at := CASE WHEN NEW.offers IS NOT NULL THEN '' WHEN NEW.waits IS NOT NULL THEN NEW.due_at
+      WHEN NEW.open_turn IS NOT NULL OR NEW.waiting IS NOT NULL THEN '' END;
+    NEW.free_at := CASE WHEN NEW.work_at IS NOT NULL AND NEW.deleted_at IS NULL AND NEW.parked_at IS NULL
+      AND strpos(substring(NEW.id from '[^/]*$'), '~call_') = 0
+      THEN greatest(
+        CASE WHEN NEW.offers IS NOT NULL THEN NEW.offered_at WHEN NEW.waits IS NOT NULL THEN NEW.due_at END COLLATE "C",
+        NEW.lease_expires_at COLLATE "C", NEW.retry_at, ''
+      ) END;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER compute_columns BEFORE INSERT OR UPDATE OF
+    id, offers, offered_at, waits, due_at, open_turn, waiting, lease_expires_at, retry_at, parked_at, deleted_at
+    ON conversations FOR EACH ROW EXECUTE FUNCTION compute_columns();
+
+  ALTER TABLE blocks DROP CONSTRAINT blocks_conversation_fkey;
+  ALTER TABLE names DROP CONSTRAINT names_conversation_fkey;
+  CREATE FUNCTION remove_index() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    EXECUTE format('DELETE FROM %I.blocks WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key;
+    EXECUTE format('DELETE FROM %I.names WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER remove_index AFTER DELETE ON conversations FOR EACH ROW EXECUTE FUNCTION remove_index();
+  `,
+  },
 ]
 
 export const SCHEMA_VERSION = migrations.length
