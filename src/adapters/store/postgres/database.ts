@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg'
 import { errorMessage, Failure } from '../../../core/failure.ts'
 import { LEASE_MS } from '../../../ports/store.ts'
 import { connectionAdvice } from './advice.ts'
-import { type Connections, openConnections, queriesOf } from './connections.ts'
+import { type Connections, openConnections } from './connections.ts'
 import { checkTables, DEFAULT_SCHEMA } from './schema/migrate.ts'
 
 /** Options of `openDatabase`. */
@@ -120,7 +120,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
   } catch (error) {
     throw translateError(error)
   }
-  const { pool, isPooled, isPrepared } = connections
+  const { pool, isPooled, queriesOf } = connections
   const channel = `daybook_${schema}`
   let closed = false
 
@@ -141,7 +141,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
     let failed: unknown
     try {
       await client.query(`${begin}${connections.afterBegin}`)
-      const result = await work(queriesOf(client, isPrepared))
+      const result = await work(queriesOf(client))
       await client.query('COMMIT')
       return result
     } catch (error) {
@@ -156,8 +156,8 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
   const write = <T>(work: (queries: Queries) => Promise<T>, idleMs = LEASE_MS) =>
     translated(() => transaction(IDLE_SETTING in settings ? 'BEGIN' : `BEGIN; ${endAfterIdle(idleMs)}`, work))
   // behind a pooler, each transaction may get another connection, so even a single statement needs a transaction with its settings
-  const single = <T>(work: (queries: Queries) => Promise<T>) =>
-    translated(() => (isPooled ? transaction('BEGIN', work) : work(queriesOf(pool, isPrepared))))
+  const pooled = queriesOf(pool)
+  const single = <T>(work: (queries: Queries) => Promise<T>) => translated(() => (isPooled ? transaction('BEGIN', work) : work(pooled)))
   const statements: Queries = {
     all: (sql, values, how) => single((queries) => queries.all(sql, values, how)),
     run: (sql, values) => single((queries) => queries.run(sql, values)),
@@ -195,7 +195,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
       return {
         notify(to, payload) {
           // a client carries out one statement at a time
-          const sent = sending.then(async () => void (await queriesOf(client, isPrepared).run(NOTIFY, [to, payload])))
+          const sent = sending.then(async () => void (await queriesOf(client).run(NOTIFY, [to, payload])))
           sending = sent.catch(() => {}) // the caller gets the error
           return sent
         },
