@@ -2,7 +2,7 @@ import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { type TurnLog, turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { Entry, JournalRange, Saved } from '../../../ports/store.ts'
-import { isMissingBlob, type RowReader, type StoredRow, type TypedRow } from '../shared/rows.ts'
+import { isMissingBlob, type RowReader, type StoredRow, type TypedRow, type VisibleRow } from '../shared/rows.ts'
 import { blocksById, changesOf, isFirstVersion, parseFrame, timelineOfRows } from '../shared/visible.ts'
 import { isStorableId } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
@@ -42,6 +42,12 @@ export function createReader(database: Database, rowReader: RowReader) {
     })
   }
 
+  const visibleAfter = (queries: Queries, key: number, after: number) =>
+    queries.all<VisibleRow>(
+      `SELECT seq, type = 'response.received' AS "isResponse", body FROM journal WHERE conversation = $1 AND seq > $2 ORDER BY seq`,
+      [key, after],
+    )
+
   const entriesAfter = (queries: Queries, key: number, after: number, limit: number | null = null) =>
     queries.all<TypedRow>('SELECT seq, type, body FROM journal WHERE conversation = $1 AND seq > $2 ORDER BY seq LIMIT $3', [
       key,
@@ -66,7 +72,7 @@ export function createReader(database: Database, rowReader: RowReader) {
         ? await queries.all<StoredRow>(entriesWith('SELECT seq FROM sources WHERE conversation = $1 AND seq <= $2'), [key, frame.seq])
         : []
       const framed = frame ? await entriesOfBlocks(queries, key, frame.value.order.map(blockNumber)) : []
-      return { lastSeq, frame, sources, framed, later: await entriesAfter(queries, key, frame?.seq ?? 0) }
+      return { lastSeq, frame, sources, framed, later: await visibleAfter(queries, key, frame?.seq ?? 0) }
     })
     return rows && timelineOfRows(conversationId, rows, rowReader)
   }

@@ -18,6 +18,11 @@ export interface TypedRow extends StoredRow {
   readonly type: string
 }
 
+/** A row from which the timeline is made. */
+export interface VisibleRow extends StoredRow {
+  readonly isResponse: boolean
+}
+
 /** How many blobs one `readRows` fetches at the same time. */
 const PARALLEL_FETCHES = 16
 
@@ -80,23 +85,21 @@ export function createRowReader(blobs: BlobStore) {
      * Does the same as `readRows`, but only for a timeline. It does not fetch the raw texts of model responses, and leaves out the responses
      * before the last decision, because a timeline does not contain them.
      */
-    readVisibleRows: (conversationId: string, rows: readonly TypedRow[]) =>
+    readVisibleRows: (conversationId: string, rows: readonly VisibleRow[]) =>
       readRows(
         conversationId,
-        neededRows(conversationId, rows).map((row) =>
-          isResponse(row) && mayHoldMarkers(row.body) ? withoutRaw(conversationId, row) : row,
-        ),
+        neededRows(conversationId, rows).map((row) => (row.isResponse && mayHoldMarkers(row.body) ? withoutRaw(conversationId, row) : row)),
       ),
   }
 }
 
-const isResponse = ({ type }: TypedRow): boolean => type === 'response.received'
+const isResponse = ({ isResponse }: VisibleRow): boolean => isResponse
 
 /**
  * The rows without those responses that do not change the timeline: it has only the last response with a decision. The first response is
  * kept too, because the first row with a time says when the conversation began.
  */
-function neededRows(conversationId: string, rows: readonly TypedRow[]): readonly TypedRow[] {
+function neededRows(conversationId: string, rows: readonly VisibleRow[]): readonly VisibleRow[] {
   const first = rows.findIndex(isResponse)
   const last = rows.findLastIndex((row) => isResponse(row) && hasDecision(parseRow(conversationId, row)))
   return last <= first ? rows : rows.filter((row, index) => index <= first || index >= last || !isResponse(row))

@@ -6,7 +6,7 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { type Frame, frameOf, timelineFromFrame } from '../../../core/timeline/frame.ts'
 import { emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { Entry, Saved } from '../../../ports/store.ts'
-import { damagedRow, type RowReader, type StoredRow, type TypedRow } from './rows.ts'
+import { damagedRow, type RowReader, type StoredRow, type VisibleRow } from './rows.ts'
 import { startsFrame } from './validation/validate.ts'
 
 export const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)
@@ -89,7 +89,7 @@ export interface VisibleRows {
   readonly frame: { readonly seq: number; readonly value: Frame } | undefined
   readonly sources: readonly StoredRow[]
   readonly framed: readonly StoredRow[]
-  readonly later: readonly TypedRow[]
+  readonly later: readonly VisibleRow[]
 }
 
 /** Makes the visible timeline of these rows. */

@@ -35,6 +35,10 @@ export function createReader(database: Database, rowReader: RowReader) {
   const entriesAfter = database.readStatement<TypedRow>(
     `SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry LIMIT ?3`,
   )
+  // The rows of a timeline. Of their types, only one matters. To compare 20,000 types as texts would take a fifth of the time of the query.
+  const visibleAfter = database.readTuples<readonly [seq: number, isResponse: number, body: string]>(
+    `SELECT ${SEQ}, type = 'response.received', body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`,
+  )
   const sourcesUpTo = database.readStatement<StoredRow>(
     'SELECT seq, body FROM sources JOIN journal ON entry = (conversation << 32 | seq) WHERE conversation = ? AND seq <= ? ORDER BY seq',
   )
@@ -71,7 +75,7 @@ export function createReader(database: Database, rowReader: RowReader) {
         frame,
         sources: frame ? sourcesUpTo.all(key, frame.seq) : [],
         framed: frame ? entriesOfBlocks.all(key, JSON.stringify(frame.value.order.map(blockNumber))) : [],
-        later: entriesAfter.all(key, frame?.seq ?? 0, ALL),
+        later: visibleAfter.all(key, frame?.seq ?? 0).map(visibleRow),
       }
     })
     return rows && timelineOfRows(conversationId, rows, rowReader)
@@ -175,6 +179,8 @@ export function createReader(database: Database, rowReader: RowReader) {
 }
 
 export type Reader = ReturnType<typeof createReader>
+
+const visibleRow = ([seq, isResponse, body]: readonly [number, number, string]) => ({ seq, isResponse: isResponse === 1, body })
 
 /** The LIMIT that means "no limit" in SQLite. */
 const ALL = -1
