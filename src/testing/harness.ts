@@ -10,6 +10,7 @@ import { createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import { type AgentParts, createAgentFrom } from '../agent/agent.ts'
 import type { Agent } from '../agent/agent-interface.ts'
 import type { TurnResult } from '../agent/turn/result.ts'
+import { type Notice, readNotice } from '../core/block/round.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../core/timeline/timeline.ts'
@@ -41,6 +42,11 @@ export interface Harness {
 /** The result of a turn, with the events of the turn. */
 export interface RecordedTurn extends TurnResult {
   readonly events: readonly TurnEvent[]
+  /**
+   * What Daybook told the model about mistakes: calls of tools that do not exist, wrong parameters, calls that failed and broken rules. A
+   * turn can end with `complete` although it has notices, because a model can go on after a mistake.
+   */
+  readonly notices: readonly Notice[]
 }
 
 /** Options of `createHarness`. Only `replies` is required. */
@@ -59,13 +65,21 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
   readonly clock?: FixedClock
   readonly model?: ScriptedModel
   readonly conversationId?: string
+  /** Whether `say` rejects if the turn has `notices`. Default: false. */
+  readonly strict?: boolean
 }
 
 /** The knowledge base of a test agent reads texts and Markdown, and leaves out PDF and HTML. */
 const memoryIndex = { index: ':memory:', readers: { yaml: parseYaml } }
 
 /** Creates an agent for tests. The scripted model gives the `replies` in order. */
-export function createHarness({ replies, conversationId = 'c1', agent: definition = {}, ...more }: HarnessOptions): Harness {
+export function createHarness({
+  replies,
+  conversationId = 'c1',
+  strict = false,
+  agent: definition = {},
+  ...more
+}: HarnessOptions): Harness {
   const { model: _, skills, knowledge, ...defined } = definition
   const searched = knowledge && ('read' in knowledge ? knowledge : openKnowledge({ ...memoryIndex, folders: namedFolders(knowledge) }))
   const builtIn = {
@@ -74,7 +88,7 @@ export function createHarness({ replies, conversationId = 'c1', agent: definitio
     ...defined.builtIn,
     ...more.builtIn,
   }
-  const options: Omit<HarnessOptions, 'replies' | 'conversationId' | 'agent'> = { ...defined, ...more, builtIn }
+  const options: Omit<HarnessOptions, 'replies' | 'conversationId' | 'agent' | 'strict'> = { ...defined, ...more, builtIn }
   const clock = options.clock ?? createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
@@ -98,7 +112,10 @@ export function createHarness({ replies, conversationId = 'c1', agent: definitio
       const turn = agent.run(conversationId, input)
       const events: TurnEvent[] = []
       for await (const event of turn) events.push(event)
-      return { ...(await turn.result), events }
+      const result = await turn.result
+      const notices = noticesIn(events)
+      if (strict && notices.length > 0) throw new Error(`the turn has notices:\n${notices.map(noticeLine).join('\n')}`)
+      return { ...result, events, notices }
     },
     timeline: async () => (await store.loadVisible(conversationId))?.timeline ?? emptyTimeline(),
     async journal() {
@@ -108,6 +125,14 @@ export function createHarness({ replies, conversationId = 'c1', agent: definitio
     },
   }
 }
+
+/** The notices of a turn, from its events. */
+export const noticesIn = (events: readonly TurnEvent[]): readonly Notice[] =>
+  events
+    .flatMap((event) => (event.type === 'entry' && event.change.type === 'blocks.appended' ? event.change.blocks : []))
+    .flatMap((block) => readNotice(block) ?? [])
+
+const noticeLine = ({ code, message }: Notice): string => `${code}: ${message}`
 
 /** Workspaces that do not remove the folders of closed turns, so that a test can read them. */
 export const keepFolders = (workspaces: Workspaces): Workspaces => ({

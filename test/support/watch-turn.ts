@@ -2,7 +2,7 @@ import type { Agent } from '../../src/agent/agent-interface.ts'
 import { type Notice, readNotice } from '../../src/core/block/index.ts'
 import type { LaneEvent, TurnEvent } from '../../src/core/event.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
-import type { Harness, RecordedTurn } from '../../src/testing/harness.ts'
+import { type Harness, noticesIn, type RecordedTurn } from '../../src/testing/harness.ts'
 
 /** An action that runs once, after the first event for which `when` is true. */
 export interface TimedAction {
@@ -19,7 +19,7 @@ export async function runTurnWith(harness: Harness, input: string, ...actions: r
     events.push(event)
     if (pending[0]?.when(event)) await pending.shift()?.act(harness)
   }
-  return { ...(await turn.result), events }
+  return { ...(await turn.result), events, notices: noticesIn(events) }
 }
 
 /** Follows the conversation until `turns` turns are closed. `events` grows meanwhile. `ended` resolves when the last turn is closed. */
