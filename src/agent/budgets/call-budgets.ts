@@ -147,7 +147,7 @@ function refusalOf(
   const [has, takes] =
     because === 'tokens'
       ? [`${left.tokens ?? 0} tokens`, `${requested.tokens} tokens`]
-      : [`${toMoney(left.micros ?? 0)} in money`, `${toMoney(requested.micros ?? 0)}`]
+      : [`${toMoney(left.micros ?? 0)} US dollars`, `${toMoney(requested.micros ?? 0)} US dollars`]
   return {
     name: budget.name,
     because,

@@ -20,7 +20,7 @@ it('writes a project into a new folder, and says what to do next', async () => {
   expect(output).toContain('cd "My Agent"')
   expect(output).toContain('npm install')
   expect(output).toContain('npm test')
-  const { name, version, type, dependencies } = JSON.parse(read('My Agent', 'package.json'))
+  const { name, version, type, dependencies, devDependencies, scripts } = JSON.parse(read('My Agent', 'package.json'))
   const own = JSON.parse(readFileSync('package.json', 'utf8'))
   expect({ name, version, type, dependencies }).toEqual({
     name: 'my-agent',
@@ -28,6 +28,8 @@ it('writes a project into a new folder, and says what to do next', async () => {
     type: 'module',
     dependencies: { daybook: `^${own.version}`, zod: `^${own.dependencies.zod}` },
   })
+  expect(devDependencies.typescript).toBe(`^${own.devDependencies.typescript}`)
+  expect(scripts.check).toBe('tsc')
   expect(read('My Agent', '.gitignore')).toContain('.daybook')
 })
 

@@ -19,6 +19,7 @@ export function initCommand({ terminal }: CommandContext): Command {
       if (folder !== '.') printLine(terminal, `cd ${/^[\w./-]+$/.test(folder) ? folder : JSON.stringify(plainLine(folder))}`)
       printLine(terminal, 'npm install        # installs Daybook')
       printLine(terminal, 'npm test           # tests the agent without a model')
+      printLine(terminal, 'npm run check      # checks the types')
       printLine(terminal, 'npm run dev        # serves it with a web page, and loads it again when you save a file')
     })
   return withExamples(command, [['daybook init my-agent', 'writes the project into the folder my-agent']])
@@ -49,6 +50,7 @@ async function projectFiles(folderName: string): Promise<Readonly<Record<string,
   const own = JSON.parse(await readFile(manifest, 'utf8')) as {
     readonly version: string
     readonly dependencies: { readonly zod: string }
+    readonly devDependencies: { readonly typescript: string }
     readonly engines: { readonly node: string }
   }
   const starter = join(dirname(manifest), 'examples', 'starter')
@@ -59,9 +61,9 @@ async function projectFiles(folderName: string): Promise<Readonly<Record<string,
     private: true,
     type: 'module',
     engines: own.engines,
-    scripts: { dev: 'daybook dev', chat: 'daybook chat', start: 'daybook serve', test: 'node --test' },
+    scripts: { dev: 'daybook dev', chat: 'daybook chat', start: 'daybook serve', check: 'tsc', test: 'node --test' },
     dependencies: { daybook: `^${own.version}`, zod: `^${own.dependencies.zod}` },
-    devDependencies: { '@types/node': '^24.0.0' },
+    devDependencies: { '@types/node': '^24.0.0', typescript: `^${own.devDependencies.typescript}` },
   }
   return {
     'package.json': `${JSON.stringify(project, null, 2)}\n`,
