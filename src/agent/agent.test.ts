@@ -64,7 +64,7 @@ describe('closing an agent', () => {
     await harness.agent.close()
   })
 
-  it('lets a followup be stored that has arrived just before, even if the store is slow', async () => {
+  it('stores a followup that has arrived just before, even if the store is slow', async () => {
     const inner = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
     const storing = Promise.withResolvers<void>()
     const append: ConversationStore['append'] = async (...given) => {

@@ -20,8 +20,8 @@ export interface Administration {
   /** The tenants with their numbers of users, conversations, open turns, waits and parked conversations. Reads the list of all conversations. */
   tenants(): Promise<readonly TenantSummary[]>
   /**
-   * The leases of open turns that processes hold, the longest without a new entry first. A lease that is free, because its process is proven
-   * dead or has not renewed it, is left out.
+   * The leases of open turns that processes hold. The turn that has been without a new entry for the longest time comes first. A lease that
+   * is free, because its process is proven dead or has not renewed it, is left out.
    */
   leases(): Promise<readonly HeldLease[]>
   /**

@@ -49,8 +49,8 @@ export async function summariseTenants(store: ConversationStore): Promise<readon
 }
 
 /**
- * The leases of open turns that processes hold, the longest without an entry first. The list has no lease that is free: its process is
- * proven dead, or has not renewed the lease in time. `asker` describes the calling process.
+ * The leases of open turns that processes hold. The turn that has been without a new entry for the longest time comes first. The list has
+ * no lease that is free: its process is proven dead, or has not renewed the lease in time. `asker` describes the calling process.
  */
 export async function listHeldLeases(store: ConversationStore, asker: Owner, clock: Clock): Promise<readonly HeldLease[]> {
   const leases: HeldLease[] = []

@@ -42,8 +42,8 @@ export interface WaitingQuery {
 const MAX_PARAMS_CHARS = 200_000
 
 /**
- * Makes a function that lists what turns wait for. It reads the heads of conversations and the blocks of the calls. Only for a call whose
- * block shows its parameters shortened, it reads the journal of the turn.
+ * Makes a function that lists what turns wait for. It reads the heads of conversations and the blocks of the calls. It reads the journal of
+ * the turn only for a call whose block shows shortened parameters.
  */
 export function waitingList(
   store: Pick<ConversationStore, 'head' | 'list' | 'findByCall' | 'readJournal'>,

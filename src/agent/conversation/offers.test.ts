@@ -11,7 +11,7 @@ import { type AgentParts, createAgentFrom } from '../agent.ts'
 import type { Agent } from '../agent-interface.ts'
 import type { TurnHandle } from '../events/turn-handle.ts'
 
-/** Two agents with one store. They stand for two processes, because an agent takes another one for another owner. */
+/** Two agents with one store. They stand for two processes, because each agent is an owner of its own. */
 function twoAgents(first: readonly Reply[], second: readonly Reply[] = [], parts: Partial<AgentParts> = {}) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })

@@ -71,7 +71,7 @@ describe('a second action after a shown answer', () => {
     expect(turn).toMatchObject({ exitReason: 'complete', answer: 'It is clear, and 21 degrees.' })
   })
 
-  it('is the answer of the turn if the model leaves it at that', async () => {
+  it('leaves the shown answer as the answer of the turn if the model writes no other answer', async () => {
     for (const last of [blank, reply.answer('It is clear.')]) {
       const harness = createTestHarness([secondAction('It is clear.'), last])
       const turn = await harness.say('Rome?')
@@ -125,7 +125,7 @@ describe('plain text instead of channels', () => {
     ])
   })
 
-  it('is heard to its end without a watcher as well', async () => {
+  it('is read to its end, even without a watcher', async () => {
     const harness = createTestHarness([prose, prose])
     expect((await harness.agent.run('c1', 'Rome?').result).answer).toBe('It is clear in Rome .')
   })
@@ -147,14 +147,14 @@ describe('plain text instead of channels', () => {
     expect((await harness.say('Rome?')).answer).toBe('Clear.')
   })
 
-  it('is still heard after another repair, and in the wrap-up', async () => {
+  it('is still accepted as the answer after another repair, and in the wrap-up', async () => {
     const between = createTestHarness([prose, action('{"action"'), prose])
     expect(await between.say('Rome?')).toMatchObject({ exitReason: 'complete', answer: 'It is clear in Rome .' })
     const last = createTestHarness([prose, prose], { settings: { maxRounds: 1 } })
     expect(await last.say('Rome?')).toMatchObject({ exitReason: 'max_iterations', answer: 'It is clear in Rome .' })
   })
 
-  it('is never an action that the user would read', async () => {
+  it('is not shown to the user if it is an action', async () => {
     const bare = JSON.stringify({
       action: 'call_tool',
       tool_call: { tool_id: 'react.write', params: { channel: 'internal', content: 'secret' } },

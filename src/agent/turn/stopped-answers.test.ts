@@ -64,7 +64,7 @@ describe('an answer that the user stops', () => {
     expect(JSON.stringify(turn.events.filter(({ type }) => type === 'lane.delta'))).not.toContain(JSON.stringify(cut).slice(1, -1))
   })
 
-  it('has the fixed words when users had seen nothing of it', async () => {
+  it('is a fixed text when users had seen nothing of it', async () => {
     const before = reply.answer('').replace(/<channel:answer>.*$/s, '')
     for (const text of [before, `${before}<channel:answer>`, `${before}<channel:answer>  \n`, `${before}<channel:answer>[[S:9]]`]) {
       const harness = createHarness({ replies: [{ text, stall: true, onChunk: () => void setTimeout(() => stopTurn(harness), 5) }] })
@@ -234,7 +234,7 @@ describe('what remains of a stopped answer', () => {
 describe('an answer that something else interrupts', () => {
   const limits = { maxSeconds: 0.1, wrapUpSeconds: 0.05, stopGraceMs: 20 }
 
-  it('at the time limit stays beside the fixed words when the wrap-up fails, too', async () => {
+  it('at the time limit stays visible before the fixed text when the wrap-up fails, too', async () => {
     const harness = createHarness({ replies: [unfinished(rome), { text: '', stall: true }], settings: limits })
     const turn = await harness.say('Rome?')
     expect(turn).toMatchObject({ exitReason: 'time', answer: expect.stringMatching(/^I reached the time limit/) })
@@ -272,7 +272,7 @@ describe('an answer that something else interrupts', () => {
     expect(turn.answer).toBe('Paris is')
   })
 
-  it('by a redirection stays beside the fixed words when no other answer follows', async () => {
+  it('by a redirection stays visible before the fixed text when no other answer follows', async () => {
     const harness = createHarness({ replies: [unfinished(rome), reply.call('slow.work'), reply.answer('x')], tools: [slowTool()] })
     const turn = await runTurnWith(
       harness,

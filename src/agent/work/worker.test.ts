@@ -146,7 +146,7 @@ describe('a worker', () => {
     expect((await store.head('c1'))?.parked).toBe(undefined)
   })
 
-  it('leaves a conversation alone for a while that is listed as unfinished although nothing is left to do', async () => {
+  it('waits before it claims a conversation again that is listed as unfinished although nothing is left to do', async () => {
     const { store, agentWith } = createShared()
     let claims = 0
     const drifted: ConversationStore = {
@@ -168,7 +168,7 @@ describe('a worker', () => {
     expect(claims).toBe(1)
   })
 
-  it('hands a turn over when its agent is closed, and this is no failed attempt', async () => {
+  it('hands a turn over when its agent is closed, and this does not count as a failed attempt', async () => {
     const { store, agentWith } = createShared()
     const held = heldReplies(1)
     const first = agentWith(held.replies)

@@ -146,7 +146,7 @@ export function createLiveReceiver(
     feed.held = held
     if (seq > feed.seq) {
       feed.seq = seq
-      feed.active = true // the followers read the entry later that opened the turn
+      feed.active = true // the followers have not read the entry that opened the turn yet
     }
     if (feed.heldSize > MAX_TEXT) {
       feed.held = []
