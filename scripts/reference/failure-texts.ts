@@ -93,7 +93,7 @@ export const failureTexts: { readonly [Code in FailureCode]: readonly [happened:
   'store.newer': ['A newer version of Daybook wrote the database.', '[Upgrade](../guides/upgrading.md) this process.'],
   'store.outdated': ['The database has the format of an older version.', 'Make a back-up and run `daybook migrate`.'],
   'tool.missing': [
-    'An unfinished call of the turn needs a tool that this agent does not have. The turn is left as it is.',
+    'A call of the turn was approved, and this agent does not have its tool. The turn is left as it is.',
     'Run the agent that has the tool, for example with `--agent`. If the tool was removed, send a message to the conversation: the turn goes on, and the model is told that the call did not run.',
   ],
   'turn.missing': ['There is no such turn in the conversation.', 'Take the id from the timeline, or from `daybook show`.'],

@@ -65,8 +65,8 @@ export interface WaitingTurns {
    */
   complete(conversationId: string, callId: string, outcome: Completion, options?: CompleteOptions): Promise<Recorded>
   /**
-   * The tools of unfinished calls that this agent does not have. A turn with such a call is not resumed while the call needs its tool,
-   * because another agent with the same store may have the tool. Empty when no turn is open. Throws `conversation.missing`.
+   * The tools of unfinished calls that this agent does not have. If such a call was approved, its turn is not resumed, because another agent
+   * with the same store may have the tool. Empty when no turn is open. Throws `conversation.missing`.
    */
   missingTools(conversationId: string): Promise<readonly string[]>
   /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */

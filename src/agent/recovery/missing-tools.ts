@@ -47,8 +47,9 @@ interface Parts {
 }
 
 /**
- * Throws `tool.missing` if a call of the open turn can only be settled with a tool that this agent does not have. Calls of sub-agents are
- * not checked, because the tool of their caller has chosen their agent.
+ * Throws `tool.missing` if a call of the open turn was approved, or its sub-agent has to go on, and this agent does not have its tool. Calls
+ * that a process has begun are not checked, because they are settled without their tool. Calls of sub-agents are not checked either, because
+ * the tool of their caller has chosen their agent.
  */
 export async function checkToolsOfTurn(
   { store, toolbox, clock }: Parts,
@@ -67,7 +68,7 @@ export async function checkToolsOfTurn(
   function needsTool({ call_id: callId = '' }: Block): boolean {
     if (settled.has(callId) || events.some(({ event_id }) => event_id === completionId(callId))) return false
     const wait = waitOf(timeline, { callId })
-    if (!wait || wait.running) return true
+    if (!wait || wait.running) return false // the process died while the tool ran: the model is told that the outcome is unknown
     if (wait.kind === 'child') return isExpired(wait, now) || events.some((event) => wakes(event, wait))
     const decision = readDecisionEvent(events.find(({ event_id }) => event_id === decisionId(callId)))
     return wait.kind === 'approval' && decision?.approved === true && !isExpired(wait, decision.ts)
@@ -80,7 +81,7 @@ export async function checkToolsOfTurn(
 const missingTool = (tools: readonly string[]) =>
   new Failure(
     'tool.missing',
-    `this agent has no tool ${tools.join(', ')}, and an unfinished call needs it, so the turn is not resumed: run the agent that has the tool. If the tool was removed, send a message to the conversation: the model is then told that the call did not run`,
+    `this agent has no tool ${tools.join(', ')}, and an approved call needs it, so the turn is not resumed: run the agent that has the tool. If the tool was removed, send a message to the conversation: the model is then told that the call did not run`,
     { details: { tools } },
   )
 

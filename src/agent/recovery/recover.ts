@@ -20,7 +20,7 @@ export interface Recovery {
 
 /**
  * A conversation that `recover` skipped, because another agent holds its claim, because a newer version of Daybook has written to it and
- * has to resume it, or because this agent does not have a tool of an unfinished call.
+ * has to resume it, or because this agent does not have the tool of an approved call.
  */
 export interface SkippedConversation {
   readonly conversationId: string
@@ -35,7 +35,7 @@ export interface SkippedConversation {
    */
   readonly owner?: Pick<Owner, 'host' | 'pid'>
   /**
-   * The tools that this agent does not have, although an unfinished call needs them. The agent that has them can resume the turn. If they
+   * The tools that this agent does not have, although an approved call needs them. The agent that has them can resume the turn. If they
    * were removed, the turn goes on when the user sends a message, and the model is told that the calls did not run.
    */
   readonly missingTools?: readonly string[]
