@@ -1,4 +1,3 @@
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isObject, parseJson } from '../../core/json.ts'
 
@@ -29,6 +28,7 @@ export async function startFakeEmbeddings(groups: readonly (readonly string[])[]
     }
     return vector.some((value) => value > 0) ? vector : vector.fill(1)
   }
+  const { createServer } = process.getBuiltinModule('node:http') // loaded on demand, because few tests need it and it takes 10 ms
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

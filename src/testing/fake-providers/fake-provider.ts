@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { roughTokens } from '../../core/estimate/tokens.ts'
@@ -95,6 +95,7 @@ export async function startFakeProvider(
     silent = reply.fault === 'stall'
   }
 
+  const { createServer } = process.getBuiltinModule('node:http') // loaded on demand, because few tests need it and it takes 10 ms
   const server = createServer((request, response) => {
     response.on('close', () => {
       if (!response.writableFinished) abandoned++
