@@ -126,11 +126,12 @@ export function createHarness({
   }
 }
 
-/** The notices of a turn, from its events. */
+/** The notices of a turn, from its events. The notice that a plan was closed is left out, because it tells of no mistake. */
 export const noticesIn = (events: readonly TurnEvent[]): readonly Notice[] =>
   events
     .flatMap((event) => (event.type === 'entry' && event.change.type === 'blocks.appended' ? event.change.blocks : []))
     .flatMap((block) => readNotice(block) ?? [])
+    .filter(({ code }) => code !== 'plan_closed')
 
 const noticeLine = ({ code, message }: Notice): string => `${code}: ${message}`
 

@@ -36,10 +36,13 @@ function quotePassage(passage: LocatedPassage): string {
   return `${mention(passage.document)}, ${locationOf(passage, passage.document)}:\n\n${quote(passage.text)}`
 }
 
-function locationOf({ page, line, headings }: Passage, { table, pages }: OpenDocument): string {
+function locationOf({ page, line, headings }: Passage, { table, pages, origin, name }: OpenDocument): string {
   if (page !== undefined) return `page ${page}${pages === undefined ? '' : ` of ${pages}`}`
   const row = table?.rows.find((each) => each.line === line)
   if (row) return `row ${row.number} (line ${line})`
   const section = headings.at(-1)
+  // the model has read only a section of the document, so it knows no line of the file
+  if (origin === 'knowledge' && name.includes('#'))
+    return `line ${line} of the section${section === undefined ? '' : ` “${escapeMarkup(section)}”`}`
   return `line ${line}${section === undefined ? '' : `, under “${escapeMarkup(section)}”`}`
 }

@@ -83,7 +83,8 @@ function groupTable({ groupBy, column, measure }: Query, { groups }: ProgramResu
   return [head, '|---|---|---|', ...lines, ...(groups.length > 30 ? [`| … ${groups.length - 30} more | | |`] : [])].join('\n')
 }
 
-const tableCell = (text: string) => escapeMarkup(text).replaceAll('|', '\\|').replace(/\s+/g, ' ')
+/** A text for a cell of a Markdown table. */
+export const tableCell = (text: string) => escapeMarkup(text).replaceAll('|', '\\|').replace(/\s+/g, ' ')
 
 function quotedRows({ groupBy, measure }: Query, { shown, chosen, matching }: ProgramResult): string {
   if (groupBy || measure === 'distinct') return ''

@@ -1,7 +1,7 @@
 import type { Situation } from '../prompt/situation.ts'
 import { barChart } from '../table/bar-chart.ts'
-import { canRunPrograms, groupsFor, readProgramResult } from './answer-from-table.ts'
-import type { Decision } from './decision.ts'
+import { canRunPrograms, groupsFor, readProgramResult, tableCell } from './answer-from-table.ts'
+import { type Decision, escapeMarkup } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, planProgress } from './plan.ts'
 
@@ -25,11 +25,34 @@ export function drawChart(situation: Situation, documents: readonly OpenDocument
   }
 }
 
+/**
+ * The chart of a report, as a block that documents show as bars. `about` is what the request says after the word “report”. Undefined if the
+ * request asks for no chart, or if there are no values for it.
+ */
+export function chartBlock(situation: Situation, documents: readonly OpenDocument[], about: string): string | undefined {
+  const found = wantsChart(situation) ? groupsFor(about, documents, undefined) : undefined
+  if (!found) return undefined
+  const rows = found.bars.map(({ name, value }) => `| ${tableCell(name)} | ${value} |`)
+  return ['```chart bar '.concat(oneLine(found.title)), '| | |', '|---|---|', ...rows, '```'].join('\n')
+}
+
+const oneLine = (text: string): string => escapeMarkup(text).replace(/[\s`]+/g, ' ')
+
+/** What the answer says about the chart of a report. Empty if the request asks for none. */
+export function reportChartNote(situation: Situation, documents: readonly OpenDocument[], about: string): string {
+  if (!wantsChart(situation)) return ''
+  return chartBlock(situation, documents, about) === undefined
+    ? `The report has no chart. ${noGroups}`
+    : 'The report begins with the chart.'
+}
+
+const noGroups = 'A chart needs one value for each name. Ask for example for the total of a column by another column.'
+
 /** What the answer says about the chart. Empty if the request asks for none. */
 export function chartNote(situation: Situation, documents: readonly OpenDocument[]): string {
   if (!wantsChart(situation)) return ''
   const found = groupsFor(situation.request, documents, readProgramResult(situation))
-  if (!found) return 'A chart needs one value for each name. Ask for example for the total of a column by another column.'
+  if (!found) return noGroups
   const written = writtenChart(situation)
   const state = !written
     ? 'I could not write a file for the chart.'

@@ -6,6 +6,7 @@ import { columnsOf, numbersIn, type Table } from '../table/table.ts'
 import { centralPassages, rankPassages } from '../text/rank.ts'
 import { contentWords } from '../text/words.ts'
 import { suggestFollowups } from './canned-replies.ts'
+import { chartBlock, reportChartNote } from './chart.ts'
 import { answer, type Decision, escapeMarkup, mention } from './decision.ts'
 import type { Intent } from './intent.ts'
 import type { OpenDocument } from './open-documents.ts'
@@ -27,7 +28,7 @@ export function reportSteps(situation: Situation, intent: ReportIntent): readonl
 export function deliverReport(situation: Situation, intent: ReportIntent, documents: readonly OpenDocument[]): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
   if (!written && canCall(situation, 'react.write')) return writeReport(situation, intent, documents)
-  if (!written || written.failed) return closePlan(situation) ?? reportAsAnswer(documents, intent)
+  if (!written || written.failed) return closePlan(situation) ?? reportAsAnswer(situation, documents, intent)
   const tool = rendererTool(situation, intent)
   const rendered = situation.calls.find(({ toolId }) => toolId === tool)
   if (tool !== undefined && !rendered && canCall(situation, tool)) return renderReport(situation, intent, tool)
@@ -43,7 +44,7 @@ function writeReport(situation: Situation, intent: ReportIntent, documents: read
     thinking: 'I have read what is needed and write the report.',
     notes: planProgress(situation.announce.plan, 'Write', 'I write the report.'),
     toolId: 'react.write',
-    params: { path: reportPath, channel: 'canvas', content: reportOf(documents, intent.about), kind: 'file' },
+    params: { path: reportPath, channel: 'canvas', content: reportOf(situation, documents, intent.about), kind: 'file' },
   }
 }
 
@@ -69,7 +70,7 @@ function renderReport(situation: Situation, { format }: ReportIntent, tool: stri
 
 function reportAnswer(
   situation: Situation,
-  { format }: ReportIntent,
+  { format, about }: ReportIntent,
   documents: readonly OpenDocument[],
   rendered: CallRecord | undefined,
 ): Decision {
@@ -78,14 +79,18 @@ function reportAnswer(
     format !== undefined && !isRendered ? `\n\nIt could not be made into ${format.toUpperCase()} here, so it is Markdown.` : ''
   return answer(
     'The report is written.',
-    `The report is in \`${isRendered ? `report.${format}` : 'report.md'}\`.${missing}\n\n${outlineOf(documents)}`,
+    joinParagraphs([
+      `The report is in \`${isRendered ? `report.${format}` : 'report.md'}\`.${missing}`,
+      reportChartNote(situation, documents, about),
+      outlineOf(documents),
+    ]),
     suggestFollowups(documents, situation.request),
   )
 }
 
 /** An answer with the whole report, for the case that files can not be written. */
-const reportAsAnswer = (documents: readonly OpenDocument[], { about }: ReportIntent): Decision =>
-  answer('I can not write files here.', `I could not write a file, so here is the report.\n\n${reportOf(documents, about)}`)
+const reportAsAnswer = (situation: Situation, documents: readonly OpenDocument[], { about }: ReportIntent): Decision =>
+  answer('I can not write files here.', `I could not write a file, so here is the report.\n\n${reportOf(situation, documents, about)}`)
 
 const maxPoints = 5
 
@@ -107,7 +112,7 @@ function fileOutlineOf(documents: readonly OpenDocument[], about: string): strin
   return readableOf(documents)
     .map((document) => {
       const source = document.sid === undefined ? '' : `Source: ${mention(document)}`
-      return joinParagraphs([`## ${escapeMarkup(document.name)}`, overview(document), mainPoints(document, about), source])
+      return joinParagraphs([`## ${escapeMarkup(titleOf(document))}`, overview(document), mainPoints(document, about), source])
     })
     .join('\n\n')
 }
@@ -116,16 +121,27 @@ const readableOf = (documents: readonly OpenDocument[]) => documents.filter(({ p
 
 const joinParagraphs = (paragraphs: readonly string[]) => paragraphs.filter((text) => text !== '').join('\n\n')
 
-function reportOf(documents: readonly OpenDocument[], about: string): string {
-  const names = documents.map(({ name }) => escapeMarkup(name))
+function reportOf(situation: Situation, documents: readonly OpenDocument[], about: string): string {
+  const chart = chartBlock(situation, documents, about)
+  const titles = [...new Set(documents.map((document) => escapeMarkup(titleOf(document))))]
   const problems = documents.flatMap(({ problem }) => (problem === undefined ? [] : [`- ${escapeMarkup(problem)}.`]))
   return [
-    `# Report on ${names.join(', ')}`,
+    `# Report on ${titles.join(', ')}`,
     'Everything below is taken from the documents themselves, word for word where it is quoted.',
+    ...(chart === undefined ? [] : [chart]),
     fileOutlineOf(documents, about),
     ...(problems.length > 0 ? ['## Not looked at', problems.join('\n')] : []),
     '',
   ].join('\n\n')
+}
+
+/**
+ * The title of a document in a report. A part of the knowledge base has the heading of its section, because its name is a path such as
+ * `brakes.md#brake-fluid`.
+ */
+function titleOf({ name, origin, passages }: OpenDocument): string {
+  if (origin !== 'knowledge') return name
+  return passages.find(({ headings }) => headings.length > 0)?.headings.at(-1) ?? name.replace(/#.*$/s, '')
 }
 
 function overview({ passages, table, pages, partial }: OpenDocument): string {
@@ -152,8 +168,9 @@ function figures(table: Table): string {
   const lines = numeric.map((column) => {
     const numbers = numbersIn(table.rows, column)
     const sorted = numbers.toSorted(compare)
+    const places = numbers.reduce((most, { scale }) => Math.max(most, scale), 0) // prices such as 418.40 keep their last zero
     const shown = [sumOf(numbers), averageOf(numbers).value, sorted[0] as Decimal, sorted.at(-1) as Decimal].map((value) =>
-      decimalText(value),
+      decimalText(value, places),
     )
     return `| ${escapeMarkup(column.name)} | ${shown.join(' | ')} |`
   })
