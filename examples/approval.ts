@@ -25,7 +25,7 @@ const agent = createAgent({ model, tools: [sendMail] })
 const { turnId, exitReason, waits = [] } = await agent.run('mails', 'Tell Ann that the report is ready.').result
 console.log(exitReason, '-', waits[0]?.kind, '- sent:', sent.length)
 
-await agent.decide('mails', waits[0]?.call_id ?? '', { approved: true, by: 'Bob' })
+await agent.decide('mails', waits[0]?.callId ?? '', { approved: true, by: 'Bob' })
 await agent.drain(5_000) // waits for the rest of the turn
 
 console.log(sent)

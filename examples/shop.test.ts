@@ -21,7 +21,7 @@ test('the agent writes a cited report, and orders only after an approval', async
   assert.equal(exitReason, 'waiting')
   assert.deepEqual(orders, [])
 
-  await agent.decide(conversationId, waits[0]?.call_id ?? '', { approved: true, by: 'Bob' })
+  await agent.decide(conversationId, waits[0]?.callId ?? '', { approved: true, by: 'Bob' })
   await agent.drain(5_000) // waits for the rest of the turn
   const { files, sources, cost } = await agent.archive.turnResult(conversationId, turnId)
   assert.deepEqual(orders, ['2 × K2'])

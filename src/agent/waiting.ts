@@ -19,7 +19,7 @@ import { checkExtra } from './waits/budget-wait.ts'
 import { checkReply } from './waits/check-reply.ts'
 import { wakeCallers } from './waits/child-waits.ts'
 import { hashToken } from './waits/completion-token.ts'
-import { answerId, completionId, decisionId, isBudgetWait, isExpired, replyKey } from './waits/wait-events.ts'
+import { answerId, callIdInWaitId, completionId, decisionId, isBudgetWait, isExpired, replyKey } from './waits/wait-events.ts'
 
 export type { Waiting, WaitingPage, WaitingQuery } from './archive/waiting-list.ts'
 
@@ -51,15 +51,15 @@ export type Recorded = 'recorded' | 'known'
 /** The functions of an agent about turns that wait. */
 export interface WaitingTurns {
   /**
-   * Records what a person decided about a call that waits for an approval. If the turn waits for a larger budget, `callId` is the
-   * `wait_id`, and `params` of an approval say how much more the budget may have: `{ tokens }` or `{ money }`. The first decision counts,
-   * from whichever process it comes. This process then resumes the turn, unless another one is working on the conversation. Throws
-   * `call.missing` when there is no such call, `call.settled` when it does not wait for an approval any more, and `call.expired` when the
-   * time for it is over.
+   * Records what a person decided about a call that waits for an approval. `callId` is the id of the call or of its wait. If the turn waits
+   * for a larger budget, it is the id of the wait, and `params` of an approval say how much more the budget may have: `{ tokens }` or
+   * `{ money }`. The first decision counts, from whichever process it comes. This process then resumes the turn, unless another one is
+   * working on the conversation. Throws `call.missing` when there is no such call, `call.settled` when it does not wait for an approval any
+   * more, and `call.expired` when the time for it is over.
    */
   decide(conversationId: string, callId: string, decision: Decision): Promise<Recorded>
   /**
-   * Delivers the result of a call whose tool returned `later(…)`. It is accepted for every call without a result, even while the tool runs.
+   * Delivers the result of a call whose tool returned `later(…)`. `callId` is the id of the call or of its wait. The result is accepted for every call without a result, even while the tool runs.
    * If the turn has gone on without the result, the model gets it as an event. Throws `call.missing` and `call.settled`, and
    * `call.refused` if there is a `token` and it does not belong to this call.
    */
@@ -119,6 +119,12 @@ export function createWaitingTurns({ store, clock, conversations, toolbox, onPro
     return saved !== undefined && isKnownEvent(saved.timeline, eventId)
   }
 
+  /** The call that an id names: the id of the call itself, or the id of its wait, which ends with the id of the call. */
+  async function callIdOf(conversationId: string, id: string): Promise<string> {
+    const callId = callIdInWaitId(id)
+    return callId === undefined || (await store.findByCall(conversationId, id)).length > 0 ? id : callId
+  }
+
   async function callOf(conversationId: string, callId: string): Promise<readonly Block[]> {
     const blocks = await store.findByCall(conversationId, callId)
     if (blocks.some(({ type }) => type === 'react.tool.call')) return blocks
@@ -154,11 +160,13 @@ export function createWaitingTurns({ store, clock, conversations, toolbox, onPro
   }
 
   const turns: WaitingTurns = {
-    async decide(conversationId, callId, decision) {
+    async decide(conversationId, id, decision) {
       const { approved, note = '', params, by } = checkDecision(decision)
       const ts = clock.now()
       const { waits } = await headOf(store, conversationId)
-      const wait = waits.find((each) => replyKey(each) === callId && decidableKinds.has(each.kind))
+      const decidable = waits.filter(({ kind }) => decidableKinds.has(kind))
+      const wait = decidable.find((each) => replyKey(each) === id) ?? decidable.find(({ wait_id }) => wait_id === id)
+      const callId = (wait && replyKey(wait)) ?? (await callIdOf(conversationId, id))
       if (!wait) {
         if (!isBudgetWait(callId)) await callOf(conversationId, callId)
         if (await isRecorded(conversationId, decisionId(callId))) return 'known'
@@ -173,9 +181,10 @@ export function createWaitingTurns({ store, clock, conversations, toolbox, onPro
       return record(conversationId, { event_id, kind: 'decision', ts, text: note, payload })
     },
 
-    async complete(conversationId, callId, outcome, options = {}) {
+    async complete(conversationId, id, outcome, options = {}) {
       const { token } = checkCompleteOptions(options)
       const { waits } = await headOf(store, conversationId)
+      const callId = await callIdOf(conversationId, id)
       if (token !== undefined && !(await isTokenOf(conversationId, callId, hashToken(token), waits)))
         throw new Failure('call.refused', 'the token does not belong to this call')
       const blocks = await callOf(conversationId, callId)

@@ -21,7 +21,7 @@ async function asking(options: Partial<HarnessOptions> & { readonly times?: numb
   const question = async () => (await harness.agent.waiting()).waits[0]
   await expect.poll(question).toMatchObject({ kind: 'elicitation' })
   const wait = await question()
-  return { ...server, harness, turn, callId: wait?.call_id ?? '', wait }
+  return { ...server, harness, turn, callId: wait?.callId ?? '', wait }
 }
 
 describe('a question of a server', () => {
@@ -86,7 +86,7 @@ describe('a question of a server', () => {
     const elsewhere = createHarness({ store: other, clock: harness.clock, replies: [] })
     const [wait] = (await elsewhere.agent.waiting()).waits
     expect(wait).toMatchObject({ kind: 'elicitation', conversationId: 'c1' })
-    await elsewhere.agent.decide('c1', wait?.call_id ?? '', { approved: true, params: { city: 'Bern' } })
+    await elsewhere.agent.decide('c1', wait?.callId ?? '', { approved: true, params: { city: 'Bern' } })
     expect(await turn).toMatchObject({ answer: 'Done.' })
     expect(promptOf(harness)).toContain('"content":{"city":"Bern"}')
   })

@@ -104,7 +104,7 @@ it('a result that arrives later is announced, and the turn goes on when it arriv
   await tab.getByRole('region', { name: /^Waiting: Office print/ }).waitFor()
   const { agent } = page.server
   const [wait] = (await agent.waiting()).waits
-  await agent.complete(wait?.conversationId ?? '', wait?.call_id ?? '', { ok: true, output: 'three pages' })
+  await agent.complete(wait?.conversationId ?? '', wait?.callId ?? '', { ok: true, output: 'three pages' })
   await tab.goBack()
   await tab.getByText('Printed.', { exact: true }).waitFor()
   expect(await tab.getByText('The printer warms up.').count()).toBe(0)

@@ -132,8 +132,8 @@ async function promptsOf(
     await running
     for (;;) {
       const [wait] = (await harness.agent.waiting()).waits
-      if (wait?.call_id === undefined) break
-      await harness.agent.decide('c1', wait.call_id, { approved: true })
+      if (wait?.callId === undefined) break
+      await harness.agent.decide('c1', wait.callId, { approved: true })
       waits++
       await harness.agent.drain(5_000)
     }

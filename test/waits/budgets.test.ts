@@ -115,7 +115,7 @@ describe('a turn that asks for a larger budget', () => {
       exitReason: 'waiting',
       waits: [{ kind: 'budget', budget: 'tenant/local', approver: 'operator' }],
     })
-    const waitId = waits?.[0]?.wait_id ?? ''
+    const waitId = waits?.[0]?.waitId ?? ''
     expect((await budget())?.reserved.tokens).toBe(0)
     await expect(first.agent.decide('c1', waitId, { approved: true })).rejects.toThrow('how much more')
     await first.agent.close()
@@ -133,7 +133,7 @@ describe('a turn that asks for a larger budget', () => {
     const { harness, budget } = await createWorld()
     const { say, agent, journal } = harness([expensive, expensive, answer('As far as I got.')], ask)
     const { waits } = await say('Do it.')
-    await agent.decide('c1', waits?.[0]?.wait_id ?? '', { approved: false })
+    await agent.decide('c1', waits?.[0]?.waitId ?? '', { approved: false })
     await agent.drain(30_000)
     expect((await journal()).at(-1)).toMatchObject({ type: 'turn.closed', exit_reason: 'budget' })
     expect((await budget())?.limits).toEqual({ tokens: 100_000 })

@@ -71,7 +71,7 @@ it('that fails too lets the turn wait for the usual model', async () => {
     [limited, reply.answer('Late.')],
     [failing({ kind: 'authentication', retryable: false })],
   )
-  expect((await agent.run('c1', 'Hello?').result).waits).toMatchObject([{ kind: 'provider', expires_at: '2026-01-01T00:10:00.000Z' }])
+  expect((await agent.run('c1', 'Hello?').result).waits).toMatchObject([{ kind: 'provider', expiresAt: '2026-01-01T00:10:00.000Z' }])
   clock.advance(600_000)
   await agent.recover()
   await agent.drain(5_000) // the agent may have gone on by itself before

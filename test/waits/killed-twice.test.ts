@@ -51,7 +51,7 @@ async function createWorld(needsApproval: readonly string[]) {
     }
     return { agent, die }
   }
-  const callOf = async (toolId: string) => (await start([]).agent.waiting()).waits.find((wait) => wait.toolId === toolId)?.call_id ?? ''
+  const callOf = async (toolId: string) => (await start([]).agent.waiting()).waits.find((wait) => wait.toolId === toolId)?.callId ?? ''
   const results = async () =>
     blocksOf((await store.loadVisible('c1'))?.timeline ?? (undefined as never)).flatMap(({ type, text = '', meta }) =>
       type === 'react.tool.result' && meta?.render_role !== 'metadata' ? [/outcome_unknown|is done/.exec(text)?.[0]] : [],

@@ -66,7 +66,7 @@ it('a file of the version before turns could wait is migrated, its open turns go
   const agent = createAgent('Paid.', reply.call('shop.pay', { amount: 20 }))
   expect((await agent.run('closed', 'Pay 20.').result).exitReason).toBe('waiting')
   const [wait] = (await agent.waiting()).waits
-  await agent.decide('closed', wait?.call_id ?? '', { approved: true })
+  await agent.decide('closed', wait?.callId ?? '', { approved: true })
   await agent.drain(10_000)
   expect(effects).toEqual(['look 7', 'pay 20'])
   const changes: Change[] = []

@@ -24,7 +24,7 @@ it('a turn waits for a provider that says when to ask again, and another process
   const { exitReason, waits } = await first.say('Hello.')
   expect({ exitReason, waits }).toMatchObject({
     exitReason: 'waiting',
-    waits: [{ kind: 'provider', expires_at: '2026-01-01T00:10:00.000Z' }],
+    waits: [{ kind: 'provider', expiresAt: '2026-01-01T00:10:00.000Z' }],
   })
   expect(await first.agent.waiting()).toMatchObject({ waits: [{ kind: 'provider' }] })
   await first.agent.close()

@@ -145,7 +145,7 @@ async function createWorld(script: readonly (typeof steps)[number][]) {
     const answer = async (kind: 'approval' | 'later', work: (waitOf: string, callId: string) => Promise<unknown>) => {
       const found = (await agent.waiting()).waits.filter((wait) => wait.kind === kind)
       const wait = found[pick % Math.max(1, found.length)]
-      if (wait) await work(wait.conversationId, wait.call_id ?? '')
+      if (wait) await work(wait.conversationId, wait.callId ?? '')
       if (wait) seen.waits++
     }
     try {
@@ -177,7 +177,7 @@ async function createWorld(script: readonly (typeof steps)[number][]) {
     const { agent, idle } = start()
     for (let round = 0; round < 60; round++) {
       await agent.recover()
-      for (const { conversationId: of, kind, call_id: callId = '' } of (await agent.waiting({ limit: 500 })).waits) {
+      for (const { conversationId: of, kind, callId = '' } of (await agent.waiting({ limit: 500 })).waits) {
         const work =
           kind === 'approval' ? agent.decide(of, callId, { approved: true }) : kind === 'later' && agent.complete(of, callId, { ok: true })
         if (work) await work.catch((error: { code?: string }) => expect(expectedCodes).toContain(error.code))

@@ -71,7 +71,7 @@ async function createWorld() {
   }
   const approval = async (agent: Agent) => {
     const wait = (await agent.waiting()).waits.find(({ kind }) => kind === 'approval' || kind === 'later')
-    return { id: wait?.conversationId ?? '', callId: wait?.call_id ?? '' }
+    return { id: wait?.conversationId ?? '', callId: wait?.callId ?? '' }
   }
   const answer = async (key = 'c1') =>
     blocksOf((await store.loadVisible(key))?.timeline ?? (undefined as never)).findLast(({ type }) => type === 'assistant.completion')?.text
@@ -99,13 +99,13 @@ describe('while a sub-agent waits, the calling turn waits on record', () => {
       [call, reply.answer('Done.')],
     ])
     const { exitReason, waits } = await boss.run('c1', 'Do it.').result
-    expect({ exitReason, waits }).toMatchObject({ exitReason: 'waiting', waits: [{ kind: 'child', child_id: expect.any(String) }] })
+    expect({ exitReason, waits }).toMatchObject({ exitReason: 'waiting', waits: [{ kind: 'child', childId: expect.any(String) }] })
     await idle(boss)
     expect([...boss.running]).toEqual([])
     expect((await world.store.list({ open: true })).conversations).toEqual([])
     expect((await boss.recover()).results).toEqual([])
     const { id, callId } = await world.approval(boss)
-    expect(id).toBe(waits?.[0]?.child_id)
+    expect(id).toBe(waits?.[0]?.childId)
     expect((await boss.waiting({ conversationId: 'c1' })).waits.map((wait) => [wait.kind, wait.conversationId])).toEqual([
       ['child', 'c1'],
       [kind, id],

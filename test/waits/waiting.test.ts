@@ -53,7 +53,7 @@ function process(world: World, replies: readonly Reply[], more: Partial<HarnessO
   return createHarness(replays.note({ clock: world.clock, store: world.store, replies, tools: [mail(world), print(world)], ...more }))
 }
 
-const waitingCall = async ({ agent }: Harness) => (await agent.waiting()).waits[0]?.call_id ?? ''
+const waitingCall = async ({ agent }: Harness) => (await agent.waiting()).waits[0]?.callId ?? ''
 const results = async (harness: Harness) =>
   blocksOf(await harness.timeline()).flatMap(({ type, text, meta }) =>
     type === 'react.tool.result' && meta?.render_role !== 'metadata' ? [text ?? ''] : [],
@@ -69,18 +69,34 @@ describe('a call that needs an approval', () => {
     const [wait] = (await harness.agent.waiting()).waits
     expect(wait?.params).toEqual({ to })
     expect(wait?.call?.text).not.toContain('and bob') // the block of the call has only the beginning
-    await harness.agent.decide('c1', wait?.call_id ?? '', { approved: false })
+    await harness.agent.decide('c1', wait?.callId ?? '', { approved: false })
     await idle(harness)
+  })
+
+  it('can be named by the id of its wait, before and after the decision', async () => {
+    const world = await createWorld()
+    const harness = process(world, [send, reply.answer('Sent.'), order, reply.answer('Printed.')])
+    const { waits } = await harness.say('Write to Ann.')
+    const [waitId = '', callId = ''] = [waits?.[0]?.waitId, waits?.[0]?.callId]
+    expect(await harness.agent.decide('c1', waitId, { approved: true })).toBe('recorded')
+    await idle(harness)
+    expect(world.effects).toEqual(['mail to ann'])
+    for (const id of [waitId, callId]) expect(await harness.agent.decide('c1', id, { approved: false })).toBe('known')
+    await expect(harness.agent.decide('c1', 'approve-nothing', { approved: true })).rejects.toMatchObject({ code: 'call.missing' })
+    const late = await harness.say('Print Rome.')
+    expect(await harness.agent.complete('c1', late.waits?.[0]?.waitId ?? '', { ok: true, output: 'on paper' })).toBe('recorded')
+    await idle(harness)
+    expect(await harness.agent.complete('c1', late.waits?.[0]?.callId ?? '', { ok: true, output: 'again' })).toBe('known')
+    expect(await results(harness)).toEqual(['{"sent":"ann"}', 'on paper'])
   })
 
   it('waits without a claim, and runs after the approval, also in another process', async () => {
     const world = await createWorld()
     const first = process(world, [send, reply.answer('Sent.')])
     const { exitReason, waits } = await first.say('Write to Ann.')
-    expect({ exitReason, waits }).toMatchObject({
-      exitReason: 'waiting',
-      waits: [{ kind: 'approval', question: 'May the agent call mail.send?' }],
-    })
+    const callId = waits?.[0]?.callId ?? ''
+    const wait = { waitId: `approve-${callId}`, kind: 'approval', callId, toolId: 'mail.send', params: { to: 'ann' } }
+    expect({ exitReason, waits }).toEqual({ exitReason: 'waiting', waits: [{ ...wait, question: 'May the agent call mail.send?' }] })
     expect(world.effects).toEqual([])
     expect((await world.store.list({ open: true })).conversations).toEqual([])
     const journal = await first.journal()
@@ -549,7 +565,7 @@ describe('several calls in one response', () => {
     expect({ exitReason, kinds: waits.map(({ kind }) => kind) }).toEqual({ exitReason: 'waiting', kinds: ['approval', 'later'] })
     expect(world.effects).toEqual(['search rome', 'search broken', 'print Rome'])
     expect((await world.store.list({ open: true })).conversations).toEqual([])
-    const [approval, late] = waits.map(({ call_id = '' }) => call_id)
+    const [approval, late] = waits.map(({ callId = '' }) => callId)
     await harness.agent.complete('c1', late ?? '', { ok: true, output: 'printed' })
     await idle(harness)
     expect((await world.store.list({ open: true })).conversations).toEqual([])

@@ -1,19 +1,15 @@
 import { type Block, readToolCall } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
-import type { ResponseReceived, Wait } from '../../core/timeline/change.ts'
+import type { Wait } from '../../core/timeline/change.ts'
 import type { ConversationInfo } from '../../ports/store/list.ts'
 import type { ConversationStore } from '../../ports/store.ts'
-import { completeParams, isCallOf } from '../../tools/call-id.ts'
 import { entriesOfTurn } from '../conversation/history.ts'
+import { describeWait, type TurnWait } from '../waits/describe-wait.ts'
 
-/** Something that a turn waits for. */
-export interface Waiting extends Wait {
+/** Something that a turn waits for, with its conversation. */
+export interface Waiting extends TurnWait {
   readonly conversationId: string
   readonly turnId: string
-  /** The tool of the call that waits, and its complete parameters. If they are very long, they are cut, as in the block of the call. */
-  readonly toolId?: string
-  readonly params?: JsonObject
   /** The block of the call that waits. */
   readonly call?: Block
 }
@@ -38,9 +34,6 @@ export interface WaitingQuery {
   readonly cursor?: string
 }
 
-/** Longer parameters are cut, because a page may have many waits. */
-const MAX_PARAMS_CHARS = 200_000
-
 /**
  * Makes a function that lists what turns wait for. It reads the heads of conversations and the blocks of the calls. It reads the journal of
  * the turn only for a call whose block shows shortened parameters.
@@ -49,35 +42,23 @@ export function waitingList(
   store: Pick<ConversationStore, 'head' | 'list' | 'findByCall' | 'readJournal'>,
 ): (query: WaitingQuery) => Promise<WaitingPage> {
   async function describe(head: ConversationInfo): Promise<readonly Waiting[]> {
-    const { conversationId, openTurn, waits } = head
-    const shown = waits.filter(({ running, kind }) => !running || kind === 'elicitation')
-    return Promise.all(shown.map(async (wait) => ({ ...wait, ...(await callDetails(head, wait)), conversationId, turnId: openTurn ?? '' })))
+    const shown = head.waits.filter(({ running, kind }) => !running || kind === 'elicitation')
+    return Promise.all(shown.map((wait) => describeWithCall(head, wait)))
   }
 
-  async function callDetails(head: ConversationInfo, { call_id: callId }: Wait): Promise<Pick<Waiting, 'toolId' | 'params' | 'call'>> {
-    const blocks = callId === undefined ? [] : await store.findByCall(head.conversationId, callId)
-    const block = blocks.find(({ type }) => type === 'react.tool.call')
-    const call = block && readToolCall(block)
-    if (!block || !call) return {}
-    return { call: block, toolId: call.tool_id, params: (await completeParamsOf(head, block)) ?? (call.params as JsonObject) } // a block has JSON
-  }
-
-  /** A person has to see what a call does before it is approved, so shortened parameters are completed. */
-  async function completeParamsOf({ conversationId, openTurn, lastSeq }: ConversationInfo, block: Block): Promise<JsonObject | undefined> {
-    if (openTurn === null) return undefined
-    const params = await completeParams(block, async (callId) => {
-      const { changes } = await entriesOfTurn(store, conversationId, lastSeq, openTurn)
-      return changes.find((change) => change.type === 'response.received' && isCallOf(change.call_id, callId)) as
-        | ResponseReceived
-        | undefined
-    })
-    return isObject(params) && JSON.stringify(params).length <= MAX_PARAMS_CHARS ? (params as JsonObject) : undefined
+  async function describeWithCall({ conversationId, openTurn, lastSeq }: ConversationInfo, wait: Wait): Promise<Waiting> {
+    const blocks = wait.call_id === undefined ? [] : await store.findByCall(conversationId, wait.call_id)
+    const call = blocks.find((block) => block.type === 'react.tool.call' && readToolCall(block) !== undefined)
+    const described = await describeWait(wait, call, async () =>
+      openTurn === null ? [] : (await entriesOfTurn(store, conversationId, lastSeq, openTurn)).changes,
+    )
+    return { ...described, ...(call && { call }), conversationId, turnId: openTurn ?? '' }
   }
 
   /** The waits of a conversation and of the sub-agents that it waits for. */
   async function ofConversation(conversationId: string): Promise<readonly Waiting[]> {
     const own = await describe(await headOf(store, conversationId))
-    const children = own.flatMap(({ child_id }) => child_id ?? [])
+    const children = own.flatMap(({ childId }) => childId ?? [])
     const found = await Promise.all(children.map(async (child) => ((await store.head(child)) ? ofConversation(child) : [])))
     return [...own, ...found.flat()]
   }

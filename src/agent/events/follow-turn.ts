@@ -1,15 +1,18 @@
 import type { PriceOf } from '../../core/cost/price.ts'
 import type { TurnEvent } from '../../core/event.ts'
+import { blocksOfTurn } from '../../core/timeline/timeline.ts'
 import { pausesTurn } from '../../core/timeline/waits.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { ConversationStore } from '../../ports/store.ts'
+import type { ConversationStore, Saved } from '../../ports/store.ts'
 import type { Problem } from '../agent-context.ts'
 import { readStoredResult } from '../archive/stored-result.ts'
 import { cancelledError } from '../conversation/cancel-message.ts'
+import { entriesOfTurn } from '../conversation/history.ts'
 import type { OfferedMessage } from '../conversation/running.ts'
 import { missingConversation } from '../conversation/start-reason.ts'
 import { withdrawalOf } from '../conversation/take-offers.ts'
 import { cancelledBeforeAnswer, type ExitReason, type TurnResult } from '../turn/result.ts'
+import { describeWaits, type TurnWait } from '../waits/describe-wait.ts'
 import type { EventHub } from './event-hub.ts'
 import { follow } from './follow.ts'
 import type { RemoteEvents } from './relay/on-demand.ts'
@@ -88,8 +91,18 @@ async function resultOf({ kind, turnId }: Answer, conversationId: string, { stor
   const stored = saved && (await readStoredResult(store, conversationId, turnId, saved.timeline, priceOf))
   if (!stored) throw missingConversation(conversationId)
   const exitReason = (stored.exitReason ?? 'waiting') as ExitReason // only Daybook writes it
-  const waits = stored.exitReason === null ? { waits: saved.timeline.openTurn?.waits ?? [] } : {}
-  return { ...stored, exitReason, ...waits, timings: { ...stored.timings, modelMs: 0, toolMs: 0 } }
+  const waits = stored.exitReason === null && (await waitsOf(store, conversationId, turnId, saved))
+  return { ...stored, exitReason, ...(waits && { waits }), timings: { ...stored.timings, modelMs: 0, toolMs: 0 } }
+}
+
+async function waitsOf(
+  store: FollowParts['store'],
+  conversationId: string,
+  turnId: string,
+  { timeline, lastSeq }: Saved,
+): Promise<readonly TurnWait[]> {
+  const changes = async () => (await entriesOfTurn(store, conversationId, lastSeq, turnId)).changes
+  return describeWaits(timeline.openTurn?.waits ?? [], blocksOfTurn(timeline, turnId), changes)
 }
 
 /** Asks the process that runs the conversation to take the message back. Resolves when that process has done so or has refused it. */

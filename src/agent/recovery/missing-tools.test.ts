@@ -38,7 +38,7 @@ const results = async (harness: Harness) =>
   blocksOf(await harness.timeline()).flatMap((block) =>
     block.type === 'react.tool.result' && !isResultMetadata(block) ? [block.text ?? ''] : [],
   )
-const callOf = async ({ agent }: Harness) => (await agent.waiting()).waits[0]?.call_id ?? ''
+const callOf = async ({ agent }: Harness) => (await agent.waiting()).waits[0]?.callId ?? ''
 
 describe('an agent without the tool of an unfinished call', () => {
   it('records an approval and leaves the turn to the agent that has the tool', async () => {

@@ -175,7 +175,7 @@ async function unfitWaits(
   const page = await waitingList(store)({ conversationId })
   const unfit: UnfitWait[] = []
   for (const wait of page.waits) {
-    const { call_id: callId, toolId, params = {} } = wait
+    const { callId, toolId, params = {} } = wait
     if (wait.kind !== 'approval' || wait.conversationId !== conversationId || callId === undefined || toolId === undefined) continue
     const problem = await problemOf(toolbox, toolId, params)
     if (problem !== undefined) unfit.push({ callId, toolId, problem })

@@ -4,9 +4,10 @@ import type { JsonObject } from '../../core/json.ts'
 import { selectSources } from '../../core/sources/pool.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { StoredTurnOptions, Wait } from '../../core/timeline/change.ts'
-import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOf, blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
+import { describeWaits, type TurnWait } from '../waits/describe-wait.ts'
 import { citablePhrases, citedSources, withExistingCitations } from './closing.ts'
 import { type OutputRefusal, refusalOf } from './output.ts'
 import type { Progress } from './round.ts'
@@ -58,7 +59,7 @@ export interface TurnResult<Output = unknown> {
   readonly writtenUsage?: JsonObject
   readonly error?: Error
   /** What the turn waits for. Set if `exitReason` is `waiting`. */
-  readonly waits?: readonly Wait[]
+  readonly waits?: readonly TurnWait[]
 }
 
 /** When a turn ran, and for how many milliseconds. */
@@ -160,8 +161,12 @@ export function cancelledResult({ turnId, agent, conversation: { ledger, spendin
 }
 
 /** The result of a turn that stays open and waits. */
-export const waitingResult = (turn: Turn, waits: readonly Wait[]): TurnResult => ({
-  ...cancelledResult(turn),
-  exitReason: 'waiting',
-  waits,
-})
+export async function waitingResult(turn: Turn, waits: readonly Wait[]): Promise<TurnResult> {
+  const { turnId, conversation } = turn
+  const blocks = blocksOfTurn(conversation.ledger.timeline, turnId)
+  return {
+    ...cancelledResult(turn),
+    exitReason: 'waiting',
+    waits: await describeWaits(waits, blocks, async () => (await conversation.entriesOfTurn(turnId)).changes),
+  }
+}

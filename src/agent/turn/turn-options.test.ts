@@ -124,7 +124,7 @@ describe('the option `ask`', () => {
     for (const count of [1, 2]) {
       const { waits } = await harness.agent.waiting()
       expect([count, waits.map(({ question }) => question)]).toEqual([count, ['May the agent call mail.send?']])
-      await harness.agent.decide('c1', waits[0]?.call_id ?? '', { approved: true })
+      await harness.agent.decide('c1', waits[0]?.callId ?? '', { approved: true })
       await harness.agent.drain(5_000)
     }
     expect(await harness.agent.run('c1', 'Write again.').result).toMatchObject({ exitReason: 'complete', answer: 'Sent at once.' })
@@ -164,7 +164,7 @@ it('options hold after a wait of three days and in another process', async () =>
   clock.advance(3 * 24 * 3_600_000)
   const second = harnessWith(mailing, reply.answer('{"sent":true}'))
   const { agent } = second.harness
-  await agent.decide('c1', (await agent.waiting()).waits[0]?.call_id ?? '', { approved: true })
+  await agent.decide('c1', (await agent.waiting()).waits[0]?.callId ?? '', { approved: true })
   await agent.drain(5_000)
   const [turnId = ''] = (await openedIn(second.harness)).map(({ turn_id }) => turn_id)
   expect(await agent.archive.turnResult('c1', turnId)).toMatchObject({

@@ -27,7 +27,7 @@ export async function runTurn(turn: Turn, start: TurnStart, feedbacks: readonly 
       progress = outcome.progress
       if (outcome.kind === 'waiting') {
         await waitForTitle(turn, progress)
-        return waitingResult(turn, outcome.waits)
+        return await waitingResult(turn, outcome.waits)
       }
       const next = outcome.kind === 'next' ? outcome : await finishTurn(turn, progress, outcome.end)
       if (next.kind === 'closed') return next.result

@@ -72,6 +72,9 @@ export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: str
 /** The call or the wait that the payload of a decision names. A wait for a larger budget belongs to no call. */
 export const replyKey = ({ kind, wait_id, call_id }: Wait): string | undefined => (kind === 'budget' ? wait_id : call_id)
 
+/** The id of the call in the id of a wait. Undefined for the id of a call, and for a wait without a call. */
+export const callIdInWaitId = (id: string): string | undefined => /^(?:approve|complete|child)-(.+)$/.exec(id)?.[1]
+
 /** Whether an id is that of a wait for a larger budget. */
 export const isBudgetWait = (id: string): boolean => id.startsWith('budget-')
 

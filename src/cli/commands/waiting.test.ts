@@ -115,7 +115,7 @@ it('approve, refuse, complete, run and chat change nothing if another agent has 
     })
   expect((await line.run('chat', '--continue')).exitCode).toBe(1)
   expect(await shop.archive.head('c1')).toEqual(before)
-  await shop.decide('c1', (await shop.waiting()).waits[0]?.call_id ?? '', { approved: true })
+  await shop.decide('c1', (await shop.waiting()).waits[0]?.callId ?? '', { approved: true })
   await shop.drain(5_000)
   expect(orders).toEqual(['brakes'])
   await shop.close()

@@ -87,7 +87,7 @@ function newerForUser({ type, ts }: { readonly type: string; readonly ts?: unkno
  * The question of a wait, as a user may read it. The question about a budget says what the budget has left. If the budget is not that of
  * the user alone, the user would learn what other users have spent.
  */
-export function questionForUser({ question, budget }: Wait): string | undefined {
+export function questionForUser({ question, budget }: Pick<Wait, 'question' | 'budget'>): string | undefined {
   const kind = budget === undefined ? 'user' : budgetKindOf(budget)
   return question === undefined || kind === 'user' || kind === 'conversation' ? question : SHARED_BUDGET_QUESTION
 }
@@ -96,7 +96,7 @@ const SHARED_BUDGET_QUESTION = 'A budget that you share with other users is used
 
 /** A wait without the hash of its token. */
 function waitForUser({ wait_id, kind, call_id, expires_at, approver, schema, child_id, ...wait }: Wait): Wait {
-  const question = questionForUser({ wait_id, kind, ...wait })
+  const question = questionForUser(wait)
   return {
     wait_id,
     kind,

@@ -116,7 +116,7 @@ export function offeredTools({ agent, caller, settings, newId, beginTurn }: McpT
 }
 
 function answerOf(conversation: string, { answer, exitReason, turnId, files, waits }: TurnResult): McpToolResult {
-  const waiting = waits?.map(({ kind, question, call_id }) => ({ kind, question, call_id }))
+  const waiting = waits?.map(({ kind, question, callId }) => ({ kind, question, call_id: callId }))
   const made = files?.map(({ filename, mime, size }) => ({ filename, mime, size }))
   return {
     ...structured({

@@ -57,6 +57,15 @@ describe('the routes for turns that wait', () => {
     expect(await client.waiting()).toEqual({ waits: [] })
   })
 
+  it('take the id of the wait in place of the call', async () => {
+    const { client, view } = await waitingServer()
+    const waitId = view.turns[0]?.waits[0]?.wait_id ?? ''
+    expect(waitId).toMatch(/^approve-/)
+    expect(await client.decide('c1', waitId, { approved: true })).toEqual({ status: 'recorded' })
+    expect((await viewWhen(client, 'c1', answered)).turns).toMatchObject([{ answers: [{ text: 'Sent.' }] }])
+    expect(await client.decide('c1', waitId, { approved: true })).toEqual({ status: 'known' })
+  })
+
   it('accept the late result of a call', async () => {
     const { client, callId } = await waitingServer([print], [reply.call('shop.print'), reply.answer('Printed.')])
     expect(await client.complete('c1', callId, { ok: true, output: { pages: 12 } })).toEqual({ status: 'recorded' })
@@ -123,6 +132,7 @@ describe('the routes for turns that wait', () => {
     expect((await user.waiting()).waits).toMatchObject([{ call_id: callId, approver: 'operator' }])
     await expect(user.decide('c1', callId, { approved: true })).rejects.toMatchObject({ status: 403, code: 'role.refused' })
     await expect(user.complete('c1', callId, { ok: true })).rejects.toMatchObject({ status: 403, code: 'role.refused' })
+    await expect(user.decide('c1', `approve-${callId}`, { approved: true })).rejects.toMatchObject({ status: 403 })
     expect(await operator.decide('c1', callId, { approved: true })).toEqual({ status: 'recorded' })
     expect((await viewWhen(user, 'c1', answered)).turns).toMatchObject([{ answers: [{ text: 'Sent.' }] }])
   })

@@ -2,7 +2,8 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Completion, Decision, Waiting } from '../../agent/waiting.ts'
 import { conversationOfToken } from '../../agent/waits/completion-token.ts'
-import { isBudgetWait, replyKey } from '../../agent/waits/wait-events.ts'
+import { replyIdOf } from '../../agent/waits/describe-wait.ts'
+import { isBudgetWait } from '../../agent/waits/wait-events.ts'
 import { CompletionBody, DecisionBody, RecordedView, WaitList, WaitQuery, type WaitView } from '../../core/api/waiting.ts'
 import { readToolCall } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
@@ -24,22 +25,22 @@ const callParams = z.object({ id: z.string(), call: z.string() })
  * accepted from operators, and from systems with the token of the call in a header.
  */
 export function waitingRoutes({ agent, settings }: ServerParts): App {
-  function viewOf(c: Context<Env>, { call, conversationId, turnId, wait_id, kind, params, ...wait }: Waiting): WaitView {
+  function viewOf(c: Context<Env>, { call, conversationId, turnId, waitId, kind, params, ...wait }: Waiting): WaitView {
     const [block] = call ? blocksFor(c.get('caller'), [call], settings) : []
     const shown = block && readToolCall(block)
-    const question = isOperator(c.get('caller')) ? wait.question : questionForUser({ wait_id, kind, ...wait })
+    const question = isOperator(c.get('caller')) ? wait.question : questionForUser(wait)
     return {
       conversation_id: parseConversationKey(conversationId).name,
       turn_id: turnId,
-      wait_id,
+      wait_id: waitId,
       kind,
-      ...(wait.call_id !== undefined && { call_id: wait.call_id }),
+      ...(wait.callId !== undefined && { call_id: wait.callId }),
       ...(shown && { tool_id: shown.tool_id, params: (block === call ? (params ?? {}) : shown.params) as Record<string, unknown> }),
       ...(question !== undefined && { question }),
-      ...(wait.expires_at !== undefined && { expires_at: wait.expires_at }),
+      ...(wait.expiresAt !== undefined && { expires_at: wait.expiresAt }),
       ...(wait.approver && { approver: wait.approver }),
       ...(wait.schema && { schema: wait.schema }),
-      ...(wait.child_id !== undefined && { child_id: parseConversationKey(wait.child_id).name }),
+      ...(wait.childId !== undefined && { child_id: parseConversationKey(wait.childId).name }),
     }
   }
 
@@ -49,7 +50,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
    */
   async function checkApprover(c: Context<Env>, key: string, callId: string, approved: boolean): Promise<void> {
     const { waits } = await agent.waiting({ conversationId: key })
-    const wait = waits.find((each) => replyKey(each) === callId)
+    const wait = waits.find((each) => replyIdOf(each) === callId || each.waitId === callId)
     // The id of a wait for a budget can be guessed, and such a wait may begin after this check.
     if (wait?.approver === 'operator' || isBudgetWait(callId)) requireOperator(c)
     if (approved && wait?.budget !== undefined && budgetKindOf(wait.budget) === 'day' && !isLocalCaller(c.get('caller')))

@@ -130,7 +130,7 @@ export async function answerAllWaits(agent: Agent, store: ConversationStore, con
   for (;;) {
     const head = await store.head(conversationId)
     if (!head || head.openTurn === null) return
-    for (const { conversationId: id, kind, call_id: callId = '' } of (await agent.waiting({ conversationId })).waits) {
+    for (const { conversationId: id, kind, callId = '' } of (await agent.waiting({ conversationId })).waits) {
       const answer =
         kind === 'approval'
           ? agent.decide(id, callId, { approved: true })

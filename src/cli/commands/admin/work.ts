@@ -59,10 +59,10 @@ export function workCommand(context: CommandContext): Command {
         for (const { id, at, attempts, reason } of parked)
           printLine(terminal, `  ${plainLine(id)}  since ${at}, ${plural(attempts, 'attempt')}: ${plainLine(reason)}`)
         if (waits.length > 0) printLine(terminal, style.bold('waiting: for a person or a late result; daybook approve, refuse, complete'))
-        for (const { conversationId, question, kind, expires_at } of waits)
+        for (const { conversationId, question, kind, expiresAt } of waits)
           printLine(
             terminal,
-            `  ${plainLine(conversationId)}  ${plainLine(question ?? kind)}${expires_at === undefined ? '' : ` (until ${expires_at})`}`,
+            `  ${plainLine(conversationId)}  ${plainLine(question ?? kind)}${expiresAt === undefined ? '' : ` (until ${expiresAt})`}`,
           )
         if (leases.length > 0) printLine(terminal, style.bold('leases: processes that run a turn'))
         for (const lease of leases) printLine(terminal, `  ${describeLease(lease)}`)
@@ -80,11 +80,11 @@ async function readWork(archive: Archive) {
     }),
     waits: await allPages(async (cursor) => {
       const { waits, next } = await archive.waiting(cursor === undefined ? {} : { cursor })
-      const items = waits.map(({ conversationId, turnId, kind, question, call_id, expires_at }) => ({
+      const items = waits.map(({ conversationId, turnId, kind, question, callId, expiresAt }) => ({
         ...{ conversationId, turnId, kind },
         ...(question !== undefined && { question }),
-        ...(call_id !== undefined && { call_id }),
-        ...(expires_at !== undefined && { expires_at }),
+        ...(callId !== undefined && { callId }),
+        ...(expiresAt !== undefined && { expiresAt }),
       }))
       return { items, next }
     }),
