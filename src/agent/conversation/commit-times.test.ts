@@ -20,6 +20,7 @@ it('counts the commits that wait for longer than a time, until they have succeed
     return next.promise
   }
   const journal = commits.measured({ append })
+  expect(commits.countOver(0)).toBe(0)
   const first = journal.append(claim, [])
   clock.ms += 300
   const second = journal.append(claim, [])

@@ -89,8 +89,8 @@ export interface Inbox {
  * object with getters several times slower, and every round reads them.
  */
 export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortSignal): Inbox {
-  const activities = new Set<Activity>()
-  const inBackground = new Set<Activity>()
+  const activities: Activity[] = []
+  const inBackground: Activity[] = []
   const waiters = new Set<() => void>()
   let turnId = firstTurn
   let limitTimer: NodeJS.Timeout | undefined
@@ -103,7 +103,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
     for (const activity of [...activities, ...inBackground]) activity.abort(reason)
   }
   const abortRound = (reason: unknown) => {
-    for (const activity of activities) activity.abort(reason)
+    for (const activity of [...activities]) activity.abort(reason)
   }
   const endTime = () => {
     self.timeUp = true
@@ -256,8 +256,11 @@ export interface Activity {
   end(): void
 }
 
-/** Begins an activity and adds it to `open` until it ends. Several activities may run at the same time, and each ends by itself. */
-export function openActivity(open = new Set<Activity>()): Activity {
+/**
+ * Begins an activity and adds it to `open` until it ends. Several activities may run at the same time, and each ends by itself. `open` is a
+ * list, because a set makes a new table whenever its last item is removed.
+ */
+export function openActivity(open: Activity[] = []): Activity {
   const controller = new AbortController()
   const { signal } = controller
   let stopped: (() => void) | undefined
@@ -272,8 +275,11 @@ export function openActivity(open = new Set<Activity>()): Activity {
       stopped = callback
       if (signal.aborted) callback()
     },
-    end: () => void open.delete(activity),
+    end() {
+      const position = open.indexOf(activity)
+      if (position !== -1) open.splice(position, 1)
+    },
   }
-  open.add(activity)
+  open.push(activity)
   return activity
 }
