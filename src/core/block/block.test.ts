@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { blockOrigin, minute, prompt, withIds } from '../../testing/blocks.ts'
 import { Failure } from '../failure.ts'
+import type { JsonObject } from '../json.ts'
 import {
   artifactContentBlock,
   artifactDigestBlock,
@@ -84,6 +86,18 @@ it('tools 18.11: a call block holds tool, id, params and time, and no notes', ()
   })
   expect(readToolCall(block)?.tool_id).toBe('react.read')
   expect(block.path).toBe('tc:t1.c1.call')
+})
+
+it('a new call block is read like one from the journal, whatever its parameters are and even if the tool modifies them', () => {
+  const value = fc.oneof(fc.string(), fc.double(), fc.boolean(), fc.jsonValue())
+  const name = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'toString', '1', '0'))
+  fc.assert(
+    fc.property(fc.dictionary(name, value), (params) => {
+      const block = toolCallBlock(blockOrigin('c1'), { toolId: 'x.y', params: params as JsonObject }) as Block
+      params.more = 1
+      expect(readToolCall(block)).toStrictEqual(readToolCall({ ...block }))
+    }),
+  )
 })
 
 it('tools 18.14: every result and content block names its call', () => {

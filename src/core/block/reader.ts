@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { isObject, parseJson } from '../json.ts'
-import type { Block, BlockType } from './block.ts'
+import type { Block, BlockType, Draft } from './block.ts'
 
 /**
  * Wraps a function so that it runs only once per object and then returns the remembered result. The objects, usually blocks, must be
@@ -25,16 +25,21 @@ export function oncePerBlockOfType<T>(types: readonly BlockType[], read: (block:
 }
 
 /**
- * Makes a reader for blocks of the given types that remembers only its latest result. It is for blocks that are read several times when
- * they are appended, and rarely later. `oncePerBlockOfType` would keep the parsed content of all these blocks in memory.
+ * Makes a reader for blocks of one type that remembers only its latest result. It is for blocks that are read several times when they are
+ * appended, and rarely later. `oncePerBlockOfType` would keep the parsed content of all these blocks in memory. `remember` sets the result
+ * for a new block, so that its text need not be parsed.
  */
-export function latestBlockOfType<T>(types: readonly BlockType[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
-  const wanted: ReadonlySet<BlockType> = new Set(types)
-  let latest: { readonly block: Block; readonly value: T | undefined } | undefined
-  return (block) => {
-    if (!wanted.has(block.type)) return undefined
-    if (latest?.block !== block) latest = { block, value: read(block) }
-    return latest.value
+export function latestBlockOfType<T>(type: BlockType, parse: (block: Block) => T | undefined) {
+  let latest: { readonly block: Draft; readonly value: T | undefined } | undefined
+  return {
+    read(block: Block): T | undefined {
+      if (block.type !== type) return undefined
+      if (latest?.block !== block) latest = { block, value: parse(block) }
+      return latest.value
+    },
+    remember(block: Draft, value: T): void {
+      latest = { block, value }
+    },
   }
 }
 

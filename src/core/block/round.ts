@@ -54,7 +54,7 @@ export function toolCallBlock(
   const { visibility, group } = call
   const meta = { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId }
   const body = { tool_id: call.toolId, tool_call_id: origin.callId, params: call.params, ts: origin.ts }
-  return {
+  const block: Draft<'react.tool.call'> = {
     type: 'react.tool.call',
     author: 'react',
     turn_id: origin.turnId,
@@ -69,13 +69,28 @@ export function toolCallBlock(
         ? meta
         : { ...meta, ...(visibility !== undefined && { visibility }), ...(group !== undefined && { group }) },
   }
+  // the parameters are copied, because the tool may modify those that it gets
+  if (isFlat(call.params)) toolCalls.remember(block, { ...body, params: { ...call.params } })
+  return block
+}
+
+/** Whether all values are texts, finite numbers or flags. A copy of such an object equals the object that its JSON text describes. */
+function isFlat(params: { readonly [name: string]: Json }): boolean {
+  for (const name in params) {
+    const value = params[name]
+    const isPlainValue = typeof value === 'string' || typeof value === 'boolean' || (Number.isFinite(value) && !Object.is(value, -0))
+    if (!isPlainValue || name === '__proto__') return false
+  }
+  return true
 }
 
 /**
  * The call in a `react.tool.call` block. Undefined for other blocks, and when the text is not a call, which may happen in an imported
  * block.
  */
-export const readToolCall = latestBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
+export const readToolCall = (block: Block): ToolCall | undefined => toolCalls.read(block)
+
+const toolCalls = latestBlockOfType('react.tool.call', ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
     return undefined
