@@ -42,7 +42,7 @@ export function errorsPage(): string {
       Object.entries(serviceTexts).map(([name, text]) => [code(name), text]),
     ),
     '## Tool calls',
-    'A failed tool call has one of these codes in `error.code`, or a code of your own tool. The model reads it and the message. Some of the codes are of notices.',
+    'A failed tool call has one of these codes, or a code of your own tool, in `error.code`. The model reads the code and the message. A few codes of this table, such as `tool_result_error`, are codes of notices about a failed call.',
     table(
       ['code', 'meaning'],
       timeline.filter((row) => !isNotice(row)),

@@ -19,7 +19,10 @@ export interface AgentToolOptions<Schema extends StandardSchemaV1>
   extends Pick<ToolDefinition<Schema>, 'description' | 'params' | 'parameters' | 'parallel' | 'timeoutMs' | 'returns' | 'constraints'> {
   /** The id of the tool, in the form `namespace.name`. The default is `agents.ask`. */
   readonly id?: string
-  /** The message for the sub-agent. By default it is the only text of the parameters, or a line for each parameter. */
+  /**
+   * The message for the sub-agent. By default, it is the value of the parameter if there is only one, and otherwise a line `name: value` for each
+   * parameter.
+   */
   prompt?(params: OutputOf<Schema>): string
 }
 
@@ -69,7 +72,7 @@ export function childConversationId(idempotencyKey: string): string {
   return childKey(parent, createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 12))
 }
 
-/** The default message: the only text of the parameters, or a line for each parameter. */
+/** The default message: the value of the parameter if there is only one, and otherwise a line for each parameter. */
 function promptOf(params: unknown): string {
   if (typeof params !== 'object' || params === null) return String(params)
   const entries = Object.entries(params)

@@ -125,7 +125,10 @@ const isUnknown = (block: Block): boolean => {
   return isObject(payload) && isObject(payload.error) && payload.error.code === 'outcome_unknown'
 }
 
-/** No response that was stored before is asked for again. `states` are the journals at that time, and `later` are the notes since. */
+/**
+ * Checks that no process asks the model again for a response that is in the journal. `states` are the journals at the start of a phase of the
+ * test. `later` is what the processes have noted since then.
+ */
 export function checkPaidOnce(states: States, later: readonly TortureNote[]): readonly Violation[] {
   return notesOf(later, 'asked').flatMap(({ conversationId, iteration }) => {
     const journal = states.get(conversationId)?.journal ?? []

@@ -70,7 +70,7 @@ export async function claimAll(
       const { claim } = await store.work.claimNext(owner, { maxAttempts: 3 })
       if (!claim) break
       claims.push(claim)
-      if (claims.length > conversations.length * 4) break // a store that gives conversations away again and again
+      if (claims.length > conversations.length * 4) break // a faulty store may return the same conversations again and again
     }
   } else {
     for (const conversationId of conversations) {

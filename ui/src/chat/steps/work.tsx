@@ -8,7 +8,7 @@ interface WorkListProps {
   readonly work: Work
   /** When the turn began. */
   readonly since: string
-  /** Whether the turn still works. False when its answer has begun. */
+  /** Whether the turn is still working. False when its answer has begun. */
   readonly active: boolean
   readonly children: ReactNode
 }

@@ -75,7 +75,7 @@ export function createRemover(
   }
 
   return {
-    /** Removes the blobs that a process had recorded before it died. */
+    /** Finishes a removal whose process died: of the blobs in `unreferenced_blobs`, removes those to which no entry refers. */
     async removeRecorded(): Promise<void> {
       if ((await database.all('SELECT 1 FROM unreferenced_blobs LIMIT 1')).length > 0) await database.repeat(removeCandidates)
     },
