@@ -19,7 +19,7 @@ import { takeTitle } from './title.ts'
 import { type CheckedCall, commitCalls, commitReturned, runTool, type ShownCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 
-/** A response with several calls. */
+/** A response with several calls, or with one call that may need an approval. */
 interface SeveralCalls {
   readonly origin: BlockOrigin
   readonly call: ModelCall

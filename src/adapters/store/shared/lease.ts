@@ -5,7 +5,8 @@ import { findProcess, isProvenDead } from './owner-death.ts'
 
 /**
  * The lease of a conversation, as a store saves it. If `owner` is null, no process holds the lease. While an agent runs a conversation,
- * `startHeartbeat` in agent/conversation/claim.ts renews the lease with `store.renew`.
+ * `startHeartbeat` in agent/conversation/claim.ts renews the lease with `store.renew`. A deletion extends it with each of its steps
+ * (`removal/delete.ts`).
  */
 export interface Lease {
   readonly epoch: number
