@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { z } from 'zod'
@@ -25,6 +26,8 @@ const ROUNDS = 10
 const TURNS = 100
 /** The sizes of the texts that the model writes and the tool returns in a round. The texts are random, so that no store can compress them. */
 const [THOUGHT, RESULT] = [200, 400]
+/** How long after a turn the bare commits begin, so that work which follows a turn, such as its index, does not slow them down. */
+const SETTLE_MS = 20
 const randomText = (length: number) => randomBytes(length).toString('base64').slice(0, length)
 
 /** Compares the PostgreSQL store with bare commits on the same server. Also runs two other runtimes with their PostgreSQL stores. */
@@ -93,6 +96,7 @@ async function benchRounds(client: pg.Client, url: string): Promise<void> {
     appends.length = 0
     const before = await position()
     ours.push((await timed(() => agent.run(conversationId, 'List.').result)) / ROUNDS)
+    await sleep(SETTLE_MS)
     written.push(((await position()) - before) / ROUNDS)
     const bodies = appends.map((changes) => JSON.stringify(changes))
     const took = await timed(async () => {
@@ -109,7 +113,7 @@ async function benchRounds(client: pg.Client, url: string): Promise<void> {
   const floor = median(bare)
   report(`durable round (two bare commits: ${floor.toFixed(2)} ms)`, median(ours) / floor, 2.5, 'two commits')
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  // about every third turn also indexes earlier entries, so the mean of a few turns would depend on how many of them do
+  // about every third turn is followed by an index of its entries, so the mean of a few turns would depend on how many of them do
   const [first, last] = [mean(written.slice(1, 31)), mean(written.slice(-30))]
   report(`log bytes per round, turn 100 (turn 1: ${(first / 1024).toFixed(1)} KB)`, last / first, 1.3, 'turn 1')
 }

@@ -17,7 +17,7 @@ import type { PostgresBudgets } from './budgets.ts'
 import type { Conversations } from './conversations.ts'
 import { type Database, type Queries, whileLost } from './database.ts'
 import type { JournalRow } from './entries-statement.ts'
-import { INDEX_BATCH, indexAfter, putFrame, writeEntries } from './journal.ts'
+import { indexAfter, MAX_UNINDEXED, putFrame, writeEntries } from './journal.ts'
 import type { Offers } from './offers.ts'
 import type { Reader } from './read.ts'
 
@@ -72,7 +72,7 @@ export function createAppender(parts: AppenderParts) {
   async function write(row: ConversationRow, content: Content) {
     const { prepared, numbers, frame, takes, budget } = content
     const info = infoAfter(infoOf(row), prepared.changes)
-    const indexNow = frame !== undefined || info.lastSeq - row.indexed_seq >= INDEX_BATCH
+    const indexNow = frame !== undefined || info.lastSeq - row.indexed_seq >= MAX_UNINDEXED
     const next: ConversationRow = {
       ...withInfo(row, info),
       indexed_seq: indexNow ? info.lastSeq : row.indexed_seq,

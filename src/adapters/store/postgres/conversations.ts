@@ -244,8 +244,15 @@ export function createConversations(database: Database) {
       if (renewed === 0) claimedRow(claim, await findCommitted(claim.conversationId)) // throws
     },
 
-    /** Ends a lease. If the server crashes at this moment, the lease may stay until it expires, so the commit need not be synced to the disk. */
-    async release(claim: Claim, now: string, result?: 'done' | { readonly failed: string }): Promise<{ readonly hasWork: boolean }> {
+    /**
+     * Ends a lease, and returns the row if it is known. If the server crashes at this moment, the lease may stay until it expires, so the commit
+     * need not be synced to the disk.
+     */
+    async release(
+      claim: Claim,
+      now: string,
+      result?: 'done' | { readonly failed: string },
+    ): Promise<{ readonly hasWork: boolean; readonly row?: ConversationRow }> {
       if (!isStorableId(claim.conversationId)) return { hasWork: false }
       if (typeof result === 'object') await noteFailure(claim, now, result)
       const forget = result === 'done' ? `, ${FORGET_FAILURES}` : ''
@@ -257,9 +264,12 @@ export function createConversations(database: Database) {
           [claim.conversationId, claim.epoch, claim.ownerId],
         ),
       )
+      const hasWork = released.some(({ free_at }) => free_at !== null && free_at <= now)
       const known = rows.get(claim.conversationId)
-      if (released.length === 1 && known?.epoch === claim.epoch) rows.set({ ...known, ...NO_OWNER })
-      return { hasWork: released.some(({ free_at }) => free_at !== null && free_at <= now) }
+      if (released.length === 0 || known?.epoch !== claim.epoch) return { hasWork }
+      const row = { ...known, ...NO_OWNER }
+      rows.set(row)
+      return { hasWork, row }
     },
 
     async head(conversationId: string): Promise<ConversationInfo | undefined> {

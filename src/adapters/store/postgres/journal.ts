@@ -33,10 +33,13 @@ export async function putFrame(queries: Queries, conversation: number, seq: numb
 }
 
 /**
- * How many entries are indexed together. Most appends index no entries. Once this many entries are not indexed, the next append indexes
- * all of them, and until then a search reads them one by one.
+ * Once a conversation has this many entries that are not indexed, they are indexed when it is released. Until then, a search reads them one
+ * by one.
  */
 export const INDEX_BATCH = 96
+
+/** Once a running turn has left this many entries, the next append indexes them. */
+export const MAX_UNINDEXED = 4 * INDEX_BATCH
 
 /** The names by which blocks are found. Only their hashes are stored, because a path may be longer than an index of PostgreSQL allows. */
 export type NameKind = 'path' | 'call' | 'turn'

@@ -10,6 +10,7 @@ import { createPostgresBlobs, createPostgresObjects, type PostgresObjects, postg
 import { createPostgresBudgets } from './budgets.ts'
 import { createConversations } from './conversations.ts'
 import { checkServer, connectDatabase, type Database, type DatabaseOptions, openDatabase } from './database.ts'
+import { createReleasedIndex } from './index-released.ts'
 import { createPostgresLimits } from './limits.ts'
 import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
@@ -142,6 +143,7 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
   const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, clock: leaseClock, onOffered: noteOffer })
   const remover = createRemover(database, conversations, blobsWithin, deleter, offers)
   const budgets = createPostgresBudgets(database, conversations, leaseClock.now)
+  const releasedIndex = createReleasedIndex(database, conversations, noteOffer)
   const appender = createAppender({ database, conversations, reader, offers, budgets, blobs, blobsWithin, clock, onAppended: noteAppend })
 
   return {
@@ -156,8 +158,10 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     findOwner: (conversationId, asker) => conversations.findOwner(conversationId, asker, leaseClock.now()),
     renew: (claim) => conversations.renew(claim, leaseClock.now()),
     async release(claim, result) {
-      const { hasWork } = await conversations.release(claim, leaseClock.now(), result)
-      if (hasWork) noteOffer(claim.conversationId) // another process can go on with the conversation
+      const { hasWork, row } = await conversations.release(claim, leaseClock.now(), result)
+      if (hasWork)
+        noteOffer(claim.conversationId) // another process can go on with the conversation
+      else if (row) releasedIndex.start(row)
     },
 
     append: appender.append,
@@ -202,6 +206,7 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
       await blobs.check?.()
     },
     async close() {
+      await releasedIndex.close() // before the watch, because it may send a notice
       await closeWatch()
       await database.close()
     },
