@@ -27,11 +27,12 @@ export async function httpPage(): Promise<string> {
 }
 
 function section(document: unknown, method: string, path: string, operation: Operation): string {
-  const parameters = (operation.parameters ?? []).map(({ name = '', in: place = '', required, schema }) => [
+  const parameters = (operation.parameters ?? []).map(({ name = '', in: place = '', required, schema, description }) => [
     code(name),
     place,
     typeText(document, (schema ?? {}) as Schema),
     required ? 'yes' : 'no',
+    description ?? String(((schema ?? {}) as Schema).description ?? ''),
   ])
   const bodies = Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) =>
     body(document, type, (schema ?? {}) as Schema),
@@ -44,9 +45,10 @@ function section(document: unknown, method: string, path: string, operation: Ope
   return [
     `## ${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
     sentence(operation.summary ?? ''),
-    ...(parameters.length > 0 ? [table(['parameter', 'in', 'type', 'required'], parameters)] : []),
+    ...(parameters.length > 0 ? [table(['parameter', 'in', 'type', 'required', 'meaning'], parameters)] : []),
     ...bodies,
     table(['status', 'meaning', 'content'], responses),
+    ...responseFields(document, operation),
   ].join('\n\n')
 }
 
@@ -62,6 +64,39 @@ function body(document: unknown, type: string, schema: Schema): string {
     String(value.description ?? ''),
   ])
   return `Body ${code(type)}:\n\n${table(['field', 'type', 'required', 'meaning'], rows)}`
+}
+
+/** The fields of the JSON that a successful response has. Fields of objects in it are named with a dot, those of lists with `[]`. */
+function responseFields(document: unknown, operation: Operation): readonly string[] {
+  return Object.entries(operation.responses ?? {}).flatMap(([status, { content = {} }]) => {
+    const schema = status.startsWith('2') ? (content['application/json']?.schema as Schema | undefined) : undefined
+    const rows = schema ? fieldRows(document, schema, '', 2) : []
+    return rows.length === 0 ? [] : [`Response ${status}:\n\n${table(['field', 'type', 'always', 'meaning'], rows)}`]
+  })
+}
+
+function fieldRows(document: unknown, schema: Schema, prefix: string, depth: number): readonly (readonly string[])[] {
+  if (depth === 0) return []
+  const { properties = {}, required = [] } = resolve(document, schema) as {
+    readonly properties?: Readonly<Record<string, Schema>>
+    readonly required?: readonly string[]
+  }
+  return Object.entries(properties).flatMap(([name, value]) => {
+    const resolved = resolve(document, value)
+    const isList = resolved.type === 'array'
+    const parts = fieldRows(
+      document,
+      isList ? ((resolved.items ?? {}) as Schema) : resolved,
+      `${prefix}${name}${isList ? '[]' : ''}.`,
+      depth - 1,
+    )
+    const isExplained = depth > 1 && parts.some((part) => part.at(-1) !== '') // otherwise the meaning of the whole explains its parts
+    const names = parts.map(([part = '']) => code(part.slice(part.lastIndexOf('.') + 1, -1)))
+    const type =
+      isExplained || names.length === 0 ? typeText(document, value) : `${isList ? 'list of objects' : 'object'} with ${names.join(', ')}`
+    const row = [code(prefix + name), type, required.includes(name) ? 'yes' : 'no', String(value.description ?? '')]
+    return [row, ...(isExplained ? parts : [])]
+  })
 }
 
 function resolve(document: unknown, schema: Schema): Schema {

@@ -20,7 +20,13 @@ export function openapiErrors(document: unknown): readonly string[] {
 export interface Operation {
   readonly operationId?: string
   readonly summary?: string
-  readonly parameters?: readonly { readonly name?: string; readonly in?: string; readonly required?: boolean; readonly schema?: object }[]
+  readonly parameters?: readonly {
+    readonly name?: string
+    readonly in?: string
+    readonly required?: boolean
+    readonly schema?: object
+    readonly description?: string
+  }[]
   readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }
   readonly responses?: Readonly<
     Record<string, { readonly description?: string; readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>

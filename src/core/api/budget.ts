@@ -6,32 +6,34 @@ const BudgetAmountView = z.object({ tokens: z.number(), money: z.number() })
 
 /** A budget that conversations share. */
 export const BudgetView = z.object({
-  /** Such as `tenant/acme`. */
-  name: z.string(),
-  kind: z.enum(['day', 'tenantDay', 'tenant', 'user', 'conversation']),
-  limits: BudgetLimitsView,
-  spent: BudgetAmountView,
-  /** The amounts that are reserved for model calls that run now. */
-  reserved: BudgetAmountView,
-  /** The amounts that are left for new model calls. */
-  left: BudgetLimitsView,
+  name: z.string().describe('Such as `tenant/acme`.'),
+  kind: z.enum(['day', 'tenantDay', 'tenant', 'user', 'conversation']).describe('What the budget is for.'),
+  limits: BudgetLimitsView.describe('The limits. An amount without a limit is missing.'),
+  spent: BudgetAmountView.describe('What was spent.'),
+  reserved: BudgetAmountView.describe('The amounts that are reserved for model calls that run now.'),
+  left: BudgetLimitsView.describe('The amounts that are left for new model calls.'),
 })
 export type BudgetView = z.infer<typeof BudgetView>
 
 /** A page of budgets. `next` is the cursor of the following page. */
-export const BudgetList = z.object({ budgets: z.array(BudgetView), next: z.string().optional() })
+export const BudgetList = z.object({
+  budgets: z.array(BudgetView).describe('The budgets.'),
+  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+})
 export type BudgetList = z.infer<typeof BudgetList>
 
 export const BudgetListQuery = z.strictObject({
-  /** Only budgets whose name begins with this text. */
-  prefix: z.string().max(1_000).optional(),
-  limit: z.coerce.number().int().min(1).max(500).default(50),
-  cursor: z.string().optional(),
+  prefix: z.string().max(1_000).optional().describe('Only budgets whose name begins with this text.'),
+  limit: z.coerce.number().int().min(1).max(500).default(50).describe('How many items a page has at most.'),
+  cursor: z.string().optional().describe('`next` of the previous page.'),
 })
 
 /** New limits of a budget. An empty object removes all limits, and null lets the limits of the settings apply. */
 export const BudgetChange = z.strictObject({
-  name: z.string().min(1).max(2_000),
-  limits: z.strictObject({ tokens: z.number().int().min(0).optional(), money: z.number().min(0).max(1e9).optional() }).nullable(),
+  name: z.string().min(1).max(2_000).describe('The name of the budget, such as `tenant/acme`.'),
+  limits: z
+    .strictObject({ tokens: z.number().int().min(0).optional(), money: z.number().min(0).max(1e9).optional() })
+    .nullable()
+    .describe('The new limits. An empty object removes all limits, and null lets the limits of the settings apply.'),
 })
 export type BudgetChange = z.infer<typeof BudgetChange>

@@ -9,38 +9,51 @@ export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letter
 
 /** A conversation in the list of conversations. */
 export const ConversationSummary = z.object({
-  id: ConversationId,
-  title: z.string().nullable(),
-  started_at: z.string().nullable(),
-  last_activity_at: z.string().nullable(),
-  last_seq: z.int().nonnegative(),
-  /** The id of the turn that is running, or that a dead process left open. Null when there is no such turn. */
-  open_turn: z.string().nullable(),
-  /**
-   * Set when the conversation is parked: its turns failed so often that the server tries them again only after a new message or a retry.
-   */
-  parked: z.literal(true).optional(),
-  /**
-   * The smallest amount that a budget of the conversation has left. Missing when no budget has a limit. Users see only the budgets of the
-   * user and the conversation.
-   */
-  budget_left: z.object({ tokens: z.number().optional(), money: z.number().optional() }).optional(),
+  id: ConversationId.describe('The id of the conversation.'),
+  title: z.string().nullable().describe('The title, or null while there is none.'),
+  started_at: z.string().nullable().describe('When the first turn began.'),
+  last_activity_at: z.string().nullable().describe('When the last entry was stored.'),
+  last_seq: z.int().nonnegative().describe('The number of the last entry in the journal.'),
+  open_turn: z
+    .string()
+    .nullable()
+    .describe('The id of the turn that is running, or that a dead process left open. Null when there is no such turn.'),
+  parked: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Set when the conversation is parked: its turns failed so often that the server tries them again only after a new message or a retry.',
+    ),
+  budget_left: z
+    .object({ tokens: z.number().optional(), money: z.number().optional() })
+    .optional()
+    .describe(
+      'The smallest amount that a budget of the conversation has left. Missing when no budget has a limit. Users see only the budgets of the user and the conversation.',
+    ),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
 /** A parked conversation: its turns failed so often that the server does not try them again by itself. `id` is the id in the store. */
-export const ParkedView = z.object({ id: z.string(), at: z.string(), attempts: z.int(), reason: z.string() })
+export const ParkedView = z.object({
+  id: z.string().describe('The id of the conversation in the store, with its tenant, project and user.'),
+  at: z.string().describe('When it was parked.'),
+  attempts: z.int().describe('How often its turns failed.'),
+  reason: z.string().describe('The last error.'),
+})
 export type ParkedView = z.infer<typeof ParkedView>
 
 /** A page of the parked conversations of all users. */
-export const ParkedList = z.object({ parked: z.array(ParkedView), next: z.string().optional() })
+export const ParkedList = z.object({
+  parked: z.array(ParkedView).describe('The conversations.'),
+  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+})
 export type ParkedList = z.infer<typeof ParkedList>
 
 /**
  * The response to a retry. `retried` is false if there was nothing to retry: the conversation is not parked, and none of its turns has
  * failed.
  */
-export const RetryView = z.object({ retried: z.boolean() })
+export const RetryView = z.object({ retried: z.boolean().describe('False if there was nothing to retry.') })
 export type RetryView = z.infer<typeof RetryView>
 
 /** A title is one line without control characters. A control character could move the cursor of a terminal or end an HTTP header. */
@@ -52,53 +65,61 @@ const Title = z
   .regex(/^\P{Cc}*$/u, 'one line, without control characters')
 
 /** The request to create a conversation. If it has no id, the server chooses one. */
-export const NewConversation = z.strictObject({ id: ConversationId.optional(), title: Title.optional() })
+export const NewConversation = z.strictObject({
+  id: ConversationId.optional().describe('The id: letters, digits, "_" and "-", at most 128. Without it, the server chooses one.'),
+  title: Title.optional().describe('The title: one line.'),
+})
 export type NewConversation = z.infer<typeof NewConversation>
 
 /** The request to change a conversation. */
-export const ConversationChange = z.strictObject({ title: Title })
+export const ConversationChange = z.strictObject({ title: Title.describe('The new title: one line.') })
 export type ConversationChange = z.infer<typeof ConversationChange>
 
 /** The query that selects conversations for a list. */
 export const ConversationQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(100).default(50),
-  cursor: z.string().max(1024).optional(),
-  search: z.string().max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(100).default(50).describe('How many items a page has at most.'),
+  cursor: z.string().max(1024).optional().describe('`next` of the previous page.'),
+  search: z.string().max(200).optional().describe('Only conversations with this text in their title, messages or answers.'),
 })
 export type ConversationQuery = z.input<typeof ConversationQuery>
 
 /** One page of a list of conversations. `next` is the cursor of the next page. The last page has none. */
-export const ConversationList = z.object({ conversations: z.array(ConversationSummary), next: z.string().optional() })
+export const ConversationList = z.object({
+  conversations: z.array(ConversationSummary).describe('The conversations, the last active first.'),
+  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+})
 export type ConversationList = z.infer<typeof ConversationList>
 
 /** The request to copy a conversation. */
 export const ForkRequest = z
   .strictObject({
-    id: ConversationId.optional(),
-    /** The last turn to copy. By default it is the latest turn that has ended. */
-    at_turn: z.string().max(200).optional(),
-    /**
-     * The last entry to copy. If a tool call had no result at this entry, the copy ends at the last entry before it at which no call was
-     * open. A turn that was open is closed as `forked`.
-     */
-    at_seq: z.int().min(1).max(1e15).optional(),
+    id: ConversationId.optional().describe('The id of the copy. Without it, the server chooses one.'),
+    at_turn: z.string().max(200).optional().describe('The last turn to copy. By default it is the latest turn that has ended.'),
+    at_seq: z
+      .int()
+      .min(1)
+      .max(1e15)
+      .optional()
+      .describe(
+        'The last entry to copy. If a tool call had no result at this entry, the copy ends at the last entry before it at which no call was open. A turn that was open is closed as `forked`.',
+      ),
   })
   .refine(({ at_turn, at_seq }) => at_turn === undefined || at_seq === undefined, { message: 'give `at_turn` or `at_seq`, not both' })
 export type ForkRequest = z.infer<typeof ForkRequest>
 
 /** A file that the agent delivered or the user attached. Its bytes are at `/v1/resources/<rn>`. */
 export const FileSummary = z.object({
-  rn: z.string(),
-  filename: z.string(),
-  mime: z.string(),
-  size_bytes: z.int().nonnegative(),
-  turn_id: z.string(),
-  logical_path: z.string(),
-  ts: z.string(),
-  description: z.string().optional(),
-  origin: z.enum(['user', 'artifact']),
+  rn: z.string().describe('The handle of the file: `GET /v1/resources/:rn` returns its bytes.'),
+  filename: z.string().describe('The name of the file.'),
+  mime: z.string().describe('The media type.'),
+  size_bytes: z.int().nonnegative().describe('The size in bytes.'),
+  turn_id: z.string().describe('The turn in which the file was attached or made.'),
+  logical_path: z.string().describe('The path of the file in the conversation.'),
+  ts: z.string().describe('When the file was attached or made.'),
+  description: z.string().optional().describe('What the file is.'),
+  origin: z.enum(['user', 'artifact']).describe('`user` for an attached file, `artifact` for a file of the agent.'),
 })
 export type FileSummary = z.infer<typeof FileSummary>
 
-export const FileList = z.object({ files: z.array(FileSummary) })
+export const FileList = z.object({ files: z.array(FileSummary).describe('The files.') })
 export type FileList = z.infer<typeof FileList>

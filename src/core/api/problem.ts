@@ -2,13 +2,14 @@ import { z } from 'zod'
 
 /** The body of an error response. It follows RFC 9457 and has a `code` by which programs can tell errors apart. */
 export const ProblemBody = z.object({
-  type: z.string(),
-  status: z.int(),
-  title: z.string(),
-  code: z.string(),
-  /** The id of the request. The log of the server contains the same id. */
-  request_id: z.string().optional(),
-  /** The invalid fields of the request. `where` names the field. */
-  issues: z.array(z.object({ where: z.string(), message: z.string() })).optional(),
+  type: z.string().describe('An address that names the kind of the problem.'),
+  status: z.int().describe('The status of the response.'),
+  title: z.string().describe('The problem in words.'),
+  code: z.string().describe('The code of the error. Programs may depend on it.'),
+  request_id: z.string().optional().describe('The id of the request. The log of the server contains the same id.'),
+  issues: z
+    .array(z.object({ where: z.string(), message: z.string() }))
+    .optional()
+    .describe('The invalid fields of the request. `where` names the field.'),
 })
 export type ProblemBody = z.infer<typeof ProblemBody>

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { type Effect, effectStatuses } from '../effects/effects.ts'
 
 const Tokens = z.object({
-  uncached: z.number(),
-  cache_read: z.number(),
-  cache_write: z.number(),
-  output: z.number(),
-  reasoning: z.number(),
+  uncached: z.number().describe('Input tokens that were not cached.'),
+  cache_read: z.number().describe('Input tokens that the provider read from its cache.'),
+  cache_write: z.number().describe('Input tokens that the provider wrote to its cache.'),
+  output: z.number().describe('The output tokens.'),
+  reasoning: z.number().describe('The part of the output that is reasoning.'),
 })
 
 /**
@@ -20,85 +20,86 @@ const Buckets = z.object({ read: z.number(), write: z.number(), uncached: z.numb
 
 /** One call of a model. `money` is in billionths of a US dollar, and null when the price is not known. */
 export const CallView = z.object({
-  seq: z.int(),
-  turn_id: z.string(),
-  iteration: z.int(),
-  /** `decision`, `gate` (a title), `compaction` (a summary) or `child` (a call of a sub-agent). */
-  role: z.enum(['decision', 'gate', 'compaction', 'child']),
-  model: z.string(),
-  ts: z.string(),
-  tokens: Tokens,
-  money: z.number().nullable(),
-  /** True when the provider reported no tokens, so that they are estimated. */
-  estimated: z.boolean(),
+  seq: z.int().describe('The number of the entry in the journal.'),
+  turn_id: z.string().describe('The id of the turn.'),
+  iteration: z.int().describe('The number of the round in its turn, from 0.'),
+  role: z
+    .enum(['decision', 'gate', 'compaction', 'child'])
+    .describe('`decision`, `gate` (a title), `compaction` (a summary) or `child` (a call of a sub-agent).'),
+  model: z.string().describe('The name of the model.'),
+  ts: z.string().describe('The time, such as 2030-01-31T09:00:00Z.'),
+  tokens: Tokens.describe('The tokens.'),
+  money: z.number().nullable().describe('In billionths of a US dollar. Null when the price is not known.'),
+  estimated: z.boolean().describe('True when the provider reported no tokens, so that they are estimated.'),
 })
 export type CallView = z.infer<typeof CallView>
 
 /** A cache miss: tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
 const Miss = z.object({
-  cause: z.string(),
-  tokens: z.number(),
-  words: z.string(),
-  /** The id of the first block that the provider had to process without its cache. */
-  block: z.string().nullable(),
-  block_type: z.string().nullable(),
-  block_path: z.string().nullable(),
-  /** What these tokens cost in this call, in billionths of a US dollar. Null when the price is not known. */
-  money: z.number().nullable(),
-  /** Whether another set-up of the agent would prevent such a miss. */
-  avoidable: z.boolean(),
-  advice: z.string(),
+  cause: z.string().describe('The cause of the miss.'),
+  tokens: z.number().describe('How many tokens.'),
+  words: z.string().describe('The cause in words.'),
+  block: z.string().nullable().describe('The id of the first block that the provider had to process without its cache.'),
+  block_type: z.string().nullable().describe('The type of this block.'),
+  block_path: z.string().nullable().describe('The path of this block.'),
+  money: z
+    .number()
+    .nullable()
+    .describe('What these tokens cost in this call, in billionths of a US dollar. Null when the price is not known.'),
+  avoidable: z.boolean().describe('Whether another set-up of the agent would prevent such a miss.'),
+  advice: z.string().describe('What to change.'),
 })
 
 /** How one decision used the provider's cache. If the cache was used less than predicted, `miss` has the cause. */
 export const CacheRowView = z.object({
-  seq: z.int(),
-  turn_id: z.string(),
-  iteration: z.int(),
-  ts: z.string(),
-  model: z.string(),
-  predicted: Buckets.nullable(),
-  billed: Buckets.nullable(),
-  miss: Miss.nullable(),
+  seq: z.int().describe('The number of the entry in the journal.'),
+  turn_id: z.string().describe('The id of the turn.'),
+  iteration: z.int().describe('The number of the round in its turn, from 0.'),
+  ts: z.string().describe('The time, such as 2030-01-31T09:00:00Z.'),
+  model: z.string().describe('The name of the model.'),
+  predicted: Buckets.nullable().describe('What the cache should have done.'),
+  billed: Buckets.nullable().describe('What the provider has billed.'),
+  miss: Miss.nullable().describe('The cause, if the cache was used less than predicted.'),
 })
 export type CacheRowView = z.infer<typeof CacheRowView>
 
 /** The cost of a conversation, and how many tokens of its prompts were read from the provider's cache. */
 export const CostView = z.object({
-  total: Sum,
-  turns: z.record(z.string(), Sum),
-  roles: z.record(z.string(), Sum),
-  models: z.record(z.string(), Sum),
-  /**
-   * The costs by the id of the block. Costs that belong to no block have one of these keys: `system` (the system text), `tail` (the end of
-   * the prompt), `gate` (calls for a title), `compaction` (calls for a summary), `unused` (output that became no block).
-   */
-  blocks: z.record(z.string(), Sum),
-  /** Every call of a model, in order. */
-  calls: z.array(CallView),
-  cache: z.object({
-    hit_rate: z.number(),
-    billed: Buckets,
-    /** One row per decision. */
-    rows: z.array(CacheRowView),
-  }),
+  total: Sum.describe('The cost of all calls.'),
+  turns: z.record(z.string(), Sum).describe('The costs by turn.'),
+  roles: z.record(z.string(), Sum).describe('The costs by the role of the call.'),
+  models: z.record(z.string(), Sum).describe('The costs by model.'),
+  blocks: z
+    .record(z.string(), Sum)
+    .describe(
+      'The costs by the id of the block. Costs that belong to no block have one of these keys: `system` (the system text), `tail` (the end of the prompt), `gate` (calls for a title), `compaction` (calls for a summary), `unused` (output that became no block).',
+    ),
+  calls: z.array(CallView).describe('Every call of a model, in order.'),
+  cache: z
+    .object({
+      hit_rate: z.number().describe('The share of input tokens that were read from the cache.'),
+      billed: Buckets.describe('The billed input tokens.'),
+      rows: z.array(CacheRowView).describe('One row per decision.'),
+    })
+    .describe('How the cache of the provider was used.'),
 })
 export type CostView = z.infer<typeof CostView>
 
 /** The calls of tools that are not read-only, in order. */
 export const EffectsView = z.object({
-  effects: z.array(
-    z.object({
-      turn_id: z.string(),
-      call_id: z.string(),
-      tool_id: z.string(),
-      called_at: z.string(),
-      /** Null until the call has a result. */
-      ended_at: z.string().nullable(),
-      status: z.enum(effectStatuses),
-      error: z.object({ code: z.string(), message: z.string() }).nullable(),
-    }),
-  ),
+  effects: z
+    .array(
+      z.object({
+        turn_id: z.string().describe('The id of the turn.'),
+        call_id: z.string().describe('The id of the call.'),
+        tool_id: z.string().describe('The id of the tool.'),
+        called_at: z.string().describe('When the tool was called.'),
+        ended_at: z.string().nullable().describe('Null until the call has a result.'),
+        status: z.enum(effectStatuses).describe('What became of the call.'),
+        error: z.object({ code: z.string(), message: z.string() }).nullable().describe('The error of a failed call.'),
+      }),
+    )
+    .describe('The calls.'),
 })
 export type EffectsView = z.infer<typeof EffectsView>
 
@@ -110,54 +111,54 @@ export const effectsView = (effects: readonly Effect[]): EffectsView => ({
 
 /** One part of a prompt. */
 export const PromptPart = z.object({
-  type: z.enum(['text', 'image', 'document']),
-  text: z.string().optional(),
-  media_type: z.string().optional(),
-  size_bytes: z.int().optional(),
-  /** True when the part has a mark: the provider may cache the prompt up to and including this part. */
-  marked: z.boolean(),
-  /** The id of the first block in this part. `last_block` is the id of the last one. */
-  first_block: z.string().optional(),
-  last_block: z.string().optional(),
-  tokens: z.int(),
+  type: z.enum(['text', 'image', 'document']).describe('What the part is.'),
+  text: z.string().optional().describe('The text of the part.'),
+  media_type: z.string().optional().describe('The media type of an image or document.'),
+  size_bytes: z.int().optional().describe('The size in bytes.'),
+  marked: z.boolean().describe('True when the part has a mark: the provider may cache the prompt up to and including this part.'),
+  first_block: z.string().optional().describe('The id of the first block in this part. `last_block` is the id of the last one.'),
+  last_block: z.string().optional().describe('The id of the last block in this part.'),
+  tokens: z.int().describe('The tokens.'),
 })
 export type PromptPart = z.infer<typeof PromptPart>
 
 /** A block of a prompt, and where it stands in the parts. */
 export const PromptBlock = z.object({
-  /** The id of the block. `system` is the system text, and `tail` the end of the prompt, which changes in every round. */
-  key: z.string(),
-  type: z.string(),
-  author: z.string().optional(),
-  path: z.string().optional(),
-  turn_id: z.string().optional(),
-  ts: z.string().optional(),
-  /** Set when the block is hidden and only its replacement text is shown. */
-  hidden: z.literal(true).optional(),
-  /** True when a mark follows: the provider may cache the prompt up to the end of this block. */
-  marked: z.boolean(),
-  /** The characters `start` to `end` of the part with the index `part`. -1 is the system text. An image or document has 0 characters. */
-  spans: z.array(z.object({ part: z.int(), start: z.int(), end: z.int() })),
+  key: z
+    .string()
+    .describe('The id of the block. `system` is the system text, and `tail` the end of the prompt, which changes in every round.'),
+  type: z.string().describe('The type of the block.'),
+  author: z.string().optional().describe('Who wrote the block.'),
+  path: z.string().optional().describe('The path of the block.'),
+  turn_id: z.string().optional().describe('The id of the turn.'),
+  ts: z.string().optional().describe('The time, such as 2030-01-31T09:00:00Z.'),
+  hidden: z.literal(true).optional().describe('Set when the block is hidden and only its replacement text is shown.'),
+  marked: z.boolean().describe('True when a mark follows: the provider may cache the prompt up to the end of this block.'),
+  spans: z
+    .array(z.object({ part: z.int(), start: z.int(), end: z.int() }))
+    .describe(
+      'The characters `start` to `end` of the part with the index `part`. -1 is the system text. An image or document has 0 characters.',
+    ),
 })
 export type PromptBlock = z.infer<typeof PromptBlock>
 
 /** The prompt of an earlier round. It is rendered again from the journal. */
 export const PromptView = z.object({
-  turn_id: z.string(),
-  iteration: z.int(),
-  model: z.string().nullable(),
-  system: z.string(),
-  parts: z.array(PromptPart),
-  /** The blocks of the prompt in order. Their spans cover the system text and all parts completely. */
-  blocks: z.array(PromptBlock),
-  /** The token usage that the provider reported. Null when it reported none. */
+  turn_id: z.string().describe('The id of the turn.'),
+  iteration: z.int().describe('The number of the round in its turn, from 0.'),
+  model: z.string().nullable().describe('The name of the model.'),
+  system: z.string().describe('The system text.'),
+  parts: z.array(PromptPart).describe('The parts of the prompt.'),
+  blocks: z.array(PromptBlock).describe('The blocks of the prompt in order. Their spans cover the system text and all parts completely.'),
   usage: z
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })
-    .nullable(),
-  /**
-   * Describes the first difference between this prompt and the prompt that was sent. Undefined when they are equal. They differ if the
-   * code, the tools or the texts of the agent were changed after the prompt was sent.
-   */
-  differs: z.string().optional(),
+    .nullable()
+    .describe('The token usage that the provider reported. Null when it reported none.'),
+  differs: z
+    .string()
+    .optional()
+    .describe(
+      'Describes the first difference between this prompt and the prompt that was sent. Undefined when they are equal. They differ if the code, the tools or the texts of the agent were changed after the prompt was sent.',
+    ),
 })
 export type PromptView = z.infer<typeof PromptView>

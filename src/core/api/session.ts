@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /** The code of a sign-in link. */
-export const SignInBody = z.strictObject({ code: z.string().min(1).max(200) })
+export const SignInBody = z.strictObject({ code: z.string().min(1).max(200).describe('The code of the sign-in link.') })
 export type SignInBody = z.infer<typeof SignInBody>
 
 /** The token that a code was exchanged for, and the time at which it ends. */
-export const SessionView = z.object({ token: z.string(), expires_at: z.string() })
+export const SessionView = z.object({ token: z.string().describe('The token.'), expires_at: z.string().describe('When the token ends.') })
 export type SessionView = z.infer<typeof SessionView>

@@ -11,8 +11,8 @@ import { z } from 'zod'
 export const SubmitMode = z.enum(['followup', 'steer', 'wrap_up'])
 
 export const UploadBody = z.strictObject({
-  name: z.string().min(1).max(1024),
-  mime: z.string().max(200).optional(),
+  name: z.string().min(1).max(1024).describe('The name of the file.'),
+  mime: z.string().max(200).optional().describe('The media type. Without it, the server finds it out.'),
   base64: z.string(),
 })
 export type UploadBody = z.infer<typeof UploadBody>
@@ -23,10 +23,17 @@ export type UploadBody = z.infer<typeof UploadBody>
  * output, without patterns. Other options of a run are not accepted, because clients could exceed limits of the operator with them.
  */
 export const TurnOptionsBody = z.strictObject({
-  model: z.string().max(200).optional(),
-  tools: z.array(z.string().max(200)).max(1_000).optional(),
-  ask: z.array(z.string().max(200)).max(100).optional(),
-  output: z.record(z.string(), z.unknown()).optional(),
+  model: z.string().max(200).optional().describe('A name from the option `models` of the agent.'),
+  tools: z.array(z.string().max(200)).max(1_000).optional().describe('The ids of the tools that can be called.'),
+  ask: z
+    .array(z.string().max(200))
+    .max(100)
+    .optional()
+    .describe('The tools whose calls wait for the approval of a person, such as `mail.*`.'),
+  output: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('The JSON Schema of the structured output, without `pattern`, `patternProperties` and `format`.'),
 })
 export type TurnOptionsBody = z.infer<typeof TurnOptionsBody>
 
@@ -35,54 +42,63 @@ export type TurnOptionsBody = z.infer<typeof TurnOptionsBody>
  * and any number of `files`.
  */
 export const TurnSubmission = z.strictObject({
-  text: z.string().max(1_000_000).default(''),
-  mode: SubmitMode.default('followup'),
-  attachments: z.array(UploadBody).max(20).default([]),
-  options: TurnOptionsBody.optional(),
+  text: z.string().max(1_000_000).default('').describe('The message.'),
+  mode: SubmitMode.default('followup').describe(
+    'What the message does while a turn runs: the turn reads it (`followup`), is interrupted (`steer`), or has to finish (`wrap_up`).',
+  ),
+  attachments: z
+    .array(UploadBody)
+    .max(20)
+    .default([])
+    .describe('Files in Base64. A form (`multipart/form-data`) can have them as `files`.'),
+  options: TurnOptionsBody.optional().describe('Options of the turn that the message starts: `model`, `tools`, `ask` and `output`.'),
 })
 export type TurnSubmission = z.input<typeof TurnSubmission>
 
 /** The response to a message. It is sent when the message is stored, which may be before the turn starts. */
 export const TurnAccepted = z.object({
-  status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']),
-  conversation_id: z.string(),
-  /**
-   * The turn that will read the message. A followup that arrives too late for this turn starts a new turn instead. Null when the server
-   * does not know the turn, for example after a steer.
-   */
-  turn_id: z.string().nullable(),
-  event_id: z.string(),
+  status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']).describe('What the message does.'),
+  conversation_id: z.string().describe('The id of the conversation.'),
+  turn_id: z
+    .string()
+    .nullable()
+    .describe(
+      'The turn that will read the message. A followup that arrives too late for this turn starts a new turn instead. Null when the server does not know the turn, for example after a steer.',
+    ),
+  event_id: z.string().describe('The id of the message.'),
 })
 export type TurnAccepted = z.infer<typeof TurnAccepted>
 
 /** The new text of a message that waits. */
-export const MessageChange = z.strictObject({ text: z.string().min(1).max(1_000_000) })
+export const MessageChange = z.strictObject({ text: z.string().min(1).max(1_000_000).describe('The new text.') })
 export type MessageChange = z.infer<typeof MessageChange>
 
 /**
  * What became of a message that was taken back or changed. `recorded`: the request is stored, and the process that runs the conversation
  * handles it later.
  */
-export const WithdrawalView = z.object({ status: z.enum(['done', 'recorded']) })
+export const WithdrawalView = z.object({
+  status: z.enum(['done', 'recorded']).describe('`recorded`: the process that runs the conversation handles the request later.'),
+})
 export type WithdrawalView = z.infer<typeof WithdrawalView>
 
 /** The turn that answers a message is not closed yet. */
-export const MessagePending = z.object({ status: z.literal('pending') })
+export const MessagePending = z.object({ status: z.literal('pending').describe('The turn is not closed yet.') })
 export type MessagePending = z.infer<typeof MessagePending>
 
 /** What became of a request to change a message. `event_id` is the id of the message with the new text. */
-export const ChangedMessageView = WithdrawalView.extend({ event_id: z.string() })
+export const ChangedMessageView = WithdrawalView.extend({ event_id: z.string().describe('The id of the message with the new text.') })
 export type ChangedMessageView = z.infer<typeof ChangedMessageView>
 
 /** The response to a stop request. `stopped` tells whether a turn was running. */
-export const StopAccepted = z.object({ stopped: z.boolean() })
+export const StopAccepted = z.object({ stopped: z.boolean().describe('Whether a turn was running.') })
 export type StopAccepted = z.infer<typeof StopAccepted>
 
 /** The feedback of a user on an earlier turn. */
 export const FeedbackBody = z.strictObject({
-  turn_id: z.string().min(1).max(200),
-  reaction: z.enum(['ok', 'not_ok', 'neutral']).optional(),
-  text: z.string().max(10_000).optional(),
+  turn_id: z.string().min(1).max(200).describe('The turn that the feedback is about.'),
+  reaction: z.enum(['ok', 'not_ok', 'neutral']).optional().describe('What the user thinks of the turn.'),
+  text: z.string().max(10_000).optional().describe('What the user says about the turn.'),
 })
 export type FeedbackBody = z.infer<typeof FeedbackBody>
 
@@ -91,14 +107,20 @@ export type FeedbackBody = z.infer<typeof FeedbackBody>
  * contains the others.
  */
 export const AgUiInput = z.looseObject({
-  messages: z.array(z.looseObject({ role: z.string() })).min(1),
+  messages: z
+    .array(z.looseObject({ role: z.string() }))
+    .min(1)
+    .describe('The messages of the conversation. Only the last one is read.'),
 })
 export type AgUiInput = z.infer<typeof AgUiInput>
 
 /** The request of the AI SDK's chat transport. It can only send a new message. A request to regenerate an earlier answer is rejected. */
 export const UiMessageInput = z.looseObject({
-  trigger: z.literal('submit-message').default('submit-message'),
-  messages: z.array(z.looseObject({ role: z.string() })).min(1),
+  trigger: z.literal('submit-message').default('submit-message').describe('Only a new message can be sent.'),
+  messages: z
+    .array(z.looseObject({ role: z.string() }))
+    .min(1)
+    .describe('The messages of the conversation. Only the last one is read.'),
 })
 export type UiMessageInput = z.infer<typeof UiMessageInput>
 

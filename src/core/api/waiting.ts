@@ -2,44 +2,57 @@ import { z } from 'zod'
 
 /** Something that a turn waits for. The parameters are complete, unless they have more than 200,000 characters. */
 export const WaitView = z.object({
-  conversation_id: z.string(),
-  turn_id: z.string(),
-  wait_id: z.string(),
-  kind: z.string(),
-  call_id: z.string().optional(),
-  tool_id: z.string().optional(),
-  params: z.record(z.string(), z.unknown()).optional(),
-  question: z.string().optional(),
-  expires_at: z.string().optional(),
-  approver: z.literal('operator').optional(),
-  /** The JSON Schema of the answer, for the kind `elicitation`. The answer is sent as `params` of a decision. */
-  schema: z.record(z.string(), z.unknown()).optional(),
-  /** The conversation of the sub-agent that waits, for the kind `child`. */
-  child_id: z.string().optional(),
+  conversation_id: z.string().describe('The id of the conversation.'),
+  turn_id: z.string().describe('The id of the turn.'),
+  wait_id: z.string().describe('The id of the wait.'),
+  kind: z
+    .string()
+    .describe(
+      'What the turn waits for: `approval`, `later` (a late result), `provider`, `budget`, `child` (a sub-agent) or `elicitation` (a question of an MCP server).',
+    ),
+  call_id: z.string().optional().describe('The id of the call.'),
+  tool_id: z.string().optional().describe('The id of the tool.'),
+  params: z.record(z.string(), z.unknown()).optional().describe('The parameters of the call.'),
+  question: z.string().optional().describe('What a person is asked.'),
+  expires_at: z.string().optional().describe('When the wait ends by itself.'),
+  approver: z.literal('operator').optional().describe('Set if only an operator may decide.'),
+  schema: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('The JSON Schema of the answer, for the kind `elicitation`. The answer is sent as `params` of a decision.'),
+  child_id: z.string().optional().describe('The conversation of the sub-agent that waits, for the kind `child`.'),
 })
 export type WaitView = z.infer<typeof WaitView>
 
 /** A page of waits. `next` is the cursor of the following page. */
-export const WaitList = z.object({ waits: z.array(WaitView), next: z.string().optional() })
+export const WaitList = z.object({
+  waits: z.array(WaitView).describe('The waits.'),
+  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+})
 export type WaitList = z.infer<typeof WaitList>
 
-export const WaitQuery = z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: z.string().optional() })
+export const WaitQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(100).default(50).describe('How many items a page has at most.'),
+  cursor: z.string().optional().describe('`next` of the previous page.'),
+})
 
 /** What a person decides about a call. */
 export const DecisionBody = z.strictObject({
-  approved: z.boolean(),
-  note: z.string().max(10_000).optional(),
-  params: z.record(z.string(), z.unknown()).optional(),
+  approved: z.boolean().describe('True to approve the call, false to refuse it.'),
+  note: z.string().max(10_000).optional().describe('A text for the model, for example why the call is refused.'),
+  params: z.record(z.string(), z.unknown()).optional().describe('Other parameters for the call. For the kind `elicitation`, the answer.'),
 })
 export type DecisionBody = z.infer<typeof DecisionBody>
 
 /** The late result of a call. */
 export const CompletionBody = z.discriminatedUnion('ok', [
-  z.strictObject({ ok: z.literal(true), output: z.unknown().optional() }),
+  z.strictObject({ ok: z.literal(true), output: z.unknown().optional().describe('The result of the call.') }),
   z.strictObject({ ok: z.literal(false), error: z.object({ code: z.string().min(1).max(200), message: z.string().max(10_000) }) }),
 ])
 export type CompletionBody = z.infer<typeof CompletionBody>
 
 /** The response to a decision or a late result. `known`: the call already had one, and this one is ignored. */
-export const RecordedView = z.object({ status: z.enum(['recorded', 'known']) })
+export const RecordedView = z.object({
+  status: z.enum(['recorded', 'known']).describe('`known`: the call already had a decision or a result, and this one is ignored.'),
+})
 export type RecordedView = z.infer<typeof RecordedView>

@@ -19,7 +19,7 @@ import { budgetsLeft } from '../limits/budget-left.ts'
 import { checkImportSize } from '../limits/import.ts'
 import { json, noContent, problems, withBody } from './openapi.ts'
 
-const params = z.object({ id: z.string() })
+const params = z.object({ id: z.string().describe('The id of the conversation.') })
 
 /** Routes to create, list, read, rename, delete, fork, export and import conversations. */
 export function conversationRoutes({ agent: { archive, budgets }, newId }: ServerParts): App {
@@ -65,7 +65,12 @@ export function conversationRoutes({ agent: { archive, budgets }, newId }: Serve
         method: 'post',
         path: '/v1/conversations/import',
         summary: 'Import a bundle, or a bare conv.timeline.v1 payload; for operators',
-        request: { query: z.strictObject({ as: ConversationId.optional() }), ...withBody(z.unknown()) },
+        request: {
+          query: z.strictObject({
+            as: ConversationId.optional().describe('The id of the new conversation. Without it, the server chooses one.'),
+          }),
+          ...withBody(z.unknown()),
+        },
         responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 403, 409, 422) },
       }),
       async (c) => {

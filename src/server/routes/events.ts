@@ -7,16 +7,15 @@ import { invalidRequest } from '../problem.ts'
 import { problems } from './openapi.ts'
 
 const Query = z.strictObject({
-  as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
-  /**
-   * Only entries with a higher `seq` are sent. If the request has the header `Last-Event-ID`, the header is used and `after` is ignored. A
-   * browser sends this header when it reconnects.
-   */
+  as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat').describe('The format of the events.'),
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the seq of an entry')
     .transform(Number)
-    .optional(),
+    .optional()
+    .describe(
+      'Only entries with a higher `seq` are sent. If the request has the header `Last-Event-ID`, the header is used and `after` is ignored. A browser sends this header when it reconnects.',
+    ),
 })
 
 /**
@@ -42,7 +41,11 @@ const route = createRoute({
   method: 'get',
   path: '/v1/conversations/{id}/events',
   summary: 'Follow a conversation: its entries after the cursor, then new events',
-  request: { params: z.object({ id: z.string() }), query: Query, headers: z.object({ 'last-event-id': z.string().optional() }) },
+  request: {
+    params: z.object({ id: z.string().describe('The id of the conversation.') }),
+    query: Query,
+    headers: z.object({ 'last-event-id': z.string().optional().describe('The id of the last event that the client has.') }),
+  },
   responses: {
     200: { description: 'server-sent events', content: { 'text/event-stream': { schema: z.string() } } },
     ...problems(400, 401, 404, 429),

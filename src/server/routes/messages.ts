@@ -7,7 +7,10 @@ import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../
 import { json, problems, withBody } from './openapi.ts'
 import { idempotencyKey } from './submission.ts'
 
-const params = z.object({ id: z.string(), message: z.string() })
+const params = z.object({
+  id: z.string().describe('The id of the conversation.'),
+  message: z.string().describe('The `event_id` in the response to the message.'),
+})
 
 /** How many seconds a request for the result of a message waits at most. Proxies often end requests that take a minute. */
 const maxWaitSeconds = 30
@@ -20,7 +23,12 @@ export function messageRoutes({ agent, newId, shutdown }: ServerParts): App {
         method: 'get',
         path: '/v1/conversations/{id}/messages/{message}/result',
         summary: 'The result of the turn that answers a message. Waits until the turn is closed, at most `wait` seconds',
-        request: { params, query: z.strictObject({ wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0) }) },
+        request: {
+          params,
+          query: z.strictObject({
+            wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0).describe('How many seconds to wait for the end of the turn.'),
+          }),
+        },
         responses: {
           200: json(TurnResultView, 'the result'),
           202: json(MessagePending, 'the turn is not closed yet: ask again'),
@@ -54,7 +62,17 @@ export function messageRoutes({ agent, newId, shutdown }: ServerParts): App {
         method: 'patch',
         path: '/v1/conversations/{id}/messages/{message}',
         summary: 'Change the text of a message that no turn has read; its files stay',
-        request: { params, headers: z.object({ 'idempotency-key': z.string().max(64).optional() }), ...withBody(MessageChange) },
+        request: {
+          params,
+          headers: z.object({
+            'idempotency-key': z
+              .string()
+              .max(64)
+              .optional()
+              .describe('A key for one message. The server accepts only one message with the same key.'),
+          }),
+          ...withBody(MessageChange),
+        },
         responses: { 200: json(ChangedMessageView, 'the message with the new text waits'), ...problems(400, 401, 404, 409) },
       }),
       async (c) => {

@@ -10,16 +10,20 @@ import { publicBlock, publicChange } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
 
-const conversationParams = z.object({ id: z.string() })
-const turnParams = z.object({ id: z.string(), turn: z.string().max(200) })
+const conversationParams = z.object({ id: z.string().describe('The id of the conversation.') })
+const turnParams = z.object({
+  id: z.string().describe('The id of the conversation.'),
+  turn: z.string().max(200).describe('The id of the turn.'),
+})
 /** The conversation, the turn and the round in the path of a route. */
 export const roundParams = z.object({
-  id: z.string(),
-  turn: z.string().max(200),
+  id: z.string().describe('The id of the conversation.'),
+  turn: z.string().max(200).describe('The id of the turn.'),
   iteration: z
     .string()
     .regex(/^\d{1,6}$/)
-    .transform(Number),
+    .transform(Number)
+    .describe('The number of the round in its turn, from 0.'),
 })
 
 /** Routes to read the timeline, turn logs, results, sources, files and prompts of a conversation. */

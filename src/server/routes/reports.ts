@@ -16,7 +16,7 @@ export function reportRoutes({ agent: { archive } }: ServerParts, replays: Strea
         method: 'get',
         path: '/v1/conversations/{id}/ledger',
         summary: 'The cost of a conversation, and how the provider’s cache was used; for operators',
-        request: { params: z.object({ id: z.string() }) },
+        request: { params: z.object({ id: z.string().describe('The id of the conversation.') }) },
         responses: { 200: json(CostView, 'tokens, money and cache'), ...problems(401, 403, 404) },
       }),
       async (c) => {
@@ -44,7 +44,10 @@ export function reportRoutes({ agent: { archive } }: ServerParts, replays: Strea
         path: '/v1/conversations/{id}/replay',
         summary:
           'Runs recorded turns with the current code and recorded responses; reports the first difference in each turn; for operators',
-        request: { params: z.object({ id: z.string() }), query: z.strictObject({ turn: z.string().max(200).optional() }) },
+        request: {
+          params: z.object({ id: z.string().describe('The id of the conversation.') }),
+          query: z.strictObject({ turn: z.string().max(200).optional().describe('Only this turn.') }),
+        },
         responses: { 200: json(ReplayView, 'the result for each turn'), ...problems(400, 401, 403, 404, 429) },
       }),
       async (c) => {
@@ -62,7 +65,7 @@ export function reportRoutes({ agent: { archive } }: ServerParts, replays: Strea
         method: 'get',
         path: '/v1/conversations/{id}/effects',
         summary: 'The calls of tools that may have changed something, and what became of them; for operators',
-        request: { params: z.object({ id: z.string() }) },
+        request: { params: z.object({ id: z.string().describe('The id of the conversation.') }) },
         responses: { 200: json(EffectsView, 'calls'), ...problems(401, 403, 404) },
       }),
       async (c) => {

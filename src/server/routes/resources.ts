@@ -49,7 +49,10 @@ const route = createRoute({
   method: 'get',
   path: '/v1/resources/{rn}',
   summary: 'The bytes of a file',
-  request: { params: z.object({ rn: z.string().max(4096) }), query: z.strictObject({ download: z.string().optional() }) },
+  request: {
+    params: z.object({ rn: z.string().max(4096).describe('The handle of the file, with `encodeURIComponent`.') }),
+    query: z.strictObject({ download: z.string().optional().describe('Browsers save the file and do not show it.') }),
+  },
   responses: {
     200: { description: 'the file', content: { 'application/octet-stream': { schema: z.string() } } },
     206: { description: 'a range of the file', content: { 'application/octet-stream': { schema: z.string() } } },

@@ -107,7 +107,7 @@ async function* eventsOfOpenTurn(events: AsyncIterable<TurnEvent>, turnId: strin
   }
 }
 
-const params = z.object({ id: z.string() })
+const params = z.object({ id: z.string().describe('The id of the conversation.') })
 const streamResponses = {
   200: { description: 'the answer, as server-sent events', content: { 'text/event-stream': { schema: z.string() } } },
   ...problems(400, 401, 404, 413, 415, 429, 503),
@@ -133,7 +133,12 @@ const resumeUiMessage = createRoute({
   method: 'get',
   path: '/v1/conversations/{id}/ui-message/{chat}/stream',
   summary: 'Read the answer of the running turn again from its beginning, for the resume function of the AI SDK',
-  request: { params: z.object({ id: z.string(), chat: z.string() }) },
+  request: {
+    params: z.object({
+      id: z.string().describe('The id of the conversation.'),
+      chat: z.string().describe('The id of the chat. The server ignores it.'),
+    }),
+  },
   responses: {
     200: streamResponses[200],
     204: noContent('no turn is running'),

@@ -15,7 +15,7 @@ import { invalidRequest } from '../problem.ts'
 import { json, noContent, problems } from './openapi.ts'
 import { idempotencyKey, parseSubmission } from './submission.ts'
 
-const params = z.object({ id: z.string() })
+const params = z.object({ id: z.string().describe('The id of the conversation.') })
 const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const
 
 /**
@@ -131,18 +131,23 @@ const submitRoute = createRoute({
   summary: 'Send a message: it starts a turn, or joins the running one',
   request: {
     params,
-    headers: z.object({ 'idempotency-key': z.string().max(64).optional() }),
+    headers: z.object({
+      'idempotency-key': z
+        .string()
+        .max(64)
+        .optional()
+        .describe('A key for one message. The server accepts only one message with the same key.'),
+    }),
     body: {
       required: true,
       content: {
         'application/json': { schema: TurnSubmission },
         'multipart/form-data': {
           schema: z.object({
-            text: z.string().optional(),
-            mode: SubmitMode.optional(),
-            /** The JSON of the options. */
-            options: z.string().optional(),
-            files: z.array(z.string()).optional(),
+            text: z.string().optional().describe('The message.'),
+            mode: SubmitMode.optional().describe('As in the JSON body.'),
+            options: z.string().optional().describe('The options as JSON.'),
+            files: z.array(z.string()).optional().describe('Any number of files.'),
           }),
         },
       },

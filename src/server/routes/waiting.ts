@@ -17,8 +17,8 @@ import { type App, conversationOrChildKeyOf, createRoutes, type Env, type Server
 import { invalidRequest, RequestProblem } from '../problem.ts'
 import { json, problems, withBody } from './openapi.ts'
 
-const params = z.object({ id: z.string() })
-const callParams = z.object({ id: z.string(), call: z.string() })
+const params = z.object({ id: z.string().describe('The id of the conversation.') })
+const callParams = z.object({ id: z.string().describe('The id of the conversation.'), call: z.string().describe('The id of the call.') })
 
 /**
  * Routes for turns that wait. The user of a conversation may decide about a call, unless its tool asks for an operator. Late results are

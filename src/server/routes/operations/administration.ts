@@ -17,7 +17,13 @@ export function administrationRoutes({ agent: { archive } }: ServerParts): App {
         method: 'delete',
         path: '/v1/tenants/{tenant}/projects/{project}/users/{user}',
         summary: 'Delete everything of a user of your tenant, and get a receipt; for operators',
-        request: { params: z.object({ tenant: name, project: name, user: name }) },
+        request: {
+          params: z.object({
+            tenant: name.describe('The tenant.'),
+            project: name.describe('The project.'),
+            user: name.describe('The user.'),
+          }),
+        },
         responses: { 200: json(DeletionView, 'what was removed, and what remains'), ...problems(400, 401, 403, 409) },
       }),
       async (c) => {
@@ -31,7 +37,7 @@ export function administrationRoutes({ agent: { archive } }: ServerParts): App {
         method: 'delete',
         path: '/v1/tenants/{tenant}',
         summary: 'Delete everything of all users of your tenant, and get a receipt; for operators',
-        request: { params: z.object({ tenant: name }) },
+        request: { params: z.object({ tenant: name.describe('The tenant.') }) },
         responses: { 200: json(DeletionView, 'what was removed, and what remains'), ...problems(400, 401, 403, 409) },
       }),
       async (c) => {

@@ -16,7 +16,7 @@ export function budgetRoutes({ agent }: ServerParts): App {
         path: '/v1/conversations/{id}/budgets',
         summary:
           'The budgets of a conversation that have limits, from the largest to the smallest. Users see those of the conversation and of themselves',
-        request: { params: z.object({ id: z.string() }) },
+        request: { params: z.object({ id: z.string().describe('The id of the conversation.') }) },
         responses: { 200: json(BudgetList, 'the budgets'), ...problems(401, 404) },
       }),
       async (c) => {

@@ -13,7 +13,7 @@ export function parkedRoutes({ agent: { archive } }: ServerParts): App {
         method: 'get',
         path: '/v1/parked',
         summary: 'Conversations whose turns failed so often that they are not tried any more; for operators',
-        request: { query: z.strictObject({ cursor: z.string().max(1024).optional() }) },
+        request: { query: z.strictObject({ cursor: z.string().max(1024).optional().describe('`next` of the previous page.') }) },
         responses: { 200: json(ParkedList, 'a page of the list'), ...problems(400, 401, 403) },
       }),
       async (c) => {
@@ -26,7 +26,7 @@ export function parkedRoutes({ agent: { archive } }: ServerParts): App {
         method: 'post',
         path: '/v1/conversations/{id}/retry',
         summary: 'Run a conversation again whose turns failed',
-        request: { params: z.object({ id: z.string() }) },
+        request: { params: z.object({ id: z.string().describe('The id of the conversation.') }) },
         responses: { 202: json(RetryView, 'whether it was parked, or its turns had failed'), ...problems(401, 404) },
       }),
       async (c) => {

@@ -9,7 +9,7 @@ import { tooMany } from '../../limits/quotas.ts'
 import { type RateLimit, rateHeaders } from '../../limits/rate-limit.ts'
 import { json, noContent, problems, withBody } from '../openapi.ts'
 
-const params = z.object({ id: z.string() })
+const params = z.object({ id: z.string().describe('The id of the conversation.') })
 
 /** Routes for messages that are sent at a later time. */
 export function scheduleRoutes({ agent, settings, now }: ServerParts, messages: RateLimit): App {
@@ -78,7 +78,12 @@ export function scheduleRoutes({ agent, settings, now }: ServerParts, messages: 
         method: 'delete',
         path: '/v1/conversations/{id}/schedules/{schedule}',
         summary: 'Remove a schedule',
-        request: { params: z.object({ id: z.string(), schedule: z.string() }) },
+        request: {
+          params: z.object({
+            id: z.string().describe('The id of the conversation.'),
+            schedule: z.string().describe('The id of the schedule.'),
+          }),
+        },
         responses: { 204: noContent('the message will not be sent'), ...problems(401, 404) },
       }),
       async (c) => {
