@@ -36,6 +36,7 @@ async function openWithFile(content: Uint8Array, server: Partial<ServerSettings>
   return {
     ...opened,
     blobFile,
+    rn,
     path: `/v1/resources/${encodeURIComponent(rn)}`,
     url: `${opened.server.url}/v1/resources/${encodeURIComponent(rn)}`,
     tag: `"${blob.sha256}"`,
@@ -53,6 +54,20 @@ async function openWithoutReading(url: string): Promise<IncomingMessage> {
 const digits = new TextEncoder().encode('0123456789')
 /** More than the buffers of a connection hold. */
 const large = new Uint8Array(32 * 1024 * 1024).map((_, index) => index % 251)
+
+it('a file is found by its name, whether the name is encoded again for the address or not', async () => {
+  const { rn, url, server } = await openWithFile(digits)
+  expect(rn).toContain('%2F')
+  const textAt = async (address: string) => {
+    const response = await fetch(address)
+    return [response.status, response.ok ? await response.text() : undefined]
+  }
+  expect(await textAt(url)).toEqual([200, '0123456789'])
+  expect(await textAt(`${server.url}/v1/resources/${rn}`)).toEqual([200, '0123456789'])
+  expect(await textAt(`${server.url}/v1/resources/${rn}?download`)).toEqual([200, '0123456789'])
+  for (const wrong of [rn.replaceAll('%2F', '/'), `${rn}x`, encodeURIComponent(encodeURIComponent(rn)), '%'])
+    expect((await textAt(`${server.url}/v1/resources/${wrong}`))[0]).toBe(404)
+})
 
 describe('a range of a file', () => {
   const answer = async (url: string, headers: Record<string, string>, method = 'GET') => {

@@ -16,7 +16,7 @@ const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:
 export function resourceRoutes({ agent: { archive }, log, settings }: ServerParts, downloads: StreamQuota): App {
   return createRoutes().openapi(route, async (c) => {
     const caller = c.get('caller')
-    const file = await archive.file(c.req.valid('param').rn, caller.scope)
+    const file = (await archive.file(c.req.valid('param').rn, caller.scope)) ?? (await archive.file(lastSegment(c.req.url), caller.scope))
     if (!file || !(await mayDownload(caller, file, settings))) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
     const { sha256, size } = file.blob
     const tag = `"${sha256}"`
@@ -44,6 +44,12 @@ export function resourceRoutes({ agent: { archive }, log, settings }: ServerPart
     return c.body(body, 206, { ...headers, ...position })
   }) as App
 }
+
+/**
+ * The last part of the path as the client wrote it. A resource name has percent signs of its own (`%2F`). If a client has not encoded the
+ * name again, the router has decoded these, and the result is not the name any more.
+ */
+const lastSegment = (url: string): string => new URL(url).pathname.split('/').at(-1) ?? ''
 
 const route = createRoute({
   method: 'get',
