@@ -54,6 +54,16 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether all values are texts, finite numbers or flags. A copy of such an object equals the object that its JSON text describes. */
+export function isFlat(object: JsonObject): boolean {
+  for (const name in object) {
+    const value = object[name]
+    const isPlainValue = typeof value === 'string' || typeof value === 'boolean' || (Number.isFinite(value) && !Object.is(value, -0))
+    if (!isPlainValue || name === '__proto__') return false
+  }
+  return true
+}
+
 /**
  * The object without the keys whose value is undefined. The result equals the object that is read back after it was stored as JSON. If
  * there is no such key, the same object is returned.

@@ -1,4 +1,4 @@
-import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
+import { isFlat, isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { interruptedPath, notesPath, thinkingPath, toolPath } from '../path/build.ts'
 import type { Block, Draft, Meta, Visibility } from './block.ts'
 import {
@@ -72,16 +72,6 @@ export function toolCallBlock(
   // the parameters are copied, because the tool may modify those that it gets
   if (isFlat(call.params)) toolCalls.remember(block, { ...body, params: { ...call.params } })
   return block
-}
-
-/** Whether all values are texts, finite numbers or flags. A copy of such an object equals the object that its JSON text describes. */
-function isFlat(params: { readonly [name: string]: Json }): boolean {
-  for (const name in params) {
-    const value = params[name]
-    const isPlainValue = typeof value === 'string' || typeof value === 'boolean' || (Number.isFinite(value) && !Object.is(value, -0))
-    if (!isPlainValue || name === '__proto__') return false
-  }
-  return true
 }
 
 /**
