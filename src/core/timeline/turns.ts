@@ -1,4 +1,5 @@
-import { type Block, type Draft, turnHeaderBlock } from '../block/index.ts'
+import type { Block, Draft } from '../block/block.ts'
+import { turnHeaderBlock } from '../block/turn.ts'
 import { blockAt, blockIndex, type Timeline } from './timeline.ts'
 
 /** The ids of the turns of these blocks, in the order of their first blocks. */
