@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createPostgresStore } from '../../src/adapters/store/postgres/store.ts'
-import { createOwner } from '../../src/agent/conversation/owner.ts'
+import { createOwner } from '../../src/agent/conversation/claim.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
 
 import { messageText } from '../../test/support/load/load-model.ts'

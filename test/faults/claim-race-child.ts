@@ -7,7 +7,7 @@
  * sends its claims. It stays alive until its parent disconnects, because the leases of a dead process are free.
  */
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createOwner } from '../../src/agent/conversation/owner.ts'
+import { createOwner } from '../../src/agent/conversation/claim.ts'
 import type { WorkLimits } from '../../src/ports/store/work-list.ts'
 import { openFolderStore } from '../support/stores.ts'
 

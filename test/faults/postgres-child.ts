@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createPostgresStore } from '../../src/adapters/store/postgres/store.ts'
-import { createOwner } from '../../src/agent/conversation/owner.ts'
+import { createOwner } from '../../src/agent/conversation/claim.ts'
 import { appendNumbered } from '../support/crash/numbered-entries.ts'
 
 const [url = '', ...names] = process.argv.slice(2)

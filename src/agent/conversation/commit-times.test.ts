@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Claim, ConversationStore, Entry } from '../../ports/store.ts'
-import { createCommitTimes } from './commit-times.ts'
+import { createCommitTimes } from './ledger.ts'
 
 const claim: Claim = {
   conversationId: 'c',

@@ -4,13 +4,17 @@ import type { Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Claim } from '../../ports/store.ts'
 import type { Records } from '../../tools/tool.ts'
+import type { AgentContext } from '../agent-context.ts'
 import type { CallBudgets } from '../budgets/call-budgets.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import type { TurnResult } from '../turn/result.ts'
 import type { TurnInput } from '../turn/start.ts'
+import type { WorkspaceHandle } from '../workspace/workspace.ts'
 import type { TurnEntries } from './history.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
+import type { KeptTimelines } from './kept-timelines.ts'
 import type { Ledger } from './ledger.ts'
+import type { PutBlobs } from './put-blobs.ts'
 import type { Renderers } from './renderers.ts'
 import type { ResultsByEvent } from './results.ts'
 import type { Spending } from './spending.ts'
@@ -38,6 +42,24 @@ export interface ConversationContext {
   readonly signal: AbortSignal
   /** Once `requested` is true, no further round begins. The turn stays open, and another process continues it. */
   readonly handOver: { requested: boolean }
+}
+
+/** A conversation that this process has claimed, while its turns run. */
+export interface Conversation extends ConversationContext {
+  readonly agent: AgentContext
+  readonly claim: Claim
+  readonly kept: KeptTimelines
+  readonly firstTurnId: string
+  /** The `seq` of the last entry when the conversation was claimed. */
+  readonly firstSeq: number
+  readonly workspaces: WorkspaceHandle
+  readonly putBlobs: PutBlobs
+  readonly results: ResultsByEvent
+  /** Resolves when the message or event that started the conversation is in the journal. */
+  readonly journaled: PromiseWithResolvers<void>
+  readonly abort: AbortController
+  /** The result of the running turn. When the turn reads an event, the sender of the event gets this result. */
+  currentResult: Promise<TurnResult> | undefined
 }
 
 /** A conversation that is running in this process. It has one claim and runs one turn at a time. Its inbox stays open between two turns. */

@@ -2,27 +2,22 @@ import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import type { Claim, ConversationStore, OfferedEvent, Owner } from '../../ports/store.ts'
-import type { AgentContext, ToolServices } from '../agent-context.ts'
+import type { Claim, OfferedEvent, Owner } from '../../ports/store.ts'
+import type { AgentContext } from '../agent-context.ts'
 import { type CallBudgets, createCallBudgets } from '../budgets/call-budgets.ts'
 import { isMissing, removeFilesOfDeleted } from '../deletion.ts'
-import { freezeTools, turnWithTools, withFrozen } from '../frozen/frozen-tools.ts'
 import { checkToolsOfTurn } from '../recovery/missing-tools.ts'
-import { collectFeedback } from '../turn/feedback.ts'
-import { cancelledResult, type TurnResult } from '../turn/result.ts'
-import type { TurnStart } from '../turn/start.ts'
-import { runTurn, type Turn } from '../turn/turn.ts'
-import { optionsForTurn, reportLostOptions, servicesFor, withOptions } from '../turn/turn-options.ts'
-import { createWorkspaceHandle, type WorkspaceHandle } from '../workspace/workspace.ts'
-import { isLost, releaseClaim, startHeartbeat } from './claim.ts'
-import type { ConversationContext, RunningConversation, StartReason } from './context.ts'
+import { createWorkspaceHandle } from '../workspace/workspace.ts'
+import { releaseClaim, startHeartbeat } from './claim.ts'
+import type { Conversation, RunningConversation, StartReason } from './context.ts'
 import { entriesOfTurn, recordsOf } from './history.ts'
 import { createInbox } from './inbox.ts'
 import type { KeptTimelines, OpenTimeline } from './kept-timelines.ts'
-import { openLedger } from './ledger.ts'
-import { createPutBlobs, type PutBlobs } from './put-blobs.ts'
-import { createResultsByEvent, type ResultsByEvent } from './results.ts'
-import { createSpending, restoreSpending } from './spending.ts'
+import { type JournalStore, openLedger } from './ledger.ts'
+import { createPutBlobs } from './put-blobs.ts'
+import { createResultsByEvent } from './results.ts'
+import { beginTurn, createCallerResult, goOn, type RunningTurn } from './running-turn.ts'
+import { createSpending } from './spending.ts'
 import { firstTurn, hasNothingToDo, inputOf, newTurnId } from './start-reason.ts'
 import { createOfferTaker } from './take-offers.ts'
 
@@ -72,7 +67,7 @@ export async function startConversation(
 interface SharedParts {
   readonly kept: KeptTimelines
   /** Appends to the store. */
-  readonly journal: Pick<ConversationStore, 'append'>
+  readonly journal: JournalStore
 }
 
 /** Ignores the error for a conversation that was deleted meanwhile, because such a conversation has no work. */
@@ -118,24 +113,6 @@ async function startTurns(conversation: Conversation, reason: StartReason, offer
       conversation.handOver.requested = true
     },
   }
-}
-
-/** A conversation that this process has claimed, while its turns run. */
-interface Conversation extends ConversationContext {
-  readonly agent: AgentContext
-  readonly claim: Claim
-  readonly kept: KeptTimelines
-  readonly firstTurnId: string
-  /** The `seq` of the last entry when the conversation was claimed. */
-  readonly firstSeq: number
-  readonly workspaces: WorkspaceHandle
-  readonly putBlobs: PutBlobs
-  readonly results: ResultsByEvent
-  /** Resolves when the message or event that started the conversation is in the journal. */
-  readonly journaled: PromiseWithResolvers<void>
-  readonly abort: AbortController
-  /** The result of the running turn. When the turn reads an event, the sender of the event gets this result. */
-  currentResult: Promise<TurnResult> | undefined
 }
 
 /** The budgets of a conversation. Undefined when no budget has limits, so that its model calls need not be reserved. */
@@ -237,75 +214,6 @@ async function runQueuedTurns(conversation: Conversation, first: RunningTurn | u
     stopHeartbeat()
     await closeConversation(conversation, last, failure)
   }
-}
-
-interface RunningTurn {
-  readonly result: Promise<TurnResult>
-  /** The result that callers await. It resolves later than `result`, when the next turn begins or the conversation ends. */
-  readonly callerResult: PromiseWithResolvers<TurnResult>
-}
-
-function beginTurn(conversation: Conversation, turnId: string, start: TurnStart, previous?: RunningTurn): RunningTurn {
-  const callerResult = createCallerResult()
-  conversation.currentResult = callerResult.promise
-  conversation.inbox.startTurn(turnId, start.kind === 'message' ? start.input.eventId : undefined)
-  return { result: runOneTurn(conversation, turnId, start, previous), callerResult }
-}
-
-/** Resumes a turn that waited, because something has arrived. The callers of the turn wait for its end. */
-function goOn(conversation: Conversation, turnId: string, { callerResult }: RunningTurn): RunningTurn {
-  const resumed = beginTurn(conversation, turnId, { kind: 'unfinished' })
-  callerResult.resolve(resumed.callerResult.promise)
-  return resumed
-}
-
-function createCallerResult(): PromiseWithResolvers<TurnResult> {
-  const callerResult = Promise.withResolvers<TurnResult>()
-  callerResult.promise.catch(() => {}) // without a handler, a rejection that no caller awaits would end the process
-  return callerResult
-}
-
-async function runOneTurn(
-  conversation: Conversation,
-  turnId: string,
-  start: TurnStart,
-  previous: RunningTurn | undefined,
-): Promise<TurnResult> {
-  const { agent, ledger, spending, workspaces, journaled, abort } = conversation
-  const { clock, settings, hooks } = agent
-  // Before this turn begins, the caller of the previous turn must have got its result. Otherwise that caller would also see events of this
-  // turn.
-  if (previous) await previous.callerResult.promise
-  const feedbacks = await collectFeedback(ledger, clock.now(), settings)
-  const resumed = start.kind === 'unfinished'
-  if (resumed) restoreSpending(spending, (await conversation.entriesOfTurn(turnId)).changes, turnId)
-  const workspace = workspaces.forTurn(turnId, { resumed })
-  if (resumed) await workspace.resume()
-  const frozen = agent.changing && (await freezeTools(conversation, agent.changing, start, clock.now()))
-  const options = await optionsForTurn(
-    frozen ? { ...conversation, agent: { ...agent, toolbox: frozen.toolbox } } : conversation,
-    turnId,
-    start,
-  )
-  const services = (tools?: ToolServices) =>
-    servicesFor(tools ? { ...agent, ...tools } : agent, options, (name) => agent.namedModels.get(name))
-  const times = { modelMs: 0, toolMs: 0 }
-  const turn: Turn = frozen
-    ? turnWithTools({ turnId, conversation, workspace, times }, frozen, services)
-    : { turnId, agent: services(), conversation, workspace, times }
-  if (resumed && options) await reportLostOptions(turn, options.stored, agent.namedModels)
-  const result = await runTurn(turn, withFrozen(withOptions(start, options), frozen?.frozen), feedbacks).catch((error: unknown) => {
-    if (!isLost(error)) throw error
-    abort.abort(error)
-    journaled.reject(error) // has no effect if the message is already in the journal
-    return cancelledResult(turn) // another process runs the turn now, or has deleted the conversation
-  })
-  const { exitReason } = result
-  if (exitReason === 'cancelled' || exitReason === 'waiting') return result
-  await workspace.writeContext('turn end')
-  await hooks.onFlushCompleted({ turnId, exitReason })
-  if (workspace.isOpen) await workspace.removeFinished() // after the hooks, because a hook may read the files
-  return result
 }
 
 /** Closes the inbox and releases the claim. After that, callers that still wait get the result of the last turn. */

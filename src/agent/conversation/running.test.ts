@@ -13,7 +13,7 @@ import { createEventHub } from '../events/event-hub.ts'
 import { createHooks } from '../hooks.ts'
 import { agentSettings } from '../settings.ts'
 import { createToolbox } from '../tools.ts'
-import { createOwner } from './owner.ts'
+import { createOwner } from './claim.ts'
 import { createRenderers } from './renderers.ts'
 import { createRunningConversations } from './running.ts'
 

@@ -5,12 +5,12 @@ import type { Claim, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import type { Worker } from '../work/worker.ts'
 import { isLost, isSuperseded, releaseClaim, runsElsewhere } from './claim.ts'
-import { createCommitTimes } from './commit-times.ts'
 import type { RunningConversation, StartReason } from './context.ts'
 import { startConversation } from './conversation.ts'
 import { createElsewhere } from './elsewhere.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
 import { createKeptTimelines } from './kept-timelines.ts'
+import { createCommitTimes } from './ledger.ts'
 import { type DeliveryReason, eventFor, missingConversation } from './start-reason.ts'
 
 /** The conversations that are running in this process. A message to a running conversation goes to its inbox. */

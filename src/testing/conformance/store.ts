@@ -1,4 +1,4 @@
-import { createOwner } from '../../agent/conversation/owner.ts'
+import { createOwner } from '../../agent/conversation/claim.ts'
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
 import { describeBudgetLimits } from './store/budget-limits.ts'

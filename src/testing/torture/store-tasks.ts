@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isBusy } from '../../agent/conversation/claim.ts'
-import { createOwner } from '../../agent/conversation/owner.ts'
+import { createOwner, isBusy } from '../../agent/conversation/claim.ts'
 import { blockId } from '../../core/block/index.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { Clock } from '../../ports/clock.ts'

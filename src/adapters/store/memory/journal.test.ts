@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { journals } from '../../../../test/support/generators/changes.ts'
 import type { Entry } from '../../../ports/store.ts'
-import { type MemoryConversation, newConversation } from './conversation.ts'
+import { createJournal, type MemoryConversation, newConversation } from './conversation.ts'
 import { createIdleJournals } from './idle-journals.ts'
-import { createJournal } from './journal.ts'
 
 it('a journal has the same entries, however often it was packed in between', () => {
   let packed = 0

@@ -1,4 +1,4 @@
-import { createOwner } from '../../../agent/conversation/owner.ts'
+import { createOwner } from '../../../agent/conversation/claim.ts'
 import { childKey } from '../../../core/scope.ts'
 import { NO_REASON, retryPauseMs } from '../../../ports/store/work-list.ts'
 import { type Claim, type ConversationStore, LEASE_MS, type OfferedEvent } from '../../../ports/store.ts'
