@@ -47,42 +47,26 @@ const files: OutputOptions = {
   comments: false,
   minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
 }
-const { mainOnly, common } = modulesOfMainEntry((await bundle.generate(files)).output)
-// Every file that an import opens takes time. So the modules of the main entry become two files: those that no small entry needs, and those
-// that the client and most other entries need too.
-const groupOf = (name: string, modules: ReadonlySet<string>) => ({
-  name,
-  test: (id: string) => modules.has(id),
-  includeDependenciesRecursively: false,
-})
-const codeSplitting = { groups: [groupOf('main', mainOnly), groupOf('common', common)] }
+const mainOnly = modulesOfMainEntry((await bundle.generate(files)).output)
+// Every file that an import opens takes time. So the modules of the main entry that no small entry needs become one file.
+const codeSplitting = { groups: [{ name: 'main', test: (id: string) => mainOnly.has(id), includeDependenciesRecursively: false }] }
 const { output } = await bundle.write({ ...files, codeSplitting })
 console.log(`daybook ${version}: ${entries.length} entries, ${output.length} files`)
 
 /**
  * The modules that the main entry loads, without the modules that a small entry also loads. An entry is small if it has less than half as
- * many modules. `common` has the modules that the main entry and the client load, without the modules of the smallest entries, such as
- * threads, which start faster with few modules.
+ * many modules.
  */
-function modulesOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]) {
+function modulesOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]): ReadonlySet<string> {
   const chunks = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file]] : [])))
   const main = loadedModules('index.js', chunks)
-  const client = loadedModules('client/index.js', chunks)
-  const modulesOfSmaller = (than: number) =>
-    new Set(
-      [...chunks.values()]
-        .filter(({ isEntry }) => isEntry)
-        .map(({ fileName }) => loadedModules(fileName, chunks))
-        .filter(({ size }) => size < than)
-        .flatMap((modules) => [...modules]),
-    )
-  const [ofSmall, ofSmallest] = [modulesOfSmaller(main.size / 2), modulesOfSmaller(client.size / 2)]
+  const small = [...chunks.values()]
+    .filter(({ isEntry }) => isEntry)
+    .map(({ fileName }) => loadedModules(fileName, chunks))
+    .filter(({ size }) => size < main.size / 2)
+  const alsoInSmall = new Set(small.flatMap((modules) => [...modules]))
   const entryModules = new Set([...chunks.values()].map(({ facadeModuleId }) => facadeModuleId))
-  const modules = [...main].filter((id) => !entryModules.has(id))
-  return {
-    mainOnly: new Set(modules.filter((id) => !ofSmall.has(id))),
-    common: new Set(modules.filter((id) => client.has(id) && !ofSmallest.has(id))),
-  }
+  return new Set([...main].filter((id) => !alsoInSmall.has(id) && !entryModules.has(id)))
 }
 
 function loadedModules(fileName: string, chunks: ReadonlyMap<string, OutputChunk>, seen = new Set<string>()): Set<string> {
