@@ -65,7 +65,8 @@ function modulesOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]): Rea
     .map(({ fileName }) => loadedModules(fileName, chunks))
     .filter(({ size }) => size < main.size / 2)
   const alsoInSmall = new Set(small.flatMap((modules) => [...modules]))
-  const entryModules = new Set([...chunks.values()].map(({ facadeModuleId }) => facadeModuleId))
+  // A module that is also imported on demand belongs to the file, too: in a file of its own, each of the two files would import the other.
+  const entryModules = new Set([...chunks.values()].flatMap(({ isEntry, facadeModuleId }) => (isEntry ? [facadeModuleId] : [])))
   return new Set([...main].filter((id) => !alsoInSmall.has(id) && !entryModules.has(id)))
 }
 
