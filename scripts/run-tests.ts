@@ -9,8 +9,9 @@ const limitMinutes = 75
 /** How long vitest may take to end after the last test. Afterwards it is killed, and the result of the tests counts. */
 const closingSeconds = 30
 
-// Child processes inherit this variable, even when they outlive their parent.
-const run = `DAYBOOK_TEST_RUN=${process.pid}-${Date.now()}`
+// Child processes inherit this variable, even when they outlive their parent. Its name does not begin with `DAYBOOK_`, because the command
+// refuses unknown variables with such a name.
+const run = `TEST_RUN_ID=${process.pid}-${Date.now()}`
 const [name = '', value = ''] = run.split('=')
 
 const vitest = spawn(process.execPath, [join('node_modules', 'vitest', 'vitest.mjs'), 'run', ...process.argv.slice(2)], {
