@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../../core/failure.ts'
 import type { BlobStore, ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
-import { isStorableId } from './conversations.ts'
+import { isStorableId } from './conversation-columns.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Queries } from './database.ts'
 
 /** A blob is stored in parts of this size, so that a large blob is never in memory as a whole while it is streamed. */

@@ -23,7 +23,8 @@ import {
 } from '../shared/budgets.ts'
 import { firstAfter, pageSize } from '../shared/conversation-info.ts'
 import { claimedRow } from '../shared/conversation-row.ts'
-import { type Conversations, isStorableId, LOCK } from './conversations.ts'
+import { isStorableId } from './conversation-columns.ts'
+import { type Conversations, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 
 type Reads = Pick<Queries, 'all'>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { tenantOfKey } from '../../../core/scope.ts'
 import type { SharedLimits } from '../../../ports/store/limits.ts'
-import { isStorableId } from './conversations.ts'
+import { isStorableId } from './conversation-columns.ts'
 import type { Database } from './database.ts'
 
 /** How often a process removes buckets that are full again, in milliseconds. */

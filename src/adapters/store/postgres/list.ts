@@ -3,7 +3,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store/list.ts'
 import { compareInListOrder, firstAfter, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-info.ts'
 import { type ConversationRow, infoOf, LISTED_EARLIER, placeOf } from '../shared/conversation-row.ts'
-import { isStorableId, parseConversation, ROW } from './conversations.ts'
+import { isStorableId, parseConversation, ROW } from './conversation-columns.ts'
 import type { Database } from './database.ts'
 import { gramsOfSearch } from './titles.ts'
 

@@ -7,9 +7,10 @@ import type { RowReader } from '../shared/rows.ts'
 import { ensureBlobs, prepareAppend } from '../shared/validation/prepare.ts'
 import type { BlobsWithin } from './blobs.ts'
 import { lockBlobs } from './blobs.ts'
-import { type Conversations, isStorableId, LOCK } from './conversations.ts'
+import { isStorableId } from './conversation-columns.ts'
+import { type Conversations, LOCK } from './conversations.ts'
 import { type Database, type Queries, SHARED_ROW_IDLE_MS } from './database.ts'
-import { hashOf } from './journal.ts'
+import { hashOf } from './journal/journal.ts'
 
 interface OfferParts {
   readonly database: Database

@@ -1,7 +1,8 @@
 import { MAX_OPEN_OFFERS, type Schedules } from '../../../ports/store/schedules.ts'
 import { conversationMissing, firstAfter } from '../shared/conversation-info.ts'
 import { checkScheduleCount, createSchedules, ROW, type ScheduleParts, type ScheduleRow, WAITING } from '../shared/schedules.ts'
-import { type Conversations, isStorableId, LOCK } from './conversations.ts'
+import { isStorableId } from './conversation-columns.ts'
+import { type Conversations, LOCK } from './conversations.ts'
 import type { Database, Queries } from './database.ts'
 import type { Offers } from './offers.ts'
 

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../../core/json.ts'
 import type { ConversationStore, WatchListener } from '../../../ports/store.ts'
 import { createOfferListeners } from '../shared/offers.ts'
-import { isStorableId } from './conversations.ts'
+import { isStorableId } from './conversation-columns.ts'
 import type { Database } from './database.ts'
 
 /** How often the watched conversations are looked up, in case a notice was lost. */

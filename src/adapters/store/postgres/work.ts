@@ -6,7 +6,8 @@ import { type ConversationRow, foundIn, leaseOf } from '../shared/conversation-r
 import { leaseExpiry } from '../shared/lease.ts'
 import { findProcess, isProvenDead } from '../shared/owner-death.ts'
 import { later, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
-import { type Conversations, END_LEASE, isStorableId, ownerValues, parseConversation, ROW, TENANT_OF } from './conversations.ts'
+import { isStorableId, ownerValues, parseConversation, ROW, TENANT_OF } from './conversation-columns.ts'
+import { type Conversations, END_LEASE } from './conversations.ts'
 import { type Database, type Queries, SHARED_ROW_IDLE_MS } from './database.ts'
 
 /** How often a process looks for dead processes of its machine, whose leases have not ended, in milliseconds. */

@@ -15,9 +15,9 @@ import {
   receiptsOf,
 } from '../../shared/copy.ts'
 import { createRowReader, parseRow, poolChanges } from '../../shared/rows.ts'
-import { parseConversation, ROW, toStoredColumn } from '../conversations.ts'
+import { parseConversation, ROW, toStoredColumn } from '../conversation-columns.ts'
 import type { Database, Queries } from '../database.ts'
-import { hashOf, type NameKind } from '../journal.ts'
+import { hashOf, type NameKind } from '../journal/journal.ts'
 import { gramsOf } from '../titles.ts'
 
 /** Reads the rows of the tables. `blobs` is needed for offers with a very long event id. */

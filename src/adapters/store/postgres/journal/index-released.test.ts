@@ -1,13 +1,13 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
-import type { Claim, ConversationStore } from '../../../ports/store.ts'
-import { prompt } from '../../../testing/blocks.ts'
-import { appended, owner } from '../../../testing/conformance/store/fixture.ts'
-import { createSystemClock } from '../../clock/system.ts'
-import { connectDatabase } from './database.ts'
+import { hasPostgres, startPostgres } from '../../../../../test/support/postgres.ts'
+import type { Claim, ConversationStore } from '../../../../ports/store.ts'
+import { prompt } from '../../../../testing/blocks.ts'
+import { appended, owner } from '../../../../testing/conformance/store/fixture.ts'
+import { createSystemClock } from '../../../clock/system.ts'
+import { connectDatabase } from '../database.ts'
+import { createPostgresStore } from '../store.ts'
 import { INDEX_BATCH, indexAfter, MAX_UNINDEXED } from './journal.ts'
-import { createPostgresStore } from './store.ts'
 
 describe.skipIf(!hasPostgres)('the index of entries', async () => {
   const server = hasPostgres ? await startPostgres() : undefined

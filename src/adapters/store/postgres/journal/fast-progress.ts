@@ -1,6 +1,6 @@
-import { changeTime } from '../../../core/timeline/change.ts'
-import { type ConversationRow, goesOnWithTurn, lastActivityOf } from '../shared/conversation-row.ts'
-import { poolChanges } from '../shared/rows.ts'
+import { changeTime } from '../../../../core/timeline/change.ts'
+import { type ConversationRow, goesOnWithTurn, lastActivityOf } from '../../shared/conversation-row.ts'
+import { poolChanges } from '../../shared/rows.ts'
 import { type EntriesStatement, entriesStatement, type JournalRow, MAX_SINGLE_ENTRIES } from './entries-statement.ts'
 
 /** The SQL of the statements, by the number of their entries. */

@@ -1,8 +1,8 @@
-import { type Change, changeTime } from '../../../core/timeline/change.ts'
-import { type ConversationRow, goesOnWithTurn, lastActivityOf } from '../shared/conversation-row.ts'
-import { poolChanges } from '../shared/rows.ts'
-import { headColumns, progressColumns, toStoredColumn } from './conversations.ts'
-import { gramsOf } from './titles.ts'
+import { type Change, changeTime } from '../../../../core/timeline/change.ts'
+import { type ConversationRow, goesOnWithTurn, lastActivityOf } from '../../shared/conversation-row.ts'
+import { poolChanges } from '../../shared/rows.ts'
+import { headColumns, progressColumns, toStoredColumn } from '../conversation-columns.ts'
+import { gramsOf } from '../titles.ts'
 
 /** A row to be written to the journal, with the hashes of the blobs that its change refers to. */
 export interface JournalRow {

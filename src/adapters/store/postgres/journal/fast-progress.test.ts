@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { journals } from '../../../../test/support/generators/changes.ts'
-import { infoAfter } from '../shared/conversation-info.ts'
-import { type ConversationRow, infoOf, withInfo } from '../shared/conversation-row.ts'
+import { journals } from '../../../../../test/support/generators/changes.ts'
+import { infoAfter } from '../../shared/conversation-info.ts'
+import { type ConversationRow, infoOf, withInfo } from '../../shared/conversation-row.ts'
 import { entriesStatement, type JournalRow } from './entries-statement.ts'
 import { progressStatementFast } from './fast-progress.ts'
 

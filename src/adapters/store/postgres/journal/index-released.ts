@@ -1,6 +1,6 @@
-import type { ConversationRow } from '../shared/conversation-row.ts'
-import type { Conversations } from './conversations.ts'
-import type { Database } from './database.ts'
+import type { ConversationRow } from '../../shared/conversation-row.ts'
+import type { Conversations } from '../conversations.ts'
+import type { Database } from '../database.ts'
 import { INDEX_BATCH, indexAfter } from './journal.ts'
 
 /** After this time, the server ends the transaction of a process that is frozen in it, because claims of the conversation wait for it. */
