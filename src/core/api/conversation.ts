@@ -28,7 +28,7 @@ export const ConversationSummary = z.object({
     .object({ tokens: z.number().optional(), money: z.number().optional() })
     .optional()
     .describe(
-      'The smallest amount that a budget of the conversation has left. Missing when no budget has a limit. Users see only the budgets of the user and the conversation.',
+      'How much the conversation can still spend: the smallest amount left in any budget that applies to it. Missing when none of them has a limit. For users, only the budgets of the conversation and of the user count.',
     ),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>

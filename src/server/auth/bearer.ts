@@ -19,7 +19,10 @@ export interface BearerSettings {
 /** How a server authenticates its clients: every program on this machine, or clients with a token. */
 export type AuthSettings = { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
 
-/** The authentication that the settings of a server ask for. Pages of `origins` may use a server without tokens. */
+/**
+ * The authentication that the settings of a server ask for. With `kind: 'local'`, the server asks for no token, and web pages from the origins
+ * in `origins` may also call it. With `kind: 'bearer'`, `origins` is not used here.
+ */
 export async function authenticationOf({ auth, origins }: { readonly auth: AuthSettings; readonly origins: readonly string[] }) {
   return auth.kind === 'local' ? createLocalAuth(origins) : createBearerAuth(auth)
 }

@@ -49,7 +49,7 @@ export interface ScheduleTable {
   select(query: ScheduleQuery, after: SchedulePlace | undefined, limit: number): Promise<readonly ScheduleRow[]>
   /**
    * Offers the event and moves the schedule to `nextAt`, in one transaction. With null, the schedule ends. Returns false, and does nothing,
-   * if the row has changed since it was read. If the conversation has `MAX_OPEN_OFFERS`, the schedule is moved without an offer.
+   * if the row has changed since it was read. If the conversation already has `MAX_OPEN_OFFERS` open offers, the schedule is moved without an offer.
    */
   fire(row: ScheduleRow, event: OfferedEvent, nextAt: string | null): Promise<boolean>
   /** The repeated schedules that have fired at a later time than `now`, because the clock was set back. */
