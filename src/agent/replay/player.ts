@@ -98,6 +98,8 @@ export function createPlayer(
   let divergence: Divergence | undefined
   let diedAt: number | undefined // the value of `cursor` when the process last died
   let calls: readonly string[] = [] // the calls without a result, in order
+  const titleResponse = entries.map(({ change }) => change).find(isTitleResponse)
+  const titleBlocks = titleResponse ? titleDrafts(titleResponse) : []
 
   const isArrival = (entry: Entry | undefined) =>
     entry !== undefined &&
@@ -136,13 +138,20 @@ export function createPlayer(
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
 
+  /** Whether a commit has the blocks of the title and no other blocks, as a round that begins commits them. */
+  const isTitleAlone = (change: Change | undefined) => {
+    if (change?.type !== 'blocks.appended' || titleBlocks.length === 0) return false
+    return change.blocks.length === titleBlocks.length && startsWith(change.blocks, titleBlocks)
+  }
+
   /**
-   * Whether the process died at this point of the recording: the turn has read its inbox, and its next step is to read the inbox again. A
-   * turn that goes on calls the model or ends in between.
+   * Whether the process died at this point of the recording, where the present turn calls the model or ends. The recorded turn began another
+   * round instead: it entered the title, or it had read its inbox and read it again.
    */
-  function diedAfterFold(): boolean {
+  function diedHere(): boolean {
     const last = entries.slice(0, cursor).findLast((entry) => !isArrival(entry))
-    if (last?.change.type !== 'event.folded' || foldAt(entries, nextIndex(), withdrawals) === undefined) return false
+    const readsAgain = last?.change.type === 'event.folded' && foldAt(entries, nextIndex(), withdrawals) !== undefined
+    if (!readsAgain && !isTitleAlone(next()?.change)) return false
     if (diedAt === cursor) return false // the replay has resumed the turn at this point, and the recorded process then went on
     diedAt = cursor
     return true
@@ -180,7 +189,8 @@ export function createPlayer(
 
   return {
     openingEvents: takeIdleEvents,
-    diedBefore: (changes) => !divergence && endsOrDecides(changes.filter((change) => !isSkipped(change))) && diedAfterFold(),
+    diedBefore: (changes) =>
+      !divergence && endsOrDecides(changes.filter((change) => !isSkipped(change))) && !isTitleAlone(changes[0]) && diedHere(),
     append(made) {
       if (divergence) throw new DivergenceError()
       const changes = made.some(isSkipped) ? made.filter((change) => !isSkipped(change)) : made
@@ -207,7 +217,7 @@ export function createPlayer(
       const recorded = entry?.change
       if (recorded?.type === 'response.received' && (recorded.role ?? 'decision') === role) return recorded
       if (role === 'decision' && recorded?.type === 'response.received' && recorded.role === 'compaction') return 'too long'
-      if (role === 'decision' && diedAfterFold()) return 'died'
+      if (role === 'decision' && diedHere()) return 'died'
       if (entry)
         divergence ??= { kind: 'decision', seq: entry.seq, recorded: describeChange(recorded), present: `the model is asked (${role})` }
       return undefined
@@ -225,14 +235,13 @@ export function createPlayer(
       return following?.type === 'response.received' && following.finish_reason !== 'interrupted' ? dueEvents() : []
     },
     recordedTitle() {
-      const recorded = entries.map(({ change }) => change).find(isTitleResponse)
-      const drafts = recorded ? titleDrafts(recorded) : []
       return {
         drafts(place) {
           const entry = next()
           const isResponse = entry !== undefined && isDecision(entry)
           const following = isResponse && place === 'with response' ? entries[nextIndex() + 1]?.change : entry?.change
-          return following?.type === 'blocks.appended' && startsWith(following.blocks, drafts) ? drafts : undefined
+          if (place === 'with response' && !isResponse && isTitleAlone(following)) return undefined // the next process entered it
+          return following?.type === 'blocks.appended' && startsWith(following.blocks, titleBlocks) ? titleBlocks : undefined
         },
         settled: Promise.resolve(),
         stop: async () => {},

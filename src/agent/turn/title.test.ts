@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { createMortalProcess } from '../../../test/support/crash/mortal-store.ts'
 import { createReplays } from '../../../test/support/replay-all.ts'
 import { blockTypes } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
-import { blocksOf } from '../../core/timeline/timeline.ts'
+import { blocksOf, emptyTimeline } from '../../core/timeline/timeline.ts'
+import { LEASE_MS } from '../../ports/store.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness as createPlainHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
 import { type Reply, reply, scriptedModel } from '../../testing/scripted-model.ts'
@@ -234,6 +236,47 @@ describe('the title of a turn that another process resumes', () => {
     await next.agent.recover()
     expect(next.model.requests.map(({ role }) => role)).toEqual(['decision'])
     expect(await blockTypes(next)).toEqual(['turn.header', 'user.prompt', 'stage.gate', 'react.thinking', 'assistant.completion'])
+  })
+
+  it.each<[string, string, readonly string[]]>([
+    ['followup', 'And Milan?', ['user.followup', 'stage.gate', 'react.thinking', 'assistant.completion']],
+    ['stop', '', ['user.steer', 'stage.gate', 'assistant.completion']],
+  ])('is entered alone if the process died after it had read a %s, and is replayed so', async (kind, text, types) => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const mortal = createMortalProcess(store)
+    const events = Promise.withResolvers<void>()
+    const look = defineTool({
+      id: 'demo.look',
+      description: 'Looks.',
+      params: z.object({}),
+      run: () => (kind === 'stop' ? dying.agent.steer('c1', text) : dying.agent.send('c1', text)).then(() => 'Seen.'),
+    })
+    const dying: Harness = createPlainHarness({
+      store: mortal.store,
+      clock,
+      replies: [],
+      model: scriptedModel(
+        [
+          { text: output('{"conversation_title": "Rome"}'), onChunk: () => events.promise },
+          reply.call('demo.look'),
+          { text: '', stall: true },
+        ],
+        { title: null },
+      ),
+      tools: [look],
+      hooks: [{ onBeforeCompletion: () => new Promise<never>(() => {}) }],
+    })
+    dying.agent.run('c1', 'How is Rome?').result.catch(() => {})
+    const read = async () => (await store.loadVisible('c1'))?.timeline
+    await expect.poll(async () => blocksOf((await read()) ?? emptyTimeline()).at(-1)?.type).toBe(types[0])
+    events.resolve()
+    await expect.poll(async () => (await read())?.title).toBe('Rome')
+    mortal.kill()
+    clock.advance(LEASE_MS + 1)
+    const next = createHarness({ store, clock, replies: [reply.answer('Clear.')], tools: [look] })
+    await next.agent.recover()
+    expect((await blockTypes(next)).slice(-types.length)).toEqual(types)
   })
 
   it('is asked again if the agent was closed while the model wrote it', async () => {
