@@ -53,8 +53,13 @@ const segmented = (text: string, marks: readonly number[]) => {
   return at.slice(1).map((end, i) => text.slice(at[i], end))
 }
 
+/**
+ * The value that the reader gives for the JSON of a value. It is not made with JSON.parse, because V8 reads some keys wrongly: after
+ * `{"a":[],"\\":""}`, it reads `{"a":[],"\"":""}` as an object with the key `\`.
+ */
 function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed()
+  if (Object.is(value, -0)) return 0 // JSON.stringify writes 0
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(wellFormed)
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]))
@@ -119,7 +124,7 @@ describe('events of the reader', () => {
     ])
   })
 
-  it('give the value of JSON.parse, for any value, layout, escaping and segmentation', () => {
+  it('give the value that was written as JSON, for any value, layout, escaping and segmentation', () => {
     const text = fc
       .record({
         value: fc.oneof(
@@ -131,13 +136,14 @@ describe('events of the reader', () => {
       })
       .map(({ value, indent, escaped }) => {
         const json = JSON.stringify(value, null, indent)
-        return escaped ? json.replace(/[^\x20-\x7e\n\t]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`) : json
+        const ascii = json.replace(/[^\x20-\x7e\n\t]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+        return { value, json: escaped ? ascii : json }
       })
     fc.assert(
-      fc.property(text, fc.array(fc.nat(), { maxLength: 12 }), (json, marks) => {
+      fc.property(text, fc.array(fc.nat(), { maxLength: 12 }), ({ value, json }, marks) => {
         const { events, problem, repairs } = read(segmented(json, marks))
         expect({ value: rebuild(events), problem, repairs }).toEqual({
-          value: wellFormed(JSON.parse(json)),
+          value: wellFormed(value),
           problem: undefined,
           repairs: [],
         })
@@ -146,7 +152,7 @@ describe('events of the reader', () => {
     )
   })
 
-  it('give the value of JSON.parse for strings of quotes, commas, braces, backslashes and lone surrogates', () => {
+  it('give the value that was written as JSON, for strings of quotes, commas, braces, backslashes and lone surrogates', () => {
     const piece = fc.constantFrom('"', ',', ':', '}', ']', '{', '[', '\\', ' ', '\n', 'a', '“', '”', '😀', '\ud83d', '\ude00', '`', 'u')
     const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
     fc.assert(
@@ -154,12 +160,19 @@ describe('events of the reader', () => {
         fc.array(fc.tuple(text, fc.oneof(text, fc.array(text, { maxLength: 3 }))), { maxLength: 3 }),
         fc.array(fc.nat(), { maxLength: 8 }),
         (entries, marks) => {
-          const json = JSON.stringify(Object.fromEntries(entries))
-          expect(rebuild(read(segmented(json, marks)).events)).toEqual(wellFormed(JSON.parse(json)))
+          const value = Object.fromEntries(entries)
+          expect(rebuild(read(segmented(JSON.stringify(value), marks)).events)).toEqual(wellFormed(value))
         },
       ),
       { numRuns: 500 },
     )
+  })
+
+  it('have the key that was written, whatever the keys of earlier objects were', () => {
+    for (const key of ['\\', '"', '\n', '\\,']) {
+      const value = { a: [], [key]: '' }
+      expect(rebuild(read([JSON.stringify(value)]).events)).toEqual(wellFormed(value))
+    }
   })
 
   it('come with each character: a string is not held back until its end', () => {
