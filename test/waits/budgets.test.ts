@@ -117,7 +117,7 @@ describe('a turn that asks for a larger budget', () => {
     })
     const waitId = waits?.[0]?.waitId ?? ''
     expect((await budget())?.reserved.tokens).toBe(0)
-    await expect(first.agent.decide('c1', waitId, { approved: true })).rejects.toThrow('how much more')
+    await expect(first.agent.decide('c1', waitId, { approved: true })).rejects.toThrow('how much to add')
     await first.agent.close()
     const second = harness([answer('Done.')], ask)
     const decision = { approved: true, params: { tokens: 30_000 } }

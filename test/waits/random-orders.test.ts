@@ -69,6 +69,16 @@ it('whatever happens to turns that wait, in any order and with any crash, happen
   )
 })
 
+it.each([
+  { what: 'a sub-agent is deleted while its caller waits', seed: 843_633_673, path: '195' },
+  { what: 'a deleted sub-agent is asked again, and waits after as many entries as before', seed: -155_540_921, path: '88' },
+])('happens once, when $what', async ({ seed, path }) => {
+  await fc.assert(
+    fc.asyncProperty(history, script, (all, model) => checkHistory(all, model)),
+    { seed, path, numRuns: 1, endOnFailure: true },
+  )
+})
+
 async function checkHistory(all: readonly Step[], model: readonly (typeof steps)[number][]): Promise<void> {
   const world = await createWorld(model)
   let process = world.start()

@@ -90,6 +90,26 @@ async function expectDone({ store }: World, childId: string): Promise<void> {
 
 describe('while a sub-agent waits, the calling turn waits on record', () => {
   it.each([
+    ['recover', async (agent: Agent): Promise<unknown> => agent.recover()],
+    ['a worker that starts', async (agent: Agent): Promise<unknown> => agent.work()],
+  ] as const)('and %s lets it ask a new sub-agent, if a process died after it had deleted the first one', async (_, resume) => {
+    const world = await createWorld()
+    const boss = world.nested([
+      [ask, reply.answer('It is done.')],
+      [send, reply.answer('Done.')],
+    ])
+    const { waits } = await boss.run('c1', 'Do it.').result
+    const childId = waits?.[0]?.childId ?? ''
+    await idle(boss)
+    await world.store.delete(childId) // a deletion of c1 deletes its sub-agents first
+    await resume(boss)
+    await expect.poll(async () => (await world.store.head('c1'))?.openTurn).toBe(null)
+    await idle(boss)
+    expect(await world.answer()).toBe('It is done.')
+    await expectDone(world, childId)
+  })
+
+  it.each([
     ['an approval', send, 'approval'],
     ['a late result', order, 'later'],
   ] as const)('for %s, and goes on when the turn of the sub-agent has ended', async (_, call, kind) => {

@@ -7,20 +7,20 @@ import { type ConversationStore, LEASE_MS, type Owner } from '../../ports/store.
 import { isBusy, isNewer, isSuperseded } from '../conversation/claim.ts'
 import type { RunningConversations } from '../conversation/running.ts'
 import type { TurnResult } from '../turn/result.ts'
-import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
+import { deletedChildren, isAwaited, wakeCallers } from '../waits/child-waits.ts'
 import { isMissingTool } from './missing-tools.ts'
 
 /** The result of `recover`. */
 export interface Recovery {
   /** The results of the turns that were resumed or started. */
   readonly results: readonly TurnResult[]
-  /** Conversations with unfinished work that were skipped, because another agent holds their claim or has to resume them. */
+  /** Conversations with unfinished work that were skipped, because another agent has their claim or has to resume them. */
   readonly skipped: readonly SkippedConversation[]
 }
 
 /**
- * A conversation that `recover` skipped, because another agent holds its claim, because a newer version of Daybook has written to it and
- * has to resume it, or because this agent does not have the tool of an approved call.
+ * A conversation that `recover` skipped. There are three possible reasons: another agent has its claim, a newer version of Daybook has
+ * written to it and has to resume it, or this agent does not have the tool of an approved call.
  */
 export interface SkippedConversation {
   readonly conversationId: string
@@ -30,13 +30,13 @@ export interface SkippedConversation {
    */
   readonly until: string
   /**
-   * The process of the other agent. Undefined when that agent took the claim while this process was resuming the conversation, for a
-   * conversation of a newer version, and when tools are missing.
+   * The process of the other agent. It is undefined when that agent took the claim while this process was resuming the conversation. It is
+   * also undefined for a conversation of a newer version, and when tools are missing.
    */
   readonly owner?: Pick<Owner, 'host' | 'pid'>
   /**
-   * The tools that this agent does not have, although an approved call needs them. The agent that has them can resume the turn. If they
-   * were removed, the turn goes on when the user sends a message, and the model is told that the calls did not run.
+   * The tools that this agent does not have, although an approved call needs them. The agent that has them can resume the turn. If no agent
+   * has these tools any more, the turn continues when the user sends a message, and the model is told that the calls did not run.
    */
   readonly missingTools?: readonly string[]
 }
@@ -50,7 +50,7 @@ export interface RecoverOptions {
 /** How many conversations are resumed at the same time. With more than one, a slow model call does not delay all other conversations. */
 const maxConcurrent = 32
 
-/** Finishes deletions, then resumes all unfinished turns in the store. Skips a conversation while another agent holds its claim. */
+/** Finishes deletions, then resumes all unfinished turns in the store. Skips a conversation while another agent has its claim. */
 export async function recoverAll(
   store: ConversationStore,
   conversations: Pick<RunningConversations, 'start'>,
@@ -87,11 +87,18 @@ export async function recoverAll(
 }
 
 /**
- * Does the work that the work list does not have. It finishes deletions. It also wakes the callers of sub-agents for which an event is
- * stored, because the process that stored the event may have died before it woke them.
+ * Does the work that is not in the work list. It finishes deletions. It also wakes the callers of sub-agents for which an event is stored,
+ * because the process that stored the event may have died before it woke them. A worker that starts also wakes the callers of deleted
+ * sub-agents. This is not repeated later, because it reads all turns that wait.
  */
-export async function keepUp(store: ConversationStore, clock: Clock, finishDeletions: () => Promise<void>): Promise<void> {
+export async function keepUp(
+  store: ConversationStore,
+  clock: Clock,
+  finishDeletions: () => Promise<void>,
+  { isStart }: { readonly isStart: boolean },
+): Promise<void> {
   await finishDeletions()
+  if (isStart) for await (const child of deletedChildren(store, clock.now())) await wakeCallers(store, child, clock.now())
   for await (const conversationId of listOpen(store, { children: true }))
     if (await isAwaited(store, conversationId)) await wakeCallers(store, conversationId, clock.now())
 }
@@ -110,8 +117,8 @@ function skippedConversation(conversationId: string, error: unknown, clock: Cloc
 
 /**
  * Yields the conversations with an open turn or a waiting followup, including those that are running now. The conversation of a sub-agent
- * is left out, because it is resumed when the call that opened it is repeated. If this call waits, the calling conversation is woken. The
- * process that stored something for the sub-agent should have done this, but may have died before.
+ * is left out, because it is resumed when the call that opened it is repeated. If this call waits, the function wakes the calling
+ * conversation. The process that stored an event for the sub-agent should have done this, but it may have died before.
  */
 async function* listUnfinished(store: ConversationStore, clock: Clock): AsyncGenerator<string> {
   const found = new Set<string>()
@@ -119,6 +126,7 @@ async function* listUnfinished(store: ConversationStore, clock: Clock): AsyncGen
     if (!isChildKey(conversationId)) found.add(conversationId)
     else if (await isAwaited(store, conversationId)) found.add(await wakeCallers(store, conversationId, clock.now()))
   }
+  for await (const child of deletedChildren(store, clock.now())) found.add(await wakeCallers(store, child, clock.now()))
   yield* found
 }
 

@@ -7,7 +7,7 @@ import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 import { waitOf } from './wait-events.ts'
 
-/** Decides whether a call runs, waits for a person, or is refused. If the rule fails, a person is asked. */
+/** Decides whether a call runs, waits for a person, or is refused. If the rule throws an error, a person is asked. */
 export async function judge({ agent, conversation }: Turn, { tool, params, origin }: CheckedCall): Promise<Approval> {
   const { conversationId, scope } = conversation
   const call = { conversationId, turnId: origin.turnId, callId: origin.callId, toolId: tool.id, params, scope }
@@ -32,7 +32,7 @@ export function approvalWait({ agent: { clock, settings } }: Turn, { tool, origi
   }
 }
 
-/** The change that records new waits. `active` is true when the turn goes on while they last. */
+/** The change that records new waits. `active` is true when the turn continues during these waits. */
 export const waitingChange = ({ turnId, agent }: Turn, waits: readonly Wait[], active: boolean): readonly Change[] =>
   waits.length === 0
     ? []
@@ -45,7 +45,10 @@ export const deniedOutcome = (toolId: string): Outcome =>
     `The rules of this agent do not allow this call of ${toolId}. It was not run. Do not try it again; find another way.`,
   )
 
-/** The wait of a call whose tool has returned `later(…)`. The result arrives by `agent.complete`, or from the sub-agent that the call asked. */
+/**
+ * The wait of a call whose tool has returned `later(…)`. The result is delivered by `agent.complete`, or by the sub-agent that the call
+ * asked.
+ */
 export async function enterLateResult(
   turn: Turn,
   { callId }: BlockOrigin,

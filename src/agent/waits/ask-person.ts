@@ -6,12 +6,13 @@ import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
 import { answerId, isExpired, readDecisionEvent } from './wait-events.ts'
 
-/** How often it is checked whether the time for an answer is over. An answer wakes the turn at once. */
+/** The time between two checks whether the time for an answer is over. An answer wakes the turn without this delay. */
 const CHECK_MS = 1_000
 
 /**
- * Asks a person for a tool that is running. The question is in the journal, so any process can list and answer it, but only this process can
- * use the answer: if it dies, the outcome of the call is unknown. Returns `cancel` if the signal fires or the time for approvals is over.
+ * Asks a person for a tool that is running. The question is in the journal, so any process can list it and record an answer. Only this
+ * process can use the answer. If this process dies, the outcome of the call is unknown. Returns `cancel` if the signal is aborted or the
+ * time for approvals is over.
  */
 export async function askPerson(
   turn: Turn,
@@ -65,7 +66,7 @@ function endChanges({ turnId, agent }: Turn, { wait_id }: Wait, answer?: InboxEv
   ]
 }
 
-/** Ends the questions of a process that has died, together with their answers: no process can use them any more. */
+/** Ends the questions of a process that has died, and removes their answers, because no process can use them any more. */
 export async function dropQuestions({ turnId, agent, conversation }: Turn): Promise<void> {
   const isLost = ({ kind, running }: Wait) => kind === 'elicitation' && running === true
   if (!conversation.ledger.timeline.openTurn?.waits?.some(isLost)) return

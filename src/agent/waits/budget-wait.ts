@@ -4,14 +4,14 @@ import { type Amount, toMicros } from '../../core/shared-budget.ts'
 import type { Wait } from '../../core/timeline/change.ts'
 import type { BudgetRefusal } from '../budgets/call-budgets.ts'
 import type { TurnEntries } from '../conversation/history.ts'
-import type { Progress, RoundResult } from '../turn/round.ts'
+import type { Progress, RoundResult } from '../turn/progress.ts'
 import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
 import { canGoOn, decisionId, openWaits, readDecisionEvent } from './wait-events.ts'
 
 /**
- * Lets the turn wait until a person raises the budget that its next call would exceed. Undefined when a person was asked before in this turn
- * and has not raised it.
+ * Lets the turn wait until a person raises the budget that its next call would exceed. Undefined when a person was already asked in this
+ * turn and has not raised the budget.
  */
 export async function askForBudget(turn: Turn, progress: Progress, refusal: BudgetRefusal): Promise<RoundResult | undefined> {
   const { turnId, agent, conversation } = turn
@@ -35,15 +35,15 @@ export async function askForBudget(turn: Turn, progress: Progress, refusal: Budg
   return { kind: 'waiting', progress, waits: openWaits(conversation.ledger.timeline) }
 }
 
-/** What a person allows in addition: tokens, money, or both. */
+/** The schema of what a person allows in addition: tokens, money, or both. */
 const extraSchema: JsonObject = { type: 'object', properties: { tokens: { type: 'integer' }, money: { type: 'number' } } }
 
-/** Throws unless an approval says how much more the budget may have. */
+/** Throws unless an approval says how much to add to the budget. */
 export function checkExtra(params: JsonObject | undefined): void {
   const { tokens, money } = params ?? {}
   const isAmount = (value: unknown) => value === undefined || (typeof value === 'number' && value >= 0 && value <= 1e9)
   if (isAmount(tokens) && isAmount(money) && Number(tokens ?? 0) + Number(money ?? 0) > 0) return
-  throw new InvalidOption('decide', 'params', 'say how much more the budget may have: `params: { tokens: 100000 }`, or `{ money: 0.5 }`')
+  throw new InvalidOption('decide', 'params', 'say how much to add to the budget: `params: { tokens: 100000 }`, or `{ money: 0.5 }`')
 }
 
 function extraIn(params: JsonObject | undefined): Amount {
@@ -55,13 +55,15 @@ function extraIn(params: JsonObject | undefined): Amount {
 const askedIn = ({ changes }: TurnEntries): readonly Wait[] =>
   changes.flatMap((change) => (change.type === 'turn.waiting' ? change.waits.filter(({ kind }) => kind === 'budget') : []))
 
-/** Whether a person has raised the budget. If a person has refused it, or has not answered in time, the turn does not ask again. */
+/**
+ * Whether a person has raised the budget. If a person has refused to raise it, or has not answered in time, the turn does not ask again.
+ */
 const isApproved = ({ wait_id }: Wait, { events }: TurnEntries): boolean =>
   readDecisionEvent(events.get(decisionId(wait_id)))?.approved === true
 
 /**
- * Ends the wait for a larger budget if a person has decided, its time is over, or a user steers. Otherwise the turn goes on waiting. The
- * budget is raised in the commit that ends the wait, so it is raised once.
+ * Ends the wait for a larger budget if a person has decided, its time is over, or a user steers. Otherwise the turn still waits. The budget
+ * is raised in the same commit that ends the wait, so it is raised only once.
  */
 export async function endBudgetWait(turn: Turn, progress: Progress): Promise<RoundResult | undefined> {
   const { turnId, agent, conversation } = turn

@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from '../../core/json.ts'
 import { InvalidOption } from '../../core/options.ts'
 
 /**
- * Checks the reply of a person to a question of a tool. The schema of a question is an object with simple fields. Other schemas are not
- * checked: the tool checks the reply itself.
+ * Checks the reply of a person to a question of a tool. The schema of a question is an object with simple fields. A reply to another schema
+ * is not checked, because the tool checks the reply itself.
  */
 export function checkReply(schema: JsonObject | undefined, content: JsonObject): void {
   const fields = isObject(schema?.properties) ? schema.properties : {}

@@ -14,7 +14,7 @@ export interface TurnWait {
   readonly params?: JsonObject
   /** The question to the person, or a sentence that says what the turn waits for. */
   readonly question?: string
-  /** When the wait ends by itself. If it is missing, the turn waits until something arrives. */
+  /** When the wait ends if nothing has arrived before. If it is missing, the turn waits until something arrives. */
   readonly expiresAt?: string
   /** Set when only an operator may decide. */
   readonly approver?: 'operator'
@@ -29,7 +29,10 @@ export interface TurnWait {
 /** Longer parameters are cut, because a page may have many waits. */
 const MAX_PARAMS_CHARS = 200_000
 
-/** Describes a wait for callers of the SDK. `call` is the block of its call. `changes` reads the entries of the turn, if the block shows the parameters shortened. */
+/**
+ * Describes a wait for callers of the SDK. `call` is the block of its call. `changes` reads the entries of the turn. It is called only if
+ * the block shows shortened parameters.
+ */
 export async function describeWait(wait: Wait, call: Block | undefined, changes: () => Promise<readonly Change[]>): Promise<TurnWait> {
   const { wait_id: waitId, kind, call_id: callId, question, expires_at: expiresAt, approver, child_id: childId, budget, schema } = wait
   const read = call && readToolCall(call)
@@ -47,7 +50,7 @@ export async function describeWait(wait: Wait, call: Block | undefined, changes:
   }
 }
 
-/** A person has to see what a call does before it is approved, so shortened parameters are completed. */
+/** The complete parameters of a call whose block shows them shortened. A person needs them to decide about the call. */
 async function completeParamsOf(call: Block, changes: () => Promise<readonly Change[]>): Promise<JsonObject | undefined> {
   const params = await completeParams(call, async (callId) =>
     (await changes()).find((change): change is ResponseReceived => change.type === 'response.received' && isCallOf(change.call_id, callId)),
@@ -71,6 +74,9 @@ export const describeWaits = (
     ),
   )
 
-/** The id that a reply to a wait names: the id of the call. The wait for a larger budget belongs to no call, so its own id is used. */
+/**
+ * The id to use in a reply to a wait. It is the id of the call. A wait for a larger budget belongs to no call, so the id of the wait is
+ * used.
+ */
 export const replyIdOf = ({ kind, waitId, callId }: Pick<TurnWait, 'kind' | 'waitId' | 'callId'>): string | undefined =>
   kind === 'budget' ? waitId : callId

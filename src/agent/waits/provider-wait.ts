@@ -1,13 +1,14 @@
 import type { ServiceError } from '../../core/model-event.ts'
 import type { Change, Wait } from '../../core/timeline/change.ts'
-import type { Progress, RoundResult } from '../turn/round.ts'
+import type { Progress, RoundResult } from '../turn/progress.ts'
 import type { Turn } from '../turn/turn.ts'
 import { waitingChange } from './approvals.ts'
 import { canGoOn, openWaits } from './wait-events.ts'
 
 /**
  * Lets the turn wait if the provider can not answer now and says when to ask again. The failed call is not in the journal, so the round is
- * done again then. Undefined when the error has another reason, or when the turn would wait longer than `providerWaitSeconds` in all.
+ * repeated after the wait. Undefined when the error has another reason, or when the turn would wait longer than `providerWaitSeconds` in
+ * all.
  */
 export async function waitForProvider(turn: Turn, progress: Progress, error: ServiceError): Promise<RoundResult | undefined> {
   const { turnId, agent, conversation } = turn
@@ -41,7 +42,7 @@ function waitedSeconds(changes: readonly Change[]): number {
   return seconds
 }
 
-/** Ends the wait for a provider if its time is over, or if a user steers. Otherwise the turn goes on waiting. */
+/** Ends the wait for a provider if its time is over, or if a user steers. Otherwise the turn still waits. */
 export async function endProviderWait(turn: Turn, progress: Progress): Promise<RoundResult | undefined> {
   const { turnId, agent, conversation } = turn
   const waits = openWaits(conversation.ledger.timeline).filter(({ kind }) => kind === 'provider')

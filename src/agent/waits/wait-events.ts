@@ -8,8 +8,8 @@ import { interruptsTurn } from '../turn/incoming-events.ts'
 import { wakes } from './child-waits.ts'
 
 /*
- * The events that end a wait: the decision of a person about a call, and the late result of a call. Each has a fixed id, so the first one
- * counts and every later one has no effect.
+ * The events that end a wait: the decision of a person about a call, and the late result of a call. The id of each event is fixed for its
+ * call. Therefore only the first event has an effect, and later events with the same id have none.
  */
 
 export const decisionId = (callId: string): string => `decide-${callId}`
@@ -48,7 +48,7 @@ export function readCompletionEvent(event: InboxEvent | undefined): StoredOutcom
   return isObject(outcome) && typeof outcome.ok === 'boolean' ? (outcome as unknown as StoredOutcome) : undefined
 }
 
-/** The waits of the open turn without those whose call is running. The turn can not go on before these waits end. */
+/** The waits of the open turn, except those whose tool is still running. The turn can not continue before these waits end. */
 export const openWaits = ({ openTurn }: Timeline): readonly Wait[] => openTurn?.waits?.filter(({ running }) => !running) ?? []
 
 /** The wait of a call. */
@@ -57,7 +57,7 @@ export const waitOf = ({ openTurn }: Timeline, { callId }: Pick<BlockOrigin, 'ca
 
 export const isExpired = ({ expires_at }: Wait, at: string): boolean => expires_at !== undefined && expires_at <= at
 
-/** Whether something has arrived or happened that lets the turn go on: then at least one of these waits ends. */
+/** Whether the turn can continue, because something has happened that ends at least one of these waits. */
 export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: string, now: string): boolean {
   if (waits.some((wait) => isExpired(wait, now))) return true
   const calls = new Set(waits.map(replyKey))
@@ -69,7 +69,7 @@ export function canGoOn({ inbox }: Timeline, waits: readonly Wait[], turnId: str
   })
 }
 
-/** The call or the wait that the payload of a decision names. A wait for a larger budget belongs to no call. */
+/** The id in the payload of a decision: the id of the call, or the id of the wait. A wait for a larger budget belongs to no call. */
 export const replyKey = ({ kind, wait_id, call_id }: Wait): string | undefined => (kind === 'budget' ? wait_id : call_id)
 
 /** The id of the call in the id of a wait. Undefined for the id of a call, and for a wait without a call. */

@@ -2,14 +2,14 @@ import type { Wait } from '../../core/timeline/change.ts'
 import type { InboxEvent } from '../../core/timeline/inbox-event.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { callsWithoutResult, settlePendingCalls } from '../recovery/pending-calls.ts'
-import type { Progress, RoundResult } from '../turn/round.ts'
+import type { Progress, RoundResult } from '../turn/progress.ts'
 import type { Turn } from '../turn/turn.ts'
 import { wakes } from './child-waits.ts'
 import { callOf, canGoOn, openWaits, replyKey } from './wait-events.ts'
 
 /**
- * Decides how a turn goes on after its calls have run. If none of them waits, the next round follows. If something has arrived for a call
- * that waits, this call is settled. Otherwise the turn is parked: it stays open in the journal, and needs no process until something
+ * Decides how a turn continues after its calls have run. If none of the calls waits, the next round follows. If something has arrived for a
+ * call that waits, this call is settled. Otherwise the turn is parked: it stays open in the journal, and needs no process until something
  * arrives.
  */
 export async function goOnOrWait(turn: Turn, before: Progress): Promise<RoundResult> {
@@ -27,7 +27,7 @@ export async function goOnOrWait(turn: Turn, before: Progress): Promise<RoundRes
   }
 }
 
-/** Records that the turn only waits from now on. Returns false when something arrived meanwhile. */
+/** Records that the turn only waits from now on. Returns false when something has arrived for the turn before the commit. */
 async function park({ turnId, agent, conversation }: Turn): Promise<boolean> {
   const ts = agent.clock.now()
   let parked = false
@@ -36,7 +36,7 @@ async function park({ turnId, agent, conversation }: Turn): Promise<boolean> {
     parked = waits.length > 0 && !canGoOn(timeline, waits, turnId, ts)
     if (!parked) return []
     const unusable = unusableEvents(timeline, waits)
-    // the turn is parked already: if all calls wait, the commit with the calls parks it
+    // The turn is already parked. If all calls wait, the commit with the calls parks the turn.
     if (unusable.length === 0 && timeline.openTurn?.waiting_since !== undefined) return []
     const folded = { type: 'event.folded' as const, ts, event_ids: unusable.map(({ event_id }) => event_id), turn_id: null }
     return [...(unusable.length > 0 ? [folded] : []), { type: 'turn.waiting' as const, turn_id: turnId, ts, waits: [] }]
@@ -44,6 +44,6 @@ async function park({ turnId, agent, conversation }: Turn): Promise<boolean> {
   return parked
 }
 
-/** Decisions about calls that do not wait for one. They are removed from the inbox, because they can have no effect. */
+/** Decisions about calls that do not wait for a decision. They are removed from the inbox, because they can have no effect. */
 const unusableEvents = ({ inbox }: Timeline, waits: readonly Wait[]): readonly InboxEvent[] =>
   inbox.filter((event) => event.kind === 'decision' && !waits.some((wait) => replyKey(wait) === callOf(event) || wakes(event, wait)))

@@ -74,7 +74,7 @@ describe('the share of a tenant', () => {
       for (let n = 0; n < 100; n++) share.started(ms)
     }
     started(40)
-    expect(claimAll('a', 10)).toBe(2) // each costs 200 ms: the claim takes 10 ms, and what follows 40 ms
+    expect(claimAll('a', 10)).toBe(2) // each costs 200 ms: the claim takes 10 ms, and the rest of the start takes 40 ms
     advance(10_000)
     started(0)
     expect(claimAll('a', 10)).toBe(7)

@@ -1,18 +1,18 @@
 /**
  * Rules by which a worker chooses conversations, so that many messages of one tenant do not delay the messages of other tenants.
  *
- * A turn needs the processor and the database most when it starts. If a worker claimed conversations as fast as it can, everything in its
- * process and in the database would be slow, also the start of a turn of another tenant. So each claim costs its tenant some time, in
- * proportion to the time that starts take now: the claim itself, and what follows until the message is in the journal. A claim alone does
- * not wait for the disk of the database, so it would not show that the disk is busy. A tenant that has spent more than its allowance is left
- * out until the time has passed:
+ * A turn needs the processor and the database most when it starts. If a worker claimed conversations as fast as it can, its process and the
+ * database would be slow for all tenants. Therefore each claim costs its tenant some time, in proportion to the time that a start takes
+ * now. A start is the claim itself and everything that follows until the message is in the journal. The time of the claim alone is not
+ * enough: a claim does not wait for the disk of the database, so its time would not show that the disk is busy. A tenant that has spent
+ * more time than its allowance is not served until this time has passed:
  *
  *   a tenant with many messages    claim claim claim ─ left out ─ claim ─ left out ─ claim ─ left out ─▶
  *   a tenant with few messages     claim ──────────────── claim ─────────────────────────────── claim ─▶
  *
  * When the database or the process is busy, a start takes longer and costs more, so the worker claims less. The last slots of a worker are
- * kept for tenants that run little. A worker that has seen one tenant only does not wait, and uses all its slots but one, which is for the
- * first message of another tenant.
+ * kept for tenants with few running conversations. A worker that has seen only one tenant does not make it wait. It uses all its slots
+ * except one, which is kept for the first message of another tenant.
  */
 
 /** The time that a claim costs its tenant, as a multiple of the time that the start of the conversation takes. */
@@ -24,28 +24,37 @@ const LAST_START_WEIGHT = 0.1
 /** The highest cost of a claim, in milliseconds. A claim may take long because the connection was lost. */
 const MAX_COST_MS = 500
 
-/** How much a tenant may spend before it is left out, in milliseconds. It lets a few messages that arrive together start at once. */
+/**
+ * How much time a tenant may spend before it is left out, in milliseconds. With this allowance, a few messages that arrive together can
+ * start without a pause.
+ */
 const ALLOWANCE_MS = 250
 
-/** One of this many slots is kept for tenants that run little. A worker with fewer slots keeps none, because it would lose too much. */
+/**
+ * One of this many slots is kept for tenants with few running conversations. A worker with fewer slots keeps no slot, because it would lose
+ * too much of its capacity.
+ */
 const SLOTS_PER_KEPT_SLOT = 8
 
-/** Conversations without a tenant have this name. An installation that has them has no other tenants, as a rule. */
+/** The name that is used for conversations without a tenant. An installation with such conversations usually has no other tenants. */
 const NO_TENANT = ''
 
-/** How many conversations of a tenant a process starts without the work list, if it has other tenants. Further ones wait in the work list. */
+/**
+ * How many conversations of a tenant a process starts directly, without the work list, if it also has other tenants. Further conversations
+ * wait in the work list.
+ */
 const DIRECT_STARTS = 16
 
-/** How long a worker remembers that a tenant had something to do, in milliseconds. */
+/** How long a worker remembers that a tenant had work, in milliseconds. */
 const REMEMBERED_MS = 10 * 60_000
 
-/** Which tenants a worker serves now. */
+/** Decides which tenants a worker serves now. */
 export interface FairShare {
-  /** Notes that the tenant has something to do here. */
+  /** Records that the tenant has work for this worker. */
   seen(tenant: string): void
-  /** Notes that a conversation of the tenant was claimed, and how long the claim took. */
+  /** Records that a conversation of the tenant was claimed, and how long the claim took. */
   claimed(tenant: string, ms: number): void
-  /** Notes that a claimed conversation has started, and how long this took after the claim. */
+  /** Records that a claimed conversation has started, and how long this took after the claim. */
   started(ms: number): void
   /** The tenants that are left out now, and in how many milliseconds the first of them is served again. */
   leftOut(): LeftOut
@@ -55,23 +64,29 @@ export interface FairShare {
 
 export interface LeftOut {
   readonly tenants: readonly string[]
-  /** Undefined when no time has to pass, but conversations have to end. */
+  /**
+   * The time until the first of these tenants is served again, in milliseconds. Undefined when they are served again only after
+   * conversations have ended.
+   */
   readonly endsInMs: number | undefined
 }
 
 interface FairShareParts {
   /** How many conversations the worker may run. */
   readonly slots: number
-  /** How many conversations of each tenant it runs. */
+  /** How many conversations of each tenant the worker runs. */
   running(): ReadonlyMap<string, number>
   /** A time in milliseconds that never goes back. */
   nowMs(): number
 }
 
 export function createFairShare({ slots, running, nowMs }: FairShareParts): FairShare {
-  /** When each tenant last had something to do, the earliest first. */
+  /** The time at which each tenant last had work. The earliest time comes first. */
   const lastSeen = new Map<string, number>()
-  /** The time at which each tenant has paid for its claims. Each claim moves it into the future by the cost of the claim. */
+  /**
+   * For each tenant, the time at which the costs of all its claims have passed. Each claim moves this time into the future by the cost of
+   * the claim.
+   */
   const paidAt = new Map<string, number>()
   /** The average time from a claim until the conversation has started, in milliseconds. */
   let startMs = 0
@@ -101,7 +116,7 @@ export function createFairShare({ slots, running, nowMs }: FairShareParts): Fair
     return found
   }
 
-  /** The tenants that run at least as much as the average, if only `kept` slots are free. */
+  /** If only `kept` slots are free, the tenants with at least the average number of running conversations. */
   function withManySlots(kept: number): readonly string[] {
     const counts = running()
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
@@ -122,7 +137,7 @@ export function createFairShare({ slots, running, nowMs }: FairShareParts): Fair
     claimed(tenant, ms) {
       seen(tenant)
       const now = nowMs()
-      // the worker serves the tenants that are left out one after the other, so each of them waits for the others
+      // The worker serves the tenants that are left out one after the other, so each of them also waits for the others.
       const others = [...overspent(now).keys()].filter((other) => other !== tenant).length
       const cost = Math.min((ms + startMs) * COST_FACTOR * (1 + others), MAX_COST_MS)
       paidAt.set(tenant, Math.max(paidAt.get(tenant) ?? now, now) + cost)

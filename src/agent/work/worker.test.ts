@@ -61,7 +61,7 @@ function heldReplies(count: number) {
   return held
 }
 
-/** A time that goes on only by `advance`. */
+/** A clock whose time changes only when `advance` is called. */
 function createVirtualTime() {
   let now = 0
   const due = new Set<{ readonly at: number; readonly run: () => void }>()
@@ -77,7 +77,7 @@ function createVirtualTime() {
     async advance(ms: number) {
       const end = now + ms
       for (;;) {
-        await new Promise((resolve) => setImmediate(resolve)) // what waited for the last timer goes on
+        await new Promise((resolve) => setImmediate(resolve)) // lets the code run that waited for the last timer
         const next = [...due].reduce<{ readonly at: number; readonly run: () => void } | undefined>(
           (first, timer) => (first && first.at <= timer.at ? first : timer),
           undefined,
@@ -105,7 +105,7 @@ describe('a worker', () => {
     expect(await store.work.summary()).toMatchObject({ waiting: 2, running: 2 })
     held.resume()
     for (const id of ['c0', 'c1', 'c2', 'c9']) await expect.poll(() => isIdle(store, id)).toBe(true)
-    expect(await agent.send('c9', 'Again.')).toMatchObject({ how: 'turn' }) // there is room again
+    expect(await agent.send('c9', 'Again.')).toMatchObject({ how: 'turn' }) // the worker has a free slot again
   })
 
   it('resumes the turn of a process on another machine as soon as its lease has ended', async () => {
@@ -114,7 +114,7 @@ describe('a worker', () => {
     await store.append(claim, [opened('t1')])
     advance(LEASE_MS - 300)
     agentWith([reply.answer('Resumed.')]).work()
-    await expect.poll(() => isIdle(store, 'c1'), { timeout: 4_000, interval: 20 }).toBe(true) // earlier than the sweep of 5 seconds
+    await expect.poll(() => isIdle(store, 'c1'), { timeout: 4_000, interval: 20 }).toBe(true) // earlier than the next check after 5 seconds
     expect(await store.append(claim, []).catch(({ code }) => code)).toBe('conversation.superseded')
   })
 
@@ -135,7 +135,7 @@ describe('a worker', () => {
     for (const attempt of [1, 2, 3]) {
       await expect.poll(attempts).toBe(attempt)
       await new Promise((resolve) => setTimeout(resolve, 30))
-      expect(attempts()).toBe(attempt) // not at once
+      expect(attempts()).toBe(attempt) // the conversation is not tried again without a pause
       advance(10_000)
       await say(store, `other${attempt}`, 'e0').then(() => store.delete(`other${attempt}`)) // wakes the worker
     }
@@ -196,7 +196,8 @@ describe('a worker', () => {
     await expect.poll(() => held.called).toBe(1)
     for (let n = 0; n < 40; n++) await say(store, key('flood', n), 'e1')
     await expect.poll(() => held.called).toBe(14)
-    expect(await agent.send(key('flood', 40), 'Me too.', { eventId: 'e1' })).toMatchObject({ turnId: undefined }) // it waits
+    // The message waits in the work list.
+    expect(await agent.send(key('flood', 40), 'Me too.', { eventId: 'e1' })).toMatchObject({ turnId: undefined })
     for (const n of [1, 2]) await say(store, key('quiet', n), 'e1')
     await expect.poll(() => held.called).toBe(16)
     const quiet = [...agent.running].filter((id) => id.startsWith('quiet/'))
@@ -281,7 +282,8 @@ describe('a worker', () => {
           const before = served.lastIndexOf(tenant, at - 1)
           if (at === 0 || before < 0) continue
           const between = served.slice(before + 1, at)
-          const passedOver = served.slice(at).filter((other) => other !== tenant && !between.includes(other)) // all waited from the beginning
+          // All these tenants waited from the beginning.
+          const passedOver = served.slice(at).filter((other) => other !== tenant && !between.includes(other))
           expect(passedOver).toEqual([])
         }
       }),

@@ -14,16 +14,16 @@ export interface WorkOptions {
   readonly perTenant?: number
   /** After how many attempts that failed a conversation is parked. Default: 10. */
   readonly attempts?: number
-  /** Called when a turn goes on that another process has left open, or that waited. Servers write it to their log. */
+  /** Called when a turn continues that another process has left open or that has waited. Servers write this to their log. */
   readonly onResumed?: (turn: { readonly conversationId: string; readonly turnId: string }) => void
 }
 
 const defaults = { conversations: 1_000, attempts: 10 }
 
-/** How often a worker looks for work if nothing tells it that there is some. A hint may be lost, for example with a connection. */
+/** The time between two checks for work if no notification arrives. A notification may be lost, for example when a connection breaks. */
 const SWEEP_MS = 5_000
 
-/** The shortest time in milliseconds after which a worker looks again, for example because a lease ends. */
+/** The shortest time in milliseconds after which a worker checks for work again, for example because a lease ends. */
 const MIN_PAUSE_MS = 10
 
 /** How often a worker looks for work that is not in the work list: unfinished deletions, and sub-agents with a new event. */
@@ -34,9 +34,15 @@ const FAILURE_PAUSE_MS = 1_000
 
 /** Takes conversations from the work list of the store, and runs them. */
 export interface Worker {
-  /** Looks for work now, because there may be some: a message for the given conversation, or a conversation has ended here. */
+  /**
+   * Checks for work now. It is called when a message for the given conversation has arrived, or when a conversation has ended in this
+   * process.
+   */
   wake(conversationId?: string): void
-  /** Whether a new message of this conversation has to wait in the work list, because this process runs as much as it may. */
+  /**
+   * Whether a new message of this conversation has to wait in the work list, because this process already runs as many conversations as it
+   * may.
+   */
   isFull(conversationId: string): boolean
   stop(): void
 }
@@ -48,7 +54,7 @@ export function createWork({
 }: WorkerParts & { readonly acceptOnly: boolean; readonly conversations: Pick<RunningConversations, 'attachWorker'> }) {
   let end = () => {}
   return {
-    /** Starts a worker in place of the one that runs. Returns a function that ends it. */
+    /** Starts a worker and ends the previous one. Returns a function that ends the new worker. */
     start(options: WorkOptions): () => void {
       if (acceptOnly) throw new TypeError('an agent with `acceptOnly` runs no turns, so it can not `work`')
       end()
@@ -85,7 +91,7 @@ export const systemTimers: WorkerTimers = {
   },
 }
 
-/** What a worker needs of its agent. */
+/** The parts of an agent that its worker uses. */
 export interface WorkerParts {
   readonly store: Pick<ConversationStore, 'work' | 'release'>
   readonly owner: Owner
@@ -93,11 +99,11 @@ export interface WorkerParts {
   readonly conversations: {
     readonly size: number
     startClaimed(claim: Claim): Promise<RunningConversation | undefined>
-    /** How many conversations of each tenant run here. */
+    /** How many conversations of each tenant run in this process. */
     byTenant(): ReadonlyMap<string, number>
   }
-  /** Work that is not in the work list. */
-  upkeep(): Promise<void>
+  /** Does the work that is not in the work list. `isStart` is true for the first call of a worker. */
+  upkeep(isStart: boolean): Promise<void>
   /** Sends scheduled messages from now on, until the returned function is called. */
   sendScheduled(): () => void
   onProblem(problem: Problem): void
@@ -105,8 +111,8 @@ export interface WorkerParts {
 }
 
 /**
- * Starts a worker. It claims conversations while it may run more of them. Otherwise it waits until one ends, something is offered, or the
- * next lease ends. The list of work is in the store and not in memory, so any number of workers can share it.
+ * Starts a worker. It claims conversations while it may run more of them. Otherwise it waits until a conversation ends, an event is
+ * offered, or the next lease ends. The list of work is in the store and not in memory, so any number of workers can share it.
  */
 export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: WorkOptions = {}): Worker {
   const { store, owner, conversations, upkeep, onProblem, timers } = parts
@@ -116,7 +122,9 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
   let stopped = false
   let isLooking = false
   let again = false
-  /** Whether the work list may have more than this process could take. Then new messages wait in it, too. */
+  /**
+   * Whether the work list may have more conversations than this process could take. In this case new messages also wait in the work list.
+   */
   let mayHaveMore = false
   let looksAt = 0
   let cancelLook = () => {}
@@ -142,11 +150,14 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
     lookIn(pause)
   }
 
-  /** Claims conversations until there is nothing to claim or this process is full. Returns after how many milliseconds to look again. */
+  /**
+   * Claims conversations until there is nothing to claim or this process is full. Returns the number of milliseconds after which to check
+   * for work again.
+   */
   async function takeAll(): Promise<number> {
     while (!stopped) {
       mayHaveMore = conversations.size >= max
-      if (mayHaveMore) return SWEEP_MS // it looks earlier if a conversation ends, because this wakes the worker
+      if (mayHaveMore) return SWEEP_MS // the worker checks earlier if a conversation ends, because this wakes it
       const { tenants: leftOut, endsInMs = SWEEP_MS } = share.leftOut()
       const before = timers.nowMs()
       const { claim, ...next } = await store.work.claimNext(owner, { ...limits, leftOut })
@@ -180,7 +191,7 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
     cancelLook = timers.after(pause, () => void look())
   }
 
-  /** Looks for work now, or when the tenant of the conversation is served again. */
+  /** Checks for work now. If the tenant of the conversation is left out, it checks when this tenant is served again. */
   function wakeFor(conversationId: string | undefined): void {
     const { tenants, endsInMs = SWEEP_MS } = share.leftOut()
     const isForLater = conversationId !== undefined && tenants.includes(tenantOfKey(conversationId))
@@ -188,24 +199,25 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
     else if (looksAt > timers.nowMs() + endsInMs) lookIn(endsInMs)
   }
 
-  const keepUp = () =>
-    void upkeep().catch((error: unknown) => {
+  const keepUp = (isStart: boolean) =>
+    void upkeep(isStart).catch((error: unknown) => {
       if (!stopped) onProblem({ where: 'recover', error })
     })
   let cancelUpkeep = () => {}
   const keepUpLater = () => {
     cancelUpkeep = timers.after(UPKEEP_MS, () => {
-      keepUp()
+      keepUp(false)
       keepUpLater()
     })
   }
-  keepUp()
+  keepUp(true)
   keepUpLater()
   void look()
   return {
     wake(conversationId) {
       if (stopped) return
-      if (conversationId !== undefined) share.seen(tenantOfKey(conversationId)) // slots are kept for it, also while this worker is full
+      // Slots are kept for this tenant, even while the worker is full.
+      if (conversationId !== undefined) share.seen(tenantOfKey(conversationId))
       if (isLooking) again = true
       else if (conversations.size >= max)
         mayHaveMore = true // when a conversation ends, the worker is woken again
