@@ -29,7 +29,7 @@ import { createWork, systemTimers } from './work/worker.ts'
 
 export type { AgentParts }
 
-/** `onReplaceable` gets a function that replaces the parts of the agent while it runs. */
+/** Makes an agent from its parts. `onReplaceable` is called with a function that replaces the parts of the agent while it runs. */
 export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: ReplaceParts) => void): Agent {
   const current = createCurrentParts(parts, onReplaceable)
   const { store, clock, hosting, workspaces, documents, bookkeeping = bookkeepingFor(parts.settings?.priceOf) } = parts
@@ -54,7 +54,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
   })
   const closed = new AbortController()
   const remote = store.relay && remoteEvents(store.relay, hub)
-  const upkeep = () => keepUp(store, clock, deletion.finish)
+  const upkeep = (isStart: boolean) => keepUp(store, clock, deletion.finish, { isStart })
   const sendScheduled = () =>
     store.schedules ? runSchedules(store.schedules, clock, (error) => onProblem({ where: 'schedules', error })) : () => {}
   const acceptOnly = parts.acceptOnly === true
@@ -132,14 +132,14 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
     if (signal?.aborted) onAbort()
     else signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      // `result` is undefined only if `running` is. This happens only for a message whose event id was used before. `run` passes no event
-      // id, so the cast is safe.
+      // `result` is undefined only if `running` is undefined. This happens only for a message whose event id was used before. `run` passes
+      // no event id, so the cast is safe.
       return (await (signal ? Promise.race([result, cancelled.promise]) : result)) as TurnResult
     } catch (error) {
       await releaseBlobs() // removes the uploaded bytes, but keeps blobs to which an entry refers
       throw error
     } finally {
-      // if the last turn is about to end, wait for its end, so that the caller's next message starts a new turn
+      // If the last turn is about to end, its end is awaited, so that the caller's next message starts a new turn.
       if (running?.inbox.closed) await running.finished.catch(() => {})
       signal?.removeEventListener('abort', onAbort)
     }
@@ -164,7 +164,7 @@ export function createAgentFrom(parts: AgentParts, onReplaceable?: (replace: Rep
 
   return {
     run: (conversationId: string, text: string, options: RunOptions = {}) =>
-      // the schema in `options` has checked the output, so it has the type that the signatures of `run` say
+      // The schema in `options` has checked the output, so it has the type that the signatures of `run` declare.
       openTurnHandle(conversationId, (feed) => runTurn(conversationId, text, options, feed), hub, store) as TurnHandle<never>,
     async send(conversationId, text, options = {}) {
       const { attachments = [], eventId = clock.randomHex(12), ...choices } = checked.send(options)

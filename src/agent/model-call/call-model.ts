@@ -1,9 +1,9 @@
-import { type BlobRef, type BlockOrigin, type Draft, thinkingBlock } from '../../core/block/index.ts'
+import type { BlobRef, BlockOrigin } from '../../core/block/index.ts'
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
-import { estimatedUsage, fromUsageRecord } from '../../core/cost/call-usage.ts'
+import { fromUsageRecord } from '../../core/cost/call-usage.ts'
 import { callsInText } from '../../core/decision/call-in-text.ts'
-import { channelOf, decisionChannels, type ParsedResponse } from '../../core/decision/decision.ts'
+import { decisionChannels } from '../../core/decision/decision.ts'
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { idOf, isToolName } from '../../core/decision/read-native.ts'
@@ -14,59 +14,26 @@ import { withoutRewriting } from '../../core/stream/lane.ts'
 import { createLanes, type LaneSettings } from '../../core/stream/lanes.ts'
 import { createNativeLanes } from '../../core/stream/native-lanes.ts'
 import { isInternalFile } from '../../core/timeline/artifacts.ts'
-import type { ReachedLimit, ResponseReceived } from '../../core/timeline/change.ts'
-import type { PromptRecord, RetriedAttempt } from '../../core/timeline/response-record.ts'
+import type { ReachedLimit } from '../../core/timeline/change.ts'
+import type { RetriedAttempt } from '../../core/timeline/response-record.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { callIdAt } from '../../tools/call-id.ts'
 import { mimeOf } from '../../tools/mime.ts'
 import type { TurnServices } from '../agent-context.ts'
-import type { BudgetRefusal, CallBudgets } from '../budgets/call-budgets.ts'
+import type { CallBudgets } from '../budgets/call-budgets.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { ModelSettings } from '../settings.ts'
 import type { Toolbox } from '../tools.ts'
 import { compactAfterOverflow } from '../turn/context-window.ts'
+import type { Progress } from '../turn/progress.ts'
 import { buildDecisionPrompt, type DecisionPrompt, promptTails, type Tails } from '../turn/prompt.ts'
-import type { Progress } from '../turn/round.ts'
 import type { Turn } from '../turn/turn.ts'
 import { withModel } from '../turn/turn-options.ts'
-import { type ModelResponse, type ReadOptions, readResponse, toUsageRecord } from './read-response.ts'
+import { type NewCall, type RefusedCall, retriedAttempt, toDecisionResponse } from './model-call.ts'
+import { type ModelResponse, type ReadOptions, readResponse } from './read-response.ts'
 import { isProviderTrouble, mayRetry, waitBeforeRetry, withFallback } from './retry.ts'
 import { isOverflowError, isToolsRefusal } from './service-errors.ts'
-
-/** A call of the decision model, with its response. If the call was repeated, this is the response of the last attempt. */
-export type ModelCall = NewCall | JournaledCall
-
-interface CallOutcome {
-  readonly response: ModelResponse
-  /** How many attempts failed before this one. */
-  readonly attempt: number
-}
-
-/** A call whose response is not in the journal yet. */
-export interface NewCall extends CallOutcome {
-  readonly journaled: false
-  readonly prompt: DecisionPrompt
-  /** The cost of the failed attempts. */
-  readonly retried: readonly RetriedAttempt[]
-  /** Whether a steer, the time limit or the closing of the agent aborted the response before it was complete. */
-  readonly interrupted: boolean
-  /** The limit that the turn has reached, if this is the last call of its wrap-up. */
-  readonly wrapUp: ReachedLimit | undefined
-}
-
-/** A call that was not made, because it does not fit into a budget. */
-export interface RefusedCall {
-  readonly refused: BudgetRefusal
-}
-
-/**
- * A call whose response is already in the journal. The blocks that are made of the response are not in the journal yet. The response was
- * committed by this process, or by a process that died.
- */
-export interface JournaledCall extends CallOutcome {
-  readonly journaled: true
-}
 
 /**
  * How often a prompt may be compacted after the provider has rejected it as too long. Each compaction removes more than the previous one.
@@ -261,87 +228,4 @@ const nativeSettings = ({ signatures }: Toolbox, { callId }: BlockOrigin) => ({
 const isCutShort = (response: ModelResponse, maxTokens: number): boolean =>
   response.endedAfterAbort && (response.violation !== undefined || !readDecision(toDecisionResponse(response, maxTokens), {}).ok)
 
-/** Converts a response to the form that `readDecision` takes. */
-export function toDecisionResponse(response: ModelResponse, maxTokens: number): ParsedResponse {
-  return {
-    channels: response.channels,
-    preamble: response.preamble,
-    finishReason: response.finish?.reason ?? (response.error ? 'error' : 'other'),
-    maxTokens,
-    raw: response.raw,
-    calls: response.calls,
-    errorType: response.error?.error_type,
-  }
-}
-
-/** The change that journals the response of a call. Empty if the response is already in the journal. */
-export const responseChanges = (origin: BlockOrigin, call: ModelCall): readonly ResponseReceived[] =>
-  call.journaled ? noChanges : [responseReceived(origin, call)]
-
-const noChanges: readonly ResponseReceived[] = []
-
-/**
- * Commits a response alone, without the blocks that are made of it. This is done before a slow step: the exit grace, a hook or a publish.
- * If the process dies during this step, the process that resumes the turn need not call the model again.
- */
-export async function enterResponse({ conversation }: Turn, origin: BlockOrigin, call: ModelCall): Promise<JournaledCall> {
-  if (call.journaled) return call
-  await conversation.ledger.commit([responseReceived(origin, call)])
-  return { journaled: true, response: call.response, attempt: call.attempt }
-}
-
-/** The change that journals a response. After it is committed, the model is not called again for this decision. */
-export function responseReceived(
-  origin: BlockOrigin,
-  { response, prompt, retried, wrapUp }: NewCall,
-  finishReason?: string,
-): ResponseReceived {
-  const usage = response.usage && toUsageRecord(response.usage)
-  const type = 'response.received'
-  const { turnId: turn_id, ts, iteration, callId: call_id } = origin
-  const { raw, calls } = response
-  const finish_reason = finishReason ?? response.finish?.reason ?? (response.error ? 'error' : 'other')
-  const sent = promptRecord(prompt, response.finish?.modelName, usage !== undefined)
-  // Most responses are made without spreading: fields that are spread or added take more memory, as long as the response is kept.
-  const record: Mutable<ResponseReceived> =
-    usage && !calls
-      ? { type, turn_id, ts, iteration, call_id, raw, finish_reason, usage, prompt: sent }
-      : {
-          ...{ type, turn_id, ts, iteration, call_id, raw, finish_reason },
-          ...(calls && { dialect: 'native' }),
-          ...(usage && { usage }),
-          prompt: sent,
-        }
-  if (response.error) record.error = response.error
-  if (retried.length > 0) record.retried = retried
-  if (wrapUp !== undefined) record.wrap_up = wrapUp
-  return record
-}
-
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
-
-/** The cost of a failed attempt. It is estimated if the provider sent no usage. Undefined when the attempt cost nothing. */
-export function retriedAttempt({ usage, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
-  const model = record.model === undefined ? {} : { model: record.model }
-  if (usage) return { usage: toUsageRecord(usage), ...model }
-  return raw === '' ? undefined : { usage: toUsageRecord(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
-}
-
-/** The record of a prompt. If the provider sent no usage, the record contains the number of tokens, so that the cost can be estimated. */
-function promptRecord(
-  { record, tokens: known, countTokens }: DecisionPrompt,
-  modelName: string | undefined,
-  hasUsage: boolean,
-): PromptRecord {
-  const tokens = hasUsage ? known : countTokens()
-  const copy: Mutable<PromptRecord> = { ...record }
-  if (modelName !== undefined) copy.model = modelName
-  if (tokens !== undefined) copy.estimated_tokens = tokens
-  return copy
-}
-
-/** The block with the model's thinking. Users can read it. It is not part of later prompts. */
-export function thinkingDrafts(origin: BlockOrigin, response: ModelResponse): readonly Draft[] {
-  const text = channelOf(response, 'thinking')?.instances.join('\n').trim()
-  return text ? [thinkingBlock(origin, text)] : []
-}

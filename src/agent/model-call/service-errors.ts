@@ -4,7 +4,7 @@ import { ellipsize } from '../../core/cut.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import type { ForcedEnd } from '../turn/finish.ts'
-import type { ModelCall } from './call-model.ts'
+import type { ModelCall } from './model-call.ts'
 
 const maxMessageLength = 300
 

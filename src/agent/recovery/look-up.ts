@@ -3,13 +3,13 @@ import { type Invocation, invoke } from '../../tools/invoke.ts'
 import { succeeded } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
 import type { LookUp, Outcome, Tool } from '../../tools/tool.ts'
-import type { Progress } from '../turn/round.ts'
+import type { Progress } from '../turn/progress.ts'
 import { type CheckedCall, callOf } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 
 /**
- * Asks the tool of a call what became of the call. If the tool throws or takes too long, the answer is `unknown`. If the agent is closed
- * meanwhile, returns the invocation of `lookUp`, which was stopped.
+ * Asks the tool of a call for the outcome of the call. If the tool throws or takes too long, the answer is `unknown`. If the agent is
+ * closed during `lookUp`, the function returns the stopped invocation of `lookUp`.
  */
 export async function lookUpCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<LookUp | Invocation> {
   const { tool } = call
@@ -17,8 +17,8 @@ export async function lookUpCall(turn: Turn, progress: Progress, call: CheckedCa
 }
 
 /**
- * Ends the work of a call whose result is not awaited any more. Returns what the tool says about the call. Undefined when the tool can not
- * end its work, or says nothing.
+ * Ends the work of a call when the turn does not wait for its result any more. Returns the outcome that the tool reports. Undefined when
+ * the tool has no `withdraw` or reports no outcome.
  */
 export async function withdrawCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Outcome | undefined> {
   const { tool } = call
@@ -54,7 +54,7 @@ async function ask(
     },
   }
   const prepared = hasReference(params) ? withBoundReferences(asking) : asking
-  // A steer does not abort `lookUp` or `withdraw` of the tool, because the model needs the answer before it goes on.
+  // A steer does not abort `lookUp` or `withdraw` of the tool, because the model needs the answer before it can continue.
   const context = callOf(turn, progress, { tool, params, ...call }, seen, conversation.signal)
   const invocation = await invoke(prepared, params, context, agent.settings)
   if (invocation.stopped) return invocation

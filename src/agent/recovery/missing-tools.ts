@@ -14,7 +14,8 @@ import { callsWithoutResult } from './pending-calls.ts'
 /*
  * Two applications may use one store by mistake, for example if `daybook serve` runs in the folder of an application. The agent of the
  * command then finds calls of tools that only the agent of the application has. A tool may also be missing because a new version of the
- * application has removed it. Both cases look the same in the store, so the turn is left alone until a user writes again.
+ * application has removed it. The store does not show which of the two cases it is. Therefore the turn is not continued until a user writes
+ * again.
  */
 
 type Tools = Pick<Toolbox, 'find' | 'mayHave'>
@@ -47,9 +48,9 @@ interface Parts {
 }
 
 /**
- * Throws `tool.missing` if a call of the open turn was approved, or its sub-agent has to go on, and this agent does not have its tool. Calls
- * that a process has begun are not checked, because they are settled without their tool. Calls of sub-agents are not checked either, because
- * the tool of their caller has chosen their agent.
+ * Throws `tool.missing` if this agent does not have the tool of a call in the open turn that was approved or whose sub-agent has to
+ * continue. Calls whose tool has already started are not checked, because they can be settled without the tool. Calls of sub-agents are not
+ * checked either, because the tool of their caller has chosen their agent.
  */
 export async function checkToolsOfTurn(
   { store, toolbox, clock }: Parts,
@@ -68,7 +69,7 @@ export async function checkToolsOfTurn(
   function needsTool({ call_id: callId = '' }: Block): boolean {
     if (settled.has(callId) || events.some(({ event_id }) => event_id === completionId(callId))) return false
     const wait = waitOf(timeline, { callId })
-    if (!wait || wait.running) return false // the process died while the tool ran: the model is told that the outcome is unknown
+    if (!wait || wait.running) return false // The tool was running when the process died, so the model is told that the outcome is unknown.
     if (wait.kind === 'child') return isExpired(wait, now) || events.some((event) => wakes(event, wait))
     const decision = readDecisionEvent(events.find(({ event_id }) => event_id === decisionId(callId)))
     return wait.kind === 'approval' && decision?.approved === true && !isExpired(wait, decision.ts)
@@ -85,5 +86,5 @@ const missingTool = (tools: readonly string[]) =>
     { details: { tools } },
   )
 
-/** Whether a turn was left alone, because this agent does not have a tool of it. */
+/** Whether the error says that a turn was not continued, because this agent does not have one of its tools. */
 export const isMissingTool = (error: unknown): error is Failure => error instanceof Failure && error.code === 'tool.missing'

@@ -10,7 +10,7 @@ import { failed, withNotices } from '../../tools/outcome.ts'
 import { restoreOutcome, withChild } from '../../tools/stored-outcome.ts'
 import type { Outcome } from '../../tools/tool.ts'
 import type { TurnServices } from '../agent-context.ts'
-import type { Progress } from '../turn/round.ts'
+import type { Progress } from '../turn/progress.ts'
 import { type PendingCall, runnableCall, settleCalls } from '../turn/several-calls.ts'
 import type { CheckedCall } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -30,7 +30,7 @@ export function callsWithoutResult(timeline: Timeline, turnId: string): readonly
 }
 
 /**
- * Settles the calls of a round during which the process died, each by itself. The first rule that fits is used:
+ * Settles the calls of a round during which the process died, each by itself. The first rule that applies is used:
  *
  *   the journal has its outcome (`call.finished`)   the outcome is used
  *   it waits, or a late result has arrived          `endWait` decides
@@ -59,8 +59,8 @@ export async function settlePendingCalls(
 }
 
 /**
- * Whether the tool of a call may have run. The groups of calls run one after the other. So if a call of an earlier group has not ended, the
- * tools of a later group have not run. The exception is an earlier call that waited while the later group ran:
+ * Whether the tool of a call may have run. The groups of calls run one after the other. Therefore, if a call of an earlier group has not
+ * ended, the tools of a later group have not run. There is one exception: an earlier call may have waited while the later group ran:
  *
  *   a waits   b runs   the process dies   a is approved   a runs   the process dies again: both may have run
  */
@@ -71,7 +71,7 @@ function mayHaveStarted(block: Block, running: readonly Block[], changes: readon
   return running.every((other) => groupOf(other) >= groupOf(block) || endOfWait(other) > endOfWait(block))
 }
 
-/** `started` is true when the tool may have run. */
+/** Settles one call. `started` is true when the tool may have run. */
 async function pendingCall(
   turn: Turn,
   progress: Progress,
@@ -118,8 +118,8 @@ async function pendingCall(
     const found = checked?.tool.lookUp ? await lookUpCall(turn, before, checked, seen) : 'unknown'
     if (typeof found === 'object') return noted(invocationOf(found))
     if (found === 'not-done') return run(before, entered)
-    // With a waiting steer or after the time limit, the tool is not repeated. It would be aborted before it starts, and the result would
-    // not tell the model that the tool may have run before.
+    // If a steer is waiting or the time limit is reached, the tool is not repeated. It would be aborted before it starts, and its result
+    // would not tell the model that the tool may have run before.
     const mayRepeat = checked?.tool.repeatable && !conversation.inbox.hasSteer() && !conversation.inbox.timeUp
     return mayRepeat ? run(before, entered) : noted(invocationOf((await withdraw()) ?? unknownOutcome(toolId)))
   }

@@ -18,11 +18,12 @@ import type { AgentSettings } from '../settings.ts'
 import { isSecondActionOutcome, withAttempt } from '../turn/closing.ts'
 import { applyEvent } from '../turn/incoming-events.ts'
 import { withUnfinished } from '../turn/interruption.ts'
-import { openProgress } from '../turn/progress.ts'
-import { endUnpriced, handleLastResponse, handleResponse, nextRound, type Progress, type RoundResult } from '../turn/round.ts'
+import { endUnpriced, nextRound, openProgress, type Progress, type RoundResult } from '../turn/progress.ts'
+import { handleResponse } from '../turn/round.ts'
 import { repairsOfRound } from '../turn/several-calls.ts'
 import { isFirstTurn, resumeTitle, startTitle } from '../turn/title.ts'
 import type { Turn } from '../turn/turn.ts'
+import { handleLastResponse } from '../turn/wrap-up.ts'
 import { endBudgetWait } from '../waits/budget-wait.ts'
 import { endProviderWait } from '../waits/provider-wait.ts'
 import { goOnOrWait } from '../waits/waits.ts'
@@ -125,11 +126,11 @@ export function restoreProgress(
   return progress
 }
 
-/** Whether the turn has used an event to settle a call that waited. Such an event is not a message that the model has read. */
+/** Whether the turn has used an event to settle a call that waited. The model has not read such an event as a message. */
 const settlesCall = ({ kind }: InboxEvent, next: Change | undefined): boolean =>
   kind === 'decision' || (kind === 'completion' && (next?.type === 'turn.resumed' || next?.type === 'call.finished'))
 
-/** The progress after a response. The last call after a reached limit, whose response has `wrap_up`, uses no round of the budget. */
+/** The progress after a response. If the turn has reached a limit, its last response has `wrap_up` and uses no round of the budget. */
 function afterResponse(
   before: Progress,
   response: ResponseReceived,

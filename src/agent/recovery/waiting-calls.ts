@@ -18,7 +18,7 @@ import {
   waitOf,
 } from '../waits/wait-events.ts'
 
-/** What becomes of a call that waits: it has an outcome now, it goes on waiting, or its tool may run. */
+/** What happens next with a call that waits: it has an outcome now, it still waits, or its tool may run. */
 export type WaitEnd =
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
   | { readonly kind: 'waits' }
@@ -32,7 +32,7 @@ interface WaitingCall {
   readonly toolId: string
   /** False when its tool or its parameters are not known any more. */
   readonly runnable: boolean
-  /** Ends the work of the tool, and returns what it has done. */
+  /** Ends the work of the tool, and returns the outcome that the tool reports. */
   withdraw(): Promise<Outcome | undefined>
 }
 
@@ -43,10 +43,11 @@ interface WaitingCall {
  *   a steer or a stop      withdraws the call
  *   the time is over       the call fails. A call that waits for a sub-agent is run again
  *   a decision in time     refuses the call, or lets its tool run
- *   a sub-agent goes on    the call that has asked it is run again
+ *   a sub-agent continues  the call that has asked it is run again
  *   a followup             a call that waits for a late result gets an interim result, so that the turn can answer
  *
- * The end is committed before a tool runs, together with the outcome if there is one. So a crash can neither repeat nor lose a decision.
+ * The end of the wait is committed before a tool runs, together with the outcome if there is one. Therefore a crash can neither repeat nor
+ * lose a decision.
  */
 export async function endWait(turn: Turn, call: WaitingCall): Promise<WaitEnd | undefined> {
   const { agent, conversation } = turn

@@ -18,8 +18,8 @@ import type { SourcePool } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import { discardLateSteers } from './incoming-events.ts'
+import type { Progress } from './progress.ts'
 import type { ExitReason } from './result.ts'
-import type { Progress } from './round.ts'
 
 /**
  * The blocks that end a turn: the earlier answers of this turn that users saw, the final answer, its questions to the user, and its

@@ -12,8 +12,8 @@ import type { Change, FrozenTexts, ReachedLimit, ResponseReceived } from '../../
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
+import type { Progress } from './progress.ts'
 import { promptTails, type Tails } from './prompt.ts'
-import type { Progress } from './round.ts'
 import type { Turn } from './turn.ts'
 
 /** After a compaction that freed too few tokens, the next compaction is tried only when the timeline has grown by this factor. */

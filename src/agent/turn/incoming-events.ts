@@ -8,7 +8,7 @@ import { type InboxEvent, isMessage } from '../../core/timeline/inbox-event.ts'
 import { assignIds, blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import type { AgentSettings } from '../settings.ts'
 import { assignUniqueNames, attachedSources, attachmentDrafts, attachmentsIn, hostIfPossible } from './attachments.ts'
-import type { Progress } from './round.ts'
+import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 /** Makes blocks from the waiting events, in order, so that the model reads them in this turn. Some events add rounds to the budget. */

@@ -1,7 +1,7 @@
 import { type BlockOrigin, rawDecisionBlock } from '../../core/block/index.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
-import { enterResponse, type ModelCall, type NewCall, responseReceived } from '../model-call/call-model.ts'
-import type { Progress, RoundResult } from './round.ts'
+import { enterResponse, type ModelCall, type NewCall, responseReceived } from '../model-call/model-call.ts'
+import type { Progress, RoundResult } from './progress.ts'
 import { takeTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 

@@ -1,9 +1,25 @@
 import type { AnnouncedFeedback, AnnounceSection, LiveEvent } from '../../core/announce/announce.ts'
 import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.ts'
-import { type Budget, createBudget, noRepairs, type RepairCount, type WrapUp } from '../../core/budget.ts'
+import type { BlockOrigin } from '../../core/block/index.ts'
+import {
+  afterAcceptedRound,
+  afterToolRefusal,
+  type Budget,
+  createBudget,
+  noRepairs,
+  type RepairCount,
+  remainingRounds,
+  spend,
+  type WrapUp,
+} from '../../core/budget.ts'
+import type { Wait } from '../../core/timeline/change.ts'
+import type { DeliveredOutcome } from '../../tools/artifacts/deliver.ts'
+import { violationCode } from '../../tools/outcome.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { AnswerAttempt } from './closing.ts'
+import type { ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
 import type { PendingTitle } from './title.ts'
+import type { Turn } from './turn.ts'
 
 /** The values of a turn that change from round to round. They are immutable: a round gets one `Progress` and returns the next. */
 export interface Progress {
@@ -53,4 +69,46 @@ export function openProgress(startedAt: string, settings: AgentSettings, feedbac
   }
   const budget = createBudget(limits, Date.parse(startedAt))
   return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], feedbacks, stopped: false, hasHidden: false }
+}
+
+/** The progress after a round. If the round was the last of the turn, also how the turn ends. */
+export type RoundResult =
+  | { readonly kind: 'next'; readonly progress: Progress }
+  | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
+  /** The turn stays open and waits. When something has arrived, a process resumes it. */
+  | { readonly kind: 'waiting'; readonly progress: Progress; readonly waits: readonly Wait[] }
+
+/** Ends the turn before its next model call. The turn has a cost limit, and the price of the model is not known. */
+export const endUnpriced = (progress: Progress): RoundResult => ended(progress, { exitReason: 'unpriced', fallback: 'unpriced' })
+export const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
+export const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({
+  kind: 'ended',
+  progress,
+  end: { kind: 'answer', answer },
+})
+
+/**
+ * The ids and the time for the blocks of the round. The call id is made before the model is called, because a rejected response needs a
+ * call id too.
+ */
+export function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
+  return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
+}
+
+/** The progress after a response of the model: the next round has the next number, and one round of the budget is used. */
+export function nextRound(progress: Progress): Progress {
+  return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
+}
+
+/** The progress after a tool call. A call that broke a rule counts as a repair. */
+export function progressAfterCall(progress: Progress, toolId: string, delivered: DeliveredOutcome): Progress {
+  const { changes } = delivered
+  const hasHidden = progress.hasHidden || changes?.some(({ type }) => type === 'blocks.hidden') === true
+  const code = violationCode(delivered)
+  if (code === undefined) {
+    const repairs = afterAcceptedRound(progress.repairs)
+    return repairs === progress.repairs && hasHidden === progress.hasHidden ? progress : { ...progress, hasHidden, repairs }
+  }
+  const { repairs } = afterToolRefusal(progress.repairs, { code, toolId }, remainingRounds(progress.budget))
+  return { ...progress, hasHidden, repairs }
 }

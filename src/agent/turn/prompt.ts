@@ -12,7 +12,7 @@ import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { TurnServices } from '../agent-context.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Toolbox } from '../tools.ts'
-import type { Progress } from './round.ts'
+import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 /** The prompt of one decision. */

@@ -10,7 +10,7 @@ import type { FileView } from '../../core/view/visible-event.ts'
 import { describeWaits, type TurnWait } from '../waits/describe-wait.ts'
 import { citablePhrases, citedSources, withExistingCitations } from './closing.ts'
 import { type OutputRefusal, refusalOf } from './output.ts'
-import type { Progress } from './round.ts'
+import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 /** Why a turn ended. */

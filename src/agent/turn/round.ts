@@ -3,26 +3,24 @@ import {
   afterRejectedResponse,
   type Budget,
   type BudgetCheck,
-  budgetWrapUp,
   checkBudget,
   checkWrapUp,
   remainingRounds,
   repairsExhausted,
-  spend,
   spendRound,
 } from '../../core/budget.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import type { CallDecision, FinalDecision } from '../../core/decision/decision.ts'
 import { isPlainTextViolation } from '../../core/decision/early-check.ts'
-import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
 import { isSameAnswer } from '../../core/decision/same-answer.ts'
 import type { ServiceError } from '../../core/model-event.ts'
-import type { ReachedLimit, Wait } from '../../core/timeline/change.ts'
+import type { ReachedLimit } from '../../core/timeline/change.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { BudgetRefusal } from '../budgets/call-budgets.ts'
-import { callModel, type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
-import { endForServiceError, serviceErrorNotice } from '../model-call/service-errors.ts'
+import { callModel } from '../model-call/call-model.ts'
+import { type ModelCall, readResponseDecision, responseChanges, thinkingDrafts } from '../model-call/model-call.ts'
+import { endForServiceError } from '../model-call/service-errors.ts'
 import type { ModelSettings } from '../settings.ts'
 import { mayNeedApproval } from '../tools.ts'
 import { askForBudget } from '../waits/budget-wait.ts'
@@ -31,26 +29,16 @@ import { goOnOrWait } from '../waits/waits.ts'
 import { needsFacts, refreshAnnouncedFacts } from '../workspace/workspace.ts'
 import { attemptDrafts, noticeDrafts, withAttempt } from './closing.ts'
 import { prepareContext } from './context-window.ts'
-import type { ForcedEnd, ModelAnswer, TurnEnd } from './finish.ts'
+import type { ModelAnswer } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { handleInterruption, leaveToNextProcess } from './interruption.ts'
 import type { OutputCheck } from './output.ts'
-import type { Progress } from './progress.ts'
-import { readResponseDecision } from './read-decision.ts'
-import type { ExitReason } from './result.ts'
+import { answered, ended, endUnpriced, nextOrigin, nextRound, type Progress, type RoundResult } from './progress.ts'
 import { runSeveralCalls } from './several-calls.ts'
 import { enterTitle, takeTitle } from './title.ts'
 import { commitCalls, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
-
-export type { Progress }
-
-/** The progress after a round. If the round was the last of the turn, also how the turn ends. */
-export type RoundResult =
-  | { readonly kind: 'next'; readonly progress: Progress }
-  | { readonly kind: 'ended'; readonly progress: Progress; readonly end: TurnEnd }
-  /** The turn stays open and waits. When something has arrived, a process resumes it. */
-  | { readonly kind: 'waiting'; readonly progress: Progress; readonly waits: readonly Wait[] }
+import { wrapUpTurn } from './wrap-up.ts'
 
 /**
  * Runs one round. It makes blocks from waiting events, checks the budget, and shortens the timeline if the prompt is too long. Then it
@@ -95,16 +83,6 @@ function checkTurnBudget(
   const tokens = usage.uncached + usage.cacheRead + usage.cacheWrite + usage.output
   const hasPrice = unpriced.length === 0 && (budget.rounds > 0 || spending.hasPrice(models.decision.name))
   return checkBudget({ ...budget, money, tokens, unpriced: !hasPrice }, now, last)
-}
-
-/** Gives the wrap-up the time that the turn has left, but at least `wrapUpSeconds`. If the turn has no time limit, the wrap-up has none. */
-function limitWrapUpTime(
-  { agent: { clock, settings }, conversation: { inbox, ledger } }: Turn,
-  { startedAt, maxMilliseconds }: Budget,
-): void {
-  if (maxMilliseconds === undefined) return
-  const { waited_ms: waited = 0 } = ledger.timeline.openTurn ?? {}
-  inbox.limitTime(Math.max(startedAt + maxMilliseconds + waited - Date.parse(clock.now()), settings.wrapUpSeconds * 1000))
 }
 
 /** The reached limit for each result of a budget check. */
@@ -242,82 +220,5 @@ async function rejectResponse(
   return { kind: 'next', progress: untitled } // if no round is left, the next call of `round` wraps up the turn
 }
 
-/**
- * Ends a turn that has reached a limit of rounds, time, money or tokens, or a budget. The model is called once more and may only answer. If
- * it gives no answer in time, the answer is a fixed text.
- */
-async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedLimit): Promise<RoundResult> {
-  const outOfTime = exhausted[limit]
-  const { turnId, agent, conversation } = turn
-  conversation.live.emit({ type: 'status', turn_id: turnId, iteration: progress.iteration, status: 'wrapping_up' })
-  limitWrapUpTime(turn, progress.budget)
-  await prepareContext(turn, progress, limit)
-  if (conversation.inbox.hasSteer()) return { kind: 'next', progress }
-  if (conversation.inbox.timeUp) return ended(progress, outOfTime)
-  const origin = nextOrigin(turn, progress.iteration)
-  const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, limit)
-  if ('refused' in call) return ended(progress, outOfTime)
-  const after = { ...progress, iteration: progress.iteration + 1 }
-  if (call.interrupted) {
-    const next = await handleInterruption(turn, after, origin, call)
-    return next.kind === 'ended' || !conversation.inbox.timeUp || conversation.inbox.hasSteer() ? next : ended(next.progress, outOfTime)
-  }
-  if (conversation.signal.aborted) return leaveToNextProcess(turn, after, origin, call)
-  return handleLastResponse(turn, after, origin, call, limit)
-}
-
-/** Ends the turn after the last model call, with its answer or with a fixed text, or lets it wait if the provider can not answer now. */
-export async function handleLastResponse(
-  turn: Turn,
-  progress: Progress,
-  origin: BlockOrigin,
-  call: ModelCall,
-  limit: ReachedLimit,
-): Promise<RoundResult> {
-  const { exitReason, fallback } = exhausted[limit]
-  const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
-  const admission = checkWrapUp(budgetWrapUp, decision ?? kept)
-  const checked = admission.verdict === 'answer' ? ((await turn.agent.output?.check(admission.decision)) ?? admission.decision) : undefined
-  if (checked && 'answer' in checked) {
-    return answered(progress, { origin, call, decision: checked as FinalDecision, warnings: notices, exitReason, deferrable: false })
-  }
-  const { error, thrown, raw } = call.response
-  const mayWait = limit !== 'time' && raw === ''
-  const waiting = error && mayWait ? await waitForProvider(turn, progress, error) : undefined
-  if (waiting) return waiting
-  // The result of the turn names the limit as its exit reason and does not contain this error.
-  if (thrown !== undefined) turn.agent.onProblem({ where: 'model', error: thrown })
-  const drafts = [
-    ...thinkingDrafts(origin, call.response),
-    ...(error ? [serviceErrorNotice(origin, error)] : []),
-    ...(checked ? [noticeBlock(origin, checked as Notice)] : []),
-  ]
-  return ended(progress, { exitReason, fallback, last: { origin, call }, drafts })
-}
-
-const exhausted: { readonly [Limit in ReachedLimit]: { readonly exitReason: ExitReason; readonly fallback: FallbackReason } } = {
-  rounds: { exitReason: 'max_iterations', fallback: 'max_rounds' },
-  time: { exitReason: 'time', fallback: 'time' },
-  money: { exitReason: 'budget', fallback: 'money' },
-}
-
 const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const
 const tooManyViolations = { exitReason: 'protocol_violation', fallback: 'protocol_violation' } as const
-
-/** Ends the turn before its next model call. The turn has a cost limit, and the price of the model is not known. */
-export const endUnpriced = (progress: Progress): RoundResult => ended(progress, { exitReason: 'unpriced', fallback: 'unpriced' })
-const ended = (progress: Progress, end: ForcedEnd): RoundResult => ({ kind: 'ended', progress, end: { kind: 'forced', end } })
-const answered = (progress: Progress, answer: ModelAnswer): RoundResult => ({ kind: 'ended', progress, end: { kind: 'answer', answer } })
-
-/**
- * The ids and the time for the blocks of the round. The call id is made before the model is called, because a rejected response needs a
- * call id too.
- */
-function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
-  return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
-}
-
-/** The progress after a response of the model: the next round has the next number, and one round of the budget is used. */
-export function nextRound(progress: Progress): Progress {
-  return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
-}

@@ -16,7 +16,7 @@ import { isInvalidChange } from '../conversation/ledger.ts'
 import { callQuietly, type QuietRequest } from '../model-call/call-quietly.ts'
 import { parseChannels } from '../model-call/read-response.ts'
 import { titlePrompt } from '../prompts/texts.ts'
-import type { Progress, RoundResult } from './round.ts'
+import type { Progress, RoundResult } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 const titleChannels: readonly Channel[] = [

@@ -7,7 +7,6 @@ import {
   toolCallBlock,
   toolCodeBlock,
 } from '../../core/block/index.ts'
-import { afterAcceptedRound, afterToolRefusal, remainingRounds } from '../../core/budget.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ackDrafts, readRoundAcks } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
@@ -19,7 +18,7 @@ import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts
 import { displayParams } from '../../tools/display-params.ts'
 import { withContract } from '../../tools/exec/prepare.ts'
 import { type Invocation, invoke, unfitResult } from '../../tools/invoke.ts'
-import { declaresFiles, mayHoldSources, resultDrafts, violationCode } from '../../tools/outcome.ts'
+import { declaresFiles, mayHoldSources, resultDrafts } from '../../tools/outcome.ts'
 import { hasReference, withBoundReferences } from '../../tools/references.ts'
 import {
   mergeSourcesChange,
@@ -34,11 +33,11 @@ import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
 import { emitExecEnd, emitExecStart } from '../events/exec-status.ts'
 import { createProgressLine, type ProgressLine } from '../events/tool-progress.ts'
-import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/call-model.ts'
+import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/model-call.ts'
 import { enterLateResult } from '../waits/approvals.ts'
 import { createCompletionToken } from '../waits/completion-token.ts'
 import { withContext } from '../workspace/workspace.ts'
-import type { Progress } from './round.ts'
+import { type Progress, progressAfterCall } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 /** A tool call that has passed all checks. `origin` has the id of this call. */
@@ -267,18 +266,6 @@ export async function commitResult(
     await commitOutcome(conversation.ledger, resultOrigin, unfitResult, toolId, exec) // throws again if the journal can not be written
   }
   return progressAfterCall(progress, toolId, delivered)
-}
-
-function progressAfterCall(progress: Progress, toolId: string, delivered: DeliveredOutcome): Progress {
-  const { changes } = delivered
-  const hasHidden = progress.hasHidden || changes?.some(({ type }) => type === 'blocks.hidden') === true
-  const code = violationCode(delivered)
-  if (code === undefined) {
-    const repairs = afterAcceptedRound(progress.repairs)
-    return repairs === progress.repairs && hasHidden === progress.hasHidden ? progress : { ...progress, hasHidden, repairs }
-  }
-  const { repairs } = afterToolRefusal(progress.repairs, { code, toolId }, remainingRounds(progress.budget))
-  return { ...progress, hasHidden, repairs }
 }
 
 function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: DeliveredOutcome, toolId: string, exec: boolean): Promise<void> {
