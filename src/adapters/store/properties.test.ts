@@ -69,7 +69,10 @@ const stores = { memory, sqlite, ...(server && { postgres }) }
 const runs = { numRuns: 60 }
 const journalsAndSizes = fc.tuple(journals({ maxLength: 25 }), fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 8 }))
 
-/** Splits the journal into appends. `sizes` are the numbers of changes per append; after the last size the first one follows again. */
+/**
+ * Splits the journal into appends. `sizes` are the numbers of changes per append. They are used again from the first one if there are more
+ * appends.
+ */
 function split(changes: readonly Change[], sizes: readonly number[]): readonly (readonly Change[])[] {
   const appends: (readonly Change[])[] = []
   for (let at = 0, n = 0; at < changes.length; n++) {
@@ -208,7 +211,7 @@ for (const [from, create] of Object.entries(stores)) {
 
 /**
  * The ids of the followups that wait in the timeline. If an event id was accepted twice, the store's list may contain further ids. The
- * reason is that the list contains only waiting ids. So it can not show that a turn has already read an event with the same id.
+ * reason is that the store keeps only the waiting ids. So it does not know that a turn has already read an event with the same id.
  */
 function waitingIn(entries: readonly Entry[], timeline: Timeline): unknown {
   const ids = entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : []))

@@ -4,7 +4,7 @@ import type { Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import { hasInlineBytes, referencedBlobs, storeInlineBytes } from '../shared/validation/validate.ts'
 
-/** Counts how many changes refer to each blob, and removes blobs to which none refers. */
+/** Counts how many changes refer to each blob, and removes blobs to which no change refers any more. */
 export function createBlobReferences(blobs: BlobStore) {
   const counts = new Map<string, number>() // by hash
   const hashesIn = (changes: readonly Change[]) => changes.flatMap((change) => [...referencedBlobs(change)])
@@ -31,8 +31,8 @@ export function createBlobReferences(blobs: BlobStore) {
     hashesIn,
 
     /**
-     * Removes one reference for each hash, and the blobs that have none left. Returns how many blobs were removed. A handled hash is taken
-     * out of the list, so that the call can be repeated after a failure.
+     * Removes one reference for each hash, and the blobs that have no references left. Returns how many blobs were removed. Each hash is
+     * taken out of the list when its reference was removed, so that the call can be repeated with the same list after a failure.
      */
     async remove(hashes: string[]): Promise<number> {
       let removed = 0

@@ -26,7 +26,7 @@ interface BudgetParts {
   now(): string
 }
 
-/** The budgets in memory. A reservation names its conversation by its id. */
+/** The budgets in memory. A reservation contains the id of its conversation. */
 export function createMemoryBudgets({ conversations, write, now }: BudgetParts) {
   const budgets = new Map<string, StoredBudget>()
   let reservations: readonly Reservation[] = []
@@ -122,7 +122,10 @@ export function createMemoryBudgets({ conversations, write, now }: BudgetParts) 
 
     hasLimits: () => write(() => [...budgets.values()].some(({ limits }) => limits !== null)),
   }
-  /** Removes the budgets with these names, and those whose names begin with one of the prefixes. Returns how many. */
+  /**
+   * Removes the budgets with these names, and the budgets whose names begin with one of the prefixes. Returns how many budgets were
+   * removed.
+   */
   const removeOf = ({ budgets: names, budgetPrefixes }: SubjectNames): number =>
     [...budgets.keys()].filter((name) => names.includes(name) || budgetPrefixes.some((prefix) => name.startsWith(prefix))).filter(remove)
       .length

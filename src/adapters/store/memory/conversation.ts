@@ -104,7 +104,7 @@ export function removeHistory(conversation: MemoryConversation, before: string):
   const { journal, base, info } = conversation
   const entries = journal.entries()
   const times = timesOf(conversation)
-  firstVersionsOf(conversation) // index all entries before some are removed, because `indexedEntries` is a position in the journal
+  firstVersionsOf(conversation) // indexes all entries before some are removed, because `indexedEntries` is a position in the journal
   const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
   const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` returns one time per entry
   const removable = new Set(removableEntries(timed, { before, frameSeq: base.seq, visible, openTurn: info.openTurn }))
@@ -145,7 +145,7 @@ const replay = (start: Timeline, entries: readonly Entry[], until: number): Time
 export interface MemoryJournal {
   /** All entries, in order. Packed entries are unpacked. */
   entries(): readonly Entry[]
-  /** About how much memory the entries take that are not packed. */
+  /** An estimate of the memory, in bytes, that the entries take that are not packed. */
   readonly bytes: number
   /** Adds an entry. Packed entries stay packed. */
   add(entry: Entry): void
@@ -171,7 +171,7 @@ export function createJournal(onUnpack: () => void): MemoryJournal {
     for (const entry of entries) unpacked.push(entry)
     entries = unpacked
     isUnpacked = true
-    onUnpack() // it may pack the entries again
+    onUnpack() // `onUnpack` may pack the entries again
     return unpacked
   }
 
@@ -204,13 +204,13 @@ export function createJournal(onUnpack: () => void): MemoryJournal {
   return self
 }
 
-/** Loaded when it is first needed. Most stores in memory are small, and never pack. */
+/** The module is loaded when it is first needed, because most stores in memory are small and never pack. */
 const compression = (): typeof zlib => process.getBuiltinModule('node:zlib')
 
 const BYTES_PER_ENTRY = 500
 const BYTES_PER_BLOCK = 350
 
-/** About how much memory an entry takes. */
+/** An estimate of the memory, in bytes, that an entry takes. */
 function bytesOf({ change }: Entry): number {
   let bytes = BYTES_PER_ENTRY + (change.type === 'response.received' ? change.raw.length : 0)
   for (const { text } of blocksOfChange(change)) bytes += BYTES_PER_BLOCK + (text?.length ?? 0)

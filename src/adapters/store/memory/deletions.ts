@@ -9,7 +9,9 @@ import type { createBlobReferences } from './blob-references.ts'
 import type { MemoryConversation } from './conversation.ts'
 import type { createReceipts } from './receipts.ts'
 
-/** A deletion that is not finished: who works on it, the hashes of the blobs to which the conversation referred, and its receipt. */
+/**
+ * A deletion that is not finished: the owner that works on it, the hashes of the blobs to which the conversation referred, and its receipt.
+ */
 interface Deletion {
   readonly lease: Lease
   readonly hashes: string[]
@@ -24,7 +26,7 @@ interface DeletionParts {
   newEpoch(): number
   /** Called with a conversation whose deletion has begun. */
   onDelete(conversation: MemoryConversation): void
-  /** Removes the budget of a conversation. Returns whether there was one. */
+  /** Removes the budget of a conversation. Returns whether the conversation had a budget. */
   removeBudget(conversationId: string): boolean
   /** Runs `work` while no other work writes to the store. */
   write<T>(work: () => T | Promise<T>): Promise<T>
@@ -34,7 +36,7 @@ interface DeletionParts {
 export function createDeletions({ conversations, references, receipts, clock, newEpoch, onDelete, removeBudget, write }: DeletionParts) {
   const deletions = new Map<string, Deletion>()
 
-  /** Records that `owner` works on the deletion, with a new lease. Without `owner`, any agent may take over the deletion. */
+  /** Stores that `owner` works on the deletion, with a new lease. If `owner` is undefined, any agent may take over the deletion. */
   function hold(conversationId: string, { hashes, receipt }: Pick<Deletion, 'hashes' | 'receipt'>, owner: Owner | undefined): Deletion {
     const lease = { epoch: newEpoch(), owner: owner ?? null, expiresAt: owner ? leaseExpiry(clock.now()) : null }
     const deletion = { lease, hashes, receipt }
@@ -112,7 +114,7 @@ export function createDeletions({ conversations, references, receipts, clock, ne
       return { conversations: deleted.length, blobs }
     },
 
-    /** Finishes deletions on which no living owner works. Returns their ids, and how many blobs were removed. */
+    /** Finishes deletions on which no living owner works. Returns the ids of their conversations, and how many blobs were removed. */
     async finishUnfinished({ conversationId, ...options }: DeleteOptions & { readonly conversationId?: string }) {
       let blobs = 0
       const ids = conversationId === undefined ? [...deletions.keys()] : [conversationId]

@@ -1,25 +1,30 @@
 import type { MemoryConversation } from './conversation.ts'
 
-/** When the journals of idle conversations take more than `high` bytes, the oldest are packed until they take `low` bytes. */
+/**
+ * When the journals of idle conversations take more than `high` bytes, journals are packed until the rest takes at most `low` bytes. Those
+ * that were idle for the longest time are packed first.
+ */
 interface IdleLimits {
   readonly low: number
   readonly high: number
 }
 
-/** Packing the journal of a turn takes about as long as the turn itself, without its model calls. So small stores do not pack. */
+/**
+ * Packing the journal of a turn takes about as long as the turn itself, without its model calls. Therefore small stores pack no journals.
+ */
 const limits: IdleLimits = { low: 32 * 1024 * 1024, high: 64 * 1024 * 1024 }
 /** At most this many journals are packed at once, so that other work does not wait long. */
 const PACKED_AT_ONCE = 2
 
 /** Packs the journals of conversations that were not used for the longest time. So a store in memory can have many conversations. */
 export interface IdleJournals {
-  /** Says that the conversation was just used. The conversation that was used last is never packed. */
+  /** Tells this object that the conversation was just used. The conversation that was used last is never packed. */
   rest(conversation: MemoryConversation): void
   forget(conversation: MemoryConversation): void
 }
 
 export function createIdleJournals({ low, high }: IdleLimits = limits): IdleJournals {
-  // the bytes of the journal of each idle conversation; the first one has been idle for the longest time
+  // the bytes of the journal of each idle conversation. The first conversation has been idle for the longest time
   const idle = new Map<MemoryConversation, number>()
   let bytes = 0
   let isPacking = false
@@ -49,7 +54,8 @@ export function createIdleJournals({ low, high }: IdleLimits = limits): IdleJour
 
 function packConversation(conversation: MemoryConversation): void {
   conversation.journal.pack()
-  // `firstVersionsOf` can compute the first versions of blocks again, unless retention has removed entries that contain them.
+  // The first versions of blocks can be dropped, because `firstVersionsOf` can compute them again, unless retention has removed entries
+  // that contain them.
   if (conversation.hasRemovedHistory) return
   conversation.firstVersions.clear()
   conversation.indexedEntries = 0

@@ -12,7 +12,8 @@ it('a journal has the same entries, however often it was packed in between', () 
       const journal = createJournal(() => {})
       const entries: Entry[] = []
       for (const [index, change] of changes.entries()) {
-        const entry = JSON.parse(JSON.stringify({ seq: index + 1, change })) as Entry // as a store on disk would give it
+        // the entry has the form in which a store on disk returns it
+        const entry = JSON.parse(JSON.stringify({ seq: index + 1, change })) as Entry
         entries.push(entry)
         journal.add(entry)
         if (packAt.includes(index)) journal.pack()

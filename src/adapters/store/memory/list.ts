@@ -13,7 +13,7 @@ import {
 import type { MemoryConversation } from './conversation.ts'
 import { infoOf } from './work.ts'
 
-/** A page of the list. Each conversation is compared with the last one of the page, and only the page is sorted. */
+/** A page of the list. Each conversation is compared with the last conversation of the page so far, and only the page is sorted. */
 export function listConversations(conversations: ReadonlyMap<string, MemoryConversation>, query: ListQuery, now: string): ConversationPage {
   const cursor = parseCursor(query.cursor)
   const size = pageSize(query)

@@ -21,7 +21,7 @@ type Tables = IndexWriter & Omit<IndexReader, 'conversationKey' | 'conversationI
 /** The tables of the memory index, in maps. */
 export function createMemoryTables(): Tables & {
   snippetsOf(conversation: number): readonly StoredSnippet[]
-  /** Removes what is left of a conversation whose snippets were removed. */
+  /** Removes the remaining rows of a conversation whose snippets were removed. */
   forgetConversation(conversation: number): void
 } {
   const owners = new Map<string, Owner>()

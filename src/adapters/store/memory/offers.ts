@@ -15,7 +15,7 @@ function countOpenOffers(conversation: MemoryConversation): void {
   conversation.info = { ...conversation.info, offers: conversation.openOffers.size }
 }
 
-/** Adds an offer. The conversation can then be claimed at once, even if earlier attempts failed. */
+/** Adds an offer. From then on, the conversation can be claimed without a pause, even if earlier attempts failed. */
 export function addOffer(conversation: MemoryConversation, change: MemoryOffer['change'], now: string): void {
   conversation.offeredAt ??= now
   conversation.attempts = noAttempts

@@ -9,7 +9,7 @@ import { createMemoryTables } from './memory-tables.ts'
 interface Indexed {
   readonly key: number
   readonly id: string
-  /** The last entry that is indexed. */
+  /** The `seq` of the last entry that is indexed. */
   seq: number
 }
 
@@ -23,7 +23,7 @@ export interface MemoryRecall {
 }
 
 /**
- * The memory index of the store in memory. It indexes new entries when it is searched, so that appends take no longer because of it. A
+ * The memory index of the store in memory. It indexes new entries when it is searched, so that the index does not make appends slower. A
  * conversation that is no longer in the map of conversations is removed from the index.
  */
 export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConversation>): MemoryRecall {
@@ -51,7 +51,7 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
       const known = indexed.get(conversation) ?? { key: nextKey++, id, seq: 0 }
       indexed.set(conversation, known)
       byKey.set(known.key, known)
-      if (known.seq === conversation.info.lastSeq) continue // nothing is new: a packed journal is not unpacked for it
+      if (known.seq === conversation.info.lastSeq) continue // there is no new entry, so a packed journal need not be unpacked
       const all = conversation.journal.entries()
       const entries = all.slice(positionAfter(all, known.seq))
       const analysed = entries.map(({ seq, change }) => analyseEntry(seq, change))
@@ -72,7 +72,7 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
         conversationId: (key) => byKey.get(key)?.id,
       })
     },
-    catchUp: async () => 0, // every search indexes what is new
+    catchUp: async () => 0, // there is nothing to do, because every search indexes the new entries
     vectors: createMemoryVectors(tables.vectorTables, async (work) => {
       indexNew()
       return work()

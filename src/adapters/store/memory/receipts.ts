@@ -19,7 +19,7 @@ interface ReceiptParts {
   readonly clock: Clock
   /** Whether a conversation refers to a blob. */
   isReferenced(sha256: string): boolean
-  /** Removes budgets, and returns how many. */
+  /** Removes budgets, and returns how many were removed. */
   removeBudgets(names: SubjectNames): number
 }
 
@@ -65,7 +65,7 @@ export function createReceipts({ clock, isReferenced, removeBudgets }: ReceiptPa
 
   return {
     port,
-    /** Counts what is removed of a conversation. */
+    /** Adds the numbers of removed items of a conversation to its receipt. */
     add(receiptId: string | undefined, conversationId: string, counts: Counts): void {
       const receipt = receipts.get(receiptId ?? '')
       if (!receipt) return
@@ -80,7 +80,10 @@ export function createReceipts({ clock, isReferenced, removeBudgets }: ReceiptPa
       receipt.filesCounted.add(conversationId)
       addTo(receipt, counts)
     },
-    /** Notes that nothing is left of a conversation. `kept` are the hashes of its blobs to which other conversations refer. */
+    /**
+     * Stores in the receipt that the conversation is completely removed. `kept` are the hashes of its blobs to which other conversations
+     * refer.
+     */
     end(receiptId: string | undefined, conversationId: string, counts: Counts, kept: readonly string[]): void {
       const receipt = receipts.get(receiptId ?? '')
       if (!receipt) return

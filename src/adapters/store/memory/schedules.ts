@@ -4,11 +4,11 @@ import { compareBytes, conversationMissing } from '../shared/conversation-info.t
 import { checkScheduleCount, createSchedules, type SchedulePlace, type ScheduleRow } from '../shared/schedules.ts'
 import type { MemoryConversation } from './conversation.ts'
 
-/** A schedule of a conversation in memory. Without `next_at` it does not fire any more. */
+/** A schedule of a conversation in memory. A schedule without `next_at` does not fire any more. */
 export interface MemorySchedule extends Omit<ScheduleRow, 'id' | 'schedule' | 'next_at'> {
   readonly next_at: string | null
   readonly firedAt?: string
-  /** Whether it was removed, so that it can be added again. */
+  /** Whether the schedule was removed. A removed schedule can be added again. */
   readonly removed?: true
 }
 

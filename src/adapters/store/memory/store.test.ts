@@ -18,7 +18,7 @@ describeStore({ describe, it, expect }, 'the memory store, with packed journals'
   return { store: createPackingStore(blobs, clock, packAll), clock, blobs }
 })
 
-/** Packs each journal whenever it was used. */
+/** Packs each journal after every use. */
 const packAll: IdleJournals = { rest: ({ journal }) => journal.pack(), forget: () => {} }
 
 it('appends more changes at once than a function call can have arguments', async () => {

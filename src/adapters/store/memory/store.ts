@@ -1,7 +1,5 @@
-import { type Block, callIdOf } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
-import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { AppendOptions, Claim, ConversationStore, Entry, OfferedEvent } from '../../../ports/store.ts'
@@ -23,18 +21,11 @@ import { createWatchers } from '../shared/watchers.ts'
 import { attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import { createBlobReferences } from './blob-references.ts'
 import { createMemoryBudgets } from './budgets.ts'
-import {
-  appendChanges,
-  firstVersionsOf,
-  type MemoryConversation,
-  newConversation,
-  positionAfter,
-  removeHistory,
-  visibleTimeline,
-} from './conversation.ts'
+import { appendChanges, type MemoryConversation, newConversation, removeHistory, visibleTimeline } from './conversation.ts'
 import { createDeletions } from './deletions.ts'
 import { createIdleJournals, type IdleJournals } from './idle-journals.ts'
 import { listConversations } from './list.ts'
+import { createLookUps } from './look-ups.ts'
 import { addOffer, readOpenOffers, removeTakenOffers, takeOffers } from './offers.ts'
 import { openRecall } from './open-recall.ts'
 import { createReceipts } from './receipts.ts'
@@ -69,8 +60,8 @@ export function createPackingStore(blobs: BlobStore, clock: Clock, idle: IdleJou
       return watchers.watched.size === 0 ? work() : tellWatchers(work)
     })
   /**
-   * Runs `work`, and tells the watchers about new entries in a later task of the event loop. By then the caller of `append` has sent these
-   * entries to its own listeners.
+   * Runs `work`, and notifies the watchers of new entries in a later task of the event loop. Before that task, the caller of `append` has
+   * sent these entries to its own listeners.
    */
   const tellWatchers = <T>(work: () => T | Promise<T>): T | Promise<T> => {
     const result = work()
@@ -137,9 +128,6 @@ export function createPackingStore(blobs: BlobStore, clock: Clock, idle: IdleJou
     setImmediate(offerListeners.tell, conversationId)
     return 'offered'
   }
-
-  const blocksWhere = async (conversationId: string, matches: (block: Block) => boolean): Promise<readonly Block[]> =>
-    [...firstVersionsOf(find(conversationId)).values()].filter(matches)
 
   return {
     blobs,
@@ -215,35 +203,7 @@ export function createPackingStore(blobs: BlobStore, clock: Clock, idle: IdleJou
       return offerListeners.add(listener)
     },
 
-    async loadVisible(conversationId) {
-      const conversation = find(conversationId)
-      return conversation && { timeline: visibleTimeline(conversation), lastSeq: conversation.info.lastSeq }
-    },
-
-    findByPath: (conversationId, path) => blocksWhere(conversationId, (block) => block.path === path),
-    findByTurn: (conversationId, turnId) => blocksWhere(conversationId, (block) => block.turn_id === turnId),
-    findByCall: (conversationId, callId) => blocksWhere(conversationId, (block) => callIdOf(block) === callId),
-
-    async readTurnLog(conversationId, turnId) {
-      return turnLogOf(
-        turnId,
-        find(conversationId)
-          ?.journal.entries()
-          .map(({ change }) => change) ?? [],
-      )
-    },
-
-    async *readJournal(conversationId, { after, limit = Number.POSITIVE_INFINITY }) {
-      let last = after
-      for (let count = 0; count < limit; count++) {
-        const conversation = find(conversationId)
-        const entries = conversation?.journal.entries() ?? []
-        const next = entries[positionAfter(entries, last)]
-        if (!next) return
-        last = next.seq
-        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // a copy, because the caller may modify it
-      }
-    },
+    ...createLookUps(find),
 
     watch(conversationId, listener) {
       checkOpen()

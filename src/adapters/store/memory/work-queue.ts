@@ -13,15 +13,15 @@ interface Listed extends FreeConversation {
 }
 
 /**
- * The conversations with work, by tenant. It finds the conversation of a tenant that is free first without examining the others. `freeAt`
- * returns the time from which a conversation can be claimed, or undefined when it has no work.
+ * The conversations with work, by tenant. For a tenant, it finds the conversation that can be claimed first, without examining the others.
+ * `freeAt` returns the time from which a conversation can be claimed, or undefined when it has no work.
  *
- * Call `note` when a conversation gets work or becomes free earlier. This is not needed when it becomes free later: its place is corrected
- * when it is the first one.
+ * Call `note` when a conversation gets work or becomes free earlier. A call is not needed when the conversation becomes free later than
+ * before: its place is corrected when it reaches the front of the queue.
  */
 export function createWorkQueue(freeAt: (conversationId: string) => string | undefined) {
   const heaps = new Map<string, Heap<Listed>>()
-  /** The time of the valid entry of each conversation in a heap. Other entries of the conversation are outdated. */
+  /** The time of the valid heap entry of each conversation. Other heap entries of the conversation are outdated. */
   const listedAt = new Map<string, string>()
   let added = 0
 
@@ -36,7 +36,7 @@ export function createWorkQueue(freeAt: (conversationId: string) => string | und
     heap.push({ id, at, number: added++ })
   }
 
-  /** The conversation of the tenant that is free first. */
+  /** The conversation of the tenant that can be claimed first. */
   function first(tenant: string): FreeConversation | undefined {
     const heap = heaps.get(tenant)
     for (let top = heap?.first; heap && top; top = heap.first) {

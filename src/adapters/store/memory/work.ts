@@ -29,7 +29,9 @@ interface WorkListParts {
   onFree(conversationId: string): void
 }
 
-/** The work list of a store in memory. `note` must be called after a change of a conversation that may give it work or free it. */
+/**
+ * The work list of a store in memory. `note` must be called after every change that may give a conversation work or make it free earlier.
+ */
 export function createWorkList({ conversations, clock, newEpoch, write, onFree }: WorkListParts): WorkList & {
   note(conversationId: string): void
 } {
@@ -85,7 +87,7 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
     return undefined
   }
 
-  /** Ends the leases of processes on this machine that are dead. Returns whether there were such leases. */
+  /** Ends the leases of processes on this machine that are dead. Returns whether a lease was ended. */
   function freeDeadOwners(asker: Owner, now: string): boolean {
     let isFreed = false
     for (const id of [...owned]) {
@@ -99,7 +101,10 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
     return isFreed
   }
 
-  /** When the next conversation is free. Tenants that were left out although they have work are not considered: they have to wait. */
+  /**
+   * The time at which the next conversation becomes free. Conversations that are already free, but whose tenant has reached its limit, do
+   * not count.
+   */
   function nextTime(now: string): string | null {
     let next: string | null = null
     for (const tenant of queue.tenants()) {

@@ -12,7 +12,10 @@ describe.skipIf(!hasPostgres)('a database that can not be used', async () => {
   })
   const url = (change: Partial<URL>) => Object.assign(new URL(server?.url ?? ''), change).href
 
-  /** Replaces the rules by which the server accepts connections. The connection that does this stays open. */
+  /**
+   * Replaces the rules by which the server accepts connections. The connection that replaces them stays open, so that it can restore the
+   * rules.
+   */
   async function withRules(rules: string, work: () => Promise<void>): Promise<void> {
     const client = new pg.Client({ connectionString: server?.url ?? '' })
     await client.connect()

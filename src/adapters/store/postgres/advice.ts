@@ -21,7 +21,7 @@ const adviceOf: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'use the host name in DAYBOOK_DATABASE_URL that is in the certificate of the server',
 }
 
-/** Advice for errors that have no code, or share their code with other errors. They are found by a part of the message. */
+/** Advice for errors that have no code, or share their code with other errors. These errors are recognised by a part of their message. */
 const adviceOfMessage: readonly (readonly [part: string, advice: string])[] = [
   ['no encryption', 'the server wants an encrypted connection: add sslmode=require to DAYBOOK_DATABASE_URL'],
   ['does not support SSL', 'the server has no encryption: remove sslmode from DAYBOOK_DATABASE_URL'],

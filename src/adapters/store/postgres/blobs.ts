@@ -11,8 +11,8 @@ const missing = (sha256: string) => new Failure('blob.missing', `there is no blo
 const damaged = (sha256: string, why: string) => new Failure('blob.damaged', `blob ${sha256} ${why}`, { details: { sha256 } })
 
 /**
- * The blobs as a transaction uses them. Blobs in the database are read and written by the connection of the transaction. If a transaction
- * needed a second connection, all transactions could wait for each other: each would hold one connection, and none would be left.
+ * The blobs as a transaction uses them. Blobs in the database are read and written by the connection of the transaction. If each
+ * transaction needed a second connection, transactions could use up all connections of the pool and then wait for each other forever.
  */
 export type BlobsWithin = (queries: Queries) => Pick<BlobStore, 'has' | 'put' | 'remove'>
 
@@ -23,7 +23,7 @@ async function putBlob(queries: Queries, bytes: Uint8Array) {
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const content = Buffer.from(bytes)
   const touched = `UPDATE blobs SET put_at = now() WHERE sha256 = $1 AND part = 0 AND put_at < now() - interval '1 hour'`
-  await queries.run(touched, [sha256]) // rarely, because it writes the whole row
+  await queries.run(touched, [sha256]) // the time is not updated often, because an update writes the whole row
   for (let part = 0; part === 0 || part * PART_BYTES < content.length; part++) {
     if (part === 0 && (await hasBlob(queries, sha256))) break
     const piece = content.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)
@@ -105,7 +105,7 @@ export interface PostgresObjects {
 }
 
 const PAGE_SIZE = 500
-/** SQL for the key $1 and the keys below it. `0` is the character after `/`. */
+/** SQL that selects the key $1 and the keys below it. `0` is the character after `/`, so `key < $1 || '0'` ends the range. */
 const IN_TREE = `(key = $1 OR (key > $1 || '/' AND key < $1 || '0'))`
 
 export function createPostgresObjects(database: Database): PostgresObjects {
@@ -144,7 +144,7 @@ const BLOBS_PER_STEP = 64
 
 /**
  * Finds and removes blobs to which no entry refers. `given` are the blobs of the store if they are not in the database. Servers may use the
- * store meanwhile: a removal takes the lock of blobs, which appends share.
+ * store at the same time, because a removal takes the lock of blobs, which appends share.
  */
 export async function openBlobSweep(options: DatabaseOptions, given: ListedBlobs | undefined) {
   const database = await openDatabase({ ...options, maxConnections: 2 })
@@ -189,7 +189,7 @@ const BLOB_LOCK = 0x64617963
 
 /**
  * Takes the lock of blobs until the transaction ends. Transactions that write references to blobs share it. A transaction that removes
- * blobs has it alone. So no blob disappears between the check of an append and its commit.
+ * blobs takes the lock exclusively. So no blob disappears between the check of an append and its commit.
  */
 export async function lockBlobs(queries: Queries, mode: 'shared' | 'alone'): Promise<void> {
   await queries.run(mode === 'shared' ? 'SELECT pg_advisory_xact_lock_shared($1)' : 'SELECT pg_advisory_xact_lock($1)', [BLOB_LOCK])

@@ -43,7 +43,7 @@ export function createPostgresBudgets(database: Database, conversations: Pick<Co
           fromColumns,
         )
 
-  /** Finds and locks the budgets. Those in `needed` are created if they do not exist. */
+  /** Finds and locks the budgets. The budgets in `needed` are created if they do not exist. */
   async function lockBudgets(queries: Queries, names: readonly string[], needed: readonly string[]): Promise<readonly StoredBudget[]> {
     const found = await find(queries, names, LOCK)
     const missing = needed.filter((name) => !found.some((budget) => budget.name === name))
@@ -57,7 +57,10 @@ export function createPostgresBudgets(database: Database, conversations: Pick<Co
     return (await queries.all<ReservationColumns>(sql, [key, slots])).map(toReservation)
   }
 
-  /** The reservations that have ended: their conversation no longer has the lease with their epoch. */
+  /**
+   * The reservations that have ended. A reservation has ended when its conversation no longer has a lease with the epoch of the
+   * reservation.
+   */
   async function endedReservations({ all }: Reads, names: readonly string[]): Promise<readonly Reservation[]> {
     const sql = `SELECT reservations.* FROM reservations LEFT JOIN conversations ON key = conversation
       WHERE name = ANY($1::text[]) AND NOT coalesce(
@@ -93,7 +96,8 @@ export function createPostgresBudgets(database: Database, conversations: Pick<Co
     const needed = namesInEntry(entry)
     const names = sortedNames([...needed, ...(await ownReservations(queries, key, slots)).map(({ name }) => name)])
     const budgets = await lockBudgets(queries, names, needed)
-    const own = await ownReservations(queries, key, slots) // another process may have removed some, if the lease had ended
+    // if the lease had ended, another process may have removed some of the reservations
+    const own = await ownReservations(queries, key, slots)
     await write(queries, planEntry({ budgets, own }, entry, dayOf(now())))
   }
 
@@ -152,7 +156,7 @@ export function createPostgresBudgets(database: Database, conversations: Pick<Co
       checkBudget(name, limits)
       return database.repeat(async (queries) => {
         const [found] = await lockBudgets(queries, [name], [name])
-        const budget = withLimits(found as StoredBudget, limits, dayOf(now())) // `lockBudgets` has created it
+        const budget = withLimits(found as StoredBudget, limits, dayOf(now())) // `lockBudgets` has created the budget
         await write(queries, { budgets: [budget], removed: [], added: [] })
         return currentBudgets([budget], await endedReservations(queries, [name]), dayOf(now()))[0] as StoredBudget
       })

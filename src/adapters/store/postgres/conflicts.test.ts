@@ -67,7 +67,7 @@ describe.skipIf(!hasPostgres)('many processes at once', async () => {
       const seqs = (await journalOf(stores[0] as (typeof stores)[0], id)).map(({ seq }) => seq)
       expect(seqs).toEqual(seqs.map((_, index) => index + 1))
     }
-    await Promise.all(opened.splice(0).map((each) => each.close())) // the server counts when a connection ends
+    await Promise.all(opened.splice(0).map((each) => each.close())) // the server updates its counts when a connection ends
     await expect
       .poll(async () => await query(url, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()'))
       .toEqual([{ deadlocks: '0' }])

@@ -3,15 +3,15 @@ import type { Client, ClientBase, Pool, QueryResult, Submittable } from 'pg'
 import { Failure, missingPackageText } from '../../../core/failure.ts'
 import type { DatabaseOptions, Queries } from './database.ts'
 
-/** The name of the connections of servers and commands. A move finds out by it whether a database is in use. */
+/** The name of the connections of servers and commands. By this name, a move finds out whether a database is in use. */
 export const APPLICATION_NAME = 'daybook'
 
 /** The connections of a process to a database. */
 export interface Connections {
   readonly pool: Pool
   /**
-   * Whether a connection pooler is between this process and the server. In its usual mode, each transaction may use another connection to
-   * the server, so a session has no settings, no prepared statements and no notices.
+   * Whether a connection pooler is between this process and the server. In the usual mode of a pooler, each transaction may use another
+   * connection to the server. So settings, prepared statements and notices of a session can not be used.
    */
   readonly isPooled: boolean
   /** Statements that follow `BEGIN`, so that a transaction behind a pooler has the settings of Daybook. */
@@ -24,15 +24,19 @@ export interface Connections {
 }
 
 /**
- * Settings of the planner. Every query has an index. A prepared statement may have been planned when a table was nearly empty, and must not
- * read the whole table later. The JIT compiler is off, because compiling takes longer than running any of these queries.
+ * Settings of the planner. There is an index for every query, so sequential scans are off. Otherwise a statement that was planned when a
+ * table was nearly empty could later read the whole table. The JIT compiler is off, because compiling takes longer than running any of
+ * these queries.
  */
 const planning = { enable_seqscan: 'off', jit: 'off' }
 
-/** A setting that has no effect. A connection that has it is one to the server itself: a pooler rejects or drops the options of a connection. */
+/**
+ * A setting that has no effect. If a new connection has this setting, it is connected to the server itself, because a pooler rejects or
+ * drops the options of a connection.
+ */
 const MARK = 'daybook.connection'
 
-/** Opens a connection, and finds out by it whether a pooler is between this process and the server. */
+/** Opens a connection, and uses it to find out whether a pooler is between this process and the server. */
 export async function openConnections(
   options: DatabaseOptions & { readonly schema: string },
   given: Readonly<Record<string, string>>,
@@ -51,7 +55,8 @@ export async function openConnections(
   const openPool = (isPooled: boolean) => {
     const pool: Pool = new pg.Pool({ ...configOf(url, isPooled), max: maxConnections, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
     pool.on('error', () => {}) // an idle connection was lost: the pool opens another one when it is needed
-    pool.on('connect', (client) => client.on('error', (error) => losses.set(client, error))) // the next statement of the connection fails
+    // the next statement of this connection fails, and reports this error
+    pool.on('connect', (client) => client.on('error', (error) => losses.set(client, error)))
     return pool
   }
   let pool = openPool(false)
@@ -61,7 +66,7 @@ export async function openConnections(
     if (isPooled) {
       await pool.end() // a new pool is opened without settings, because the pooler might apply them to a later connection
       pool = openPool(true)
-      await pool.query('SELECT 1') // fails now if it can not connect
+      await pool.query('SELECT 1') // fails here if the server can not be reached
     }
   } catch (error) {
     await pool.end()
@@ -90,8 +95,8 @@ async function isDirect(pool: Pool): Promise<boolean> {
 }
 
 /**
- * The settings of a connection. Options and a name in the address are removed from it and joined with ours. Otherwise the package `pg`
- * would use those of the address instead of ours, and the tables would be in another schema.
+ * The settings of a connection. Options and a name in the address are removed from the address and joined with ours. Otherwise the package
+ * `pg` would use only the options of the address, and the tables would be in another schema.
  */
 function addressOf(url: string, options: string, name: string) {
   const address = URL.canParse(url) ? new URL(url) : undefined
@@ -119,8 +124,8 @@ async function loadPackage() {
 }
 
 /**
- * Runs statements with `client`. A `Query` of the package is passed to it, because the package copies each object that describes a query, which
- * takes 3 µs.
+ * Runs statements with `client`. A `Query` object of the package is passed to `client`. If the query were a plain object, the package would
+ * copy it, which takes 3 µs.
  */
 function queriesOf(client: Pool | ClientBase, pg: Pick<Package, 'Query'>, prepare: boolean): Queries {
   const query = (sql: string, values: readonly unknown[], isPrepared: boolean) => {
@@ -144,8 +149,9 @@ const MAX_PREPARED = 200
 const statementNames = new Map<string, string>()
 
 /**
- * The name of a prepared statement. Undefined when there are very many, because a connection keeps each of them in memory. The name is a
- * hash of the text. Behind a pooler, two processes may share a connection, and the same name must then mean the same statement in both.
+ * The name of a prepared statement. Undefined when there are already very many prepared statements, because a connection keeps each of them
+ * in memory. The name is a hash of the text. Behind a pooler, two processes may share a connection, and the same name must then mean the
+ * same statement in both.
  */
 function statementName(sql: string): string | undefined {
   const known = statementNames.get(sql)

@@ -42,7 +42,10 @@ export const headColumns = [
  */
 export const progressColumns = ['active_at', 'last_seq', 'indexed_seq', 'next_block'] as const
 
-/** SQL for the columns of a row. They are named, because a prepared statement with `*` fails after a migration has added a column. */
+/**
+ * SQL for the columns of a row. The columns are listed by name, because a prepared statement with `*` fails after a migration has added a
+ * column.
+ */
 export const ROW = [
   ...['key', 'id', 'offers', 'active_at', ...headColumns, 'epoch', 'deleted_at', 'lease_expires_at', 'owner_epoch'],
   ...['owner_id', 'owner_host', 'owner_pid', 'owner_started_at', 'owner_boot_id', 'owner_pid_ns'],
@@ -74,7 +77,7 @@ const jsonColumns: ReadonlySet<string> = new Set(['title', 'open_turn'])
 const toJson = (value: unknown) => (value === null ? null : JSON.stringify(value))
 const fromJson = (value: string | null) => (value === null ? null : (JSON.parse(value) as string)) // only Daybook writes these columns
 
-/** A row as the stores share it, from a row of the database. */
+/** Converts a row of the database to the form that all stores share. */
 export const parseConversation = (row: ConversationRow): ConversationRow => ({
   ...row,
   title: fromJson(row.title),

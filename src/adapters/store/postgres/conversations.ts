@@ -11,7 +11,10 @@ import { type Database, type Queries, whileLost } from './database.ts'
 
 const MAX_CACHED_ROWS = 1_024
 
-/** Rows by the id of their conversation. A row may be outdated, so a statement that uses one compares it with the stored row. */
+/**
+ * Rows by the id of their conversation. A cached row may be outdated, so a statement that uses a cached row compares it with the stored
+ * row.
+ */
 function createRowCache() {
   const rows = new Map<string, ConversationRow>()
   return {
@@ -27,7 +30,10 @@ function createRowCache() {
 /** The table of conversations: leases, and the info that a list shows. */
 export function createConversations(database: Database) {
   const rows = createRowCache()
-  /** Finds the row of a conversation, even if its deletion has begun. With `lock`, other transactions that lock the row wait. */
+  /**
+   * Finds the row of a conversation, even if its deletion has begun. With `lock`, the row is locked, and other transactions that lock the
+   * row wait.
+   */
   async function findAny(queries: Pick<Queries, 'all'>, conversationId: string, lock = ''): Promise<ConversationRow | undefined> {
     if (!isStorableId(conversationId)) return undefined
     const [row] = await queries.all<ConversationRow>(`SELECT ${ROW} FROM conversations WHERE id = $1 ${lock}`, [conversationId])
@@ -38,9 +44,9 @@ export function createConversations(database: Database) {
     existing(await findAny(queries, conversationId, lock))
   const findCommitted = (conversationId: string) => find({ all: database.all }, conversationId)
 
-  /** The row of a conversation, and the first entry that only a newer version of Daybook knows. */
+  /** The row of a conversation, and the first entry that only a newer version of Daybook can read. */
   async function findToClaim(conversationId: string) {
-    // the entries up to the last one that this process has seen were checked before
+    // the entries that this process has already seen need not be checked again
     const { key = null, last_seq = null } = rows.get(conversationId) ?? {}
     const [row] = await database.all<ConversationRow & { readonly newer_seq: number | null; readonly newer_type: string }>(TO_CLAIM, [
       ...[conversationId, key, last_seq, knownChangeTypes()],
@@ -69,10 +75,11 @@ export function createConversations(database: Database) {
     checkNewName(conversationId)
     const sql = `INSERT INTO conversations (id, epoch) VALUES ($1, nextval('claims')) ON CONFLICT DO NOTHING RETURNING ${ROW}`
     const [created] = await queries.all<ConversationRow>(sql, [conversationId])
-    return created ? parseConversation(created) : findOrCreate(queries, conversationId) // another process has created it meanwhile
+    // if nothing was created, another process has created the row meanwhile
+    return created ? parseConversation(created) : findOrCreate(queries, conversationId)
   }
 
-  /** Stores that the turns of a claim failed, unless the claim was lost. */
+  /** Stores that running the turns of a claim failed, unless another process has claimed the conversation since. */
   const noteFailure = (claim: Claim, now: string, result: { readonly failed: string }): Promise<void> =>
     database.repeat(async (queries) => {
       const row = await find(queries, claim.conversationId, LOCK)
@@ -87,7 +94,7 @@ export function createConversations(database: Database) {
     })
 
   return {
-    /** Rows as this process has last written them. They save a query per append. */
+    /** Rows as this process has last written them. With such a row, an append needs one query less. */
     rows,
     find,
     findAny,
@@ -100,7 +107,7 @@ export function createConversations(database: Database) {
       return lease
     },
 
-    /** Creates a conversation. Undefined when there is one with this id. */
+    /** Creates a conversation. Undefined when a conversation with this id exists. */
     async create(queries: Queries, conversationId: string, now: string): Promise<ConversationRow | undefined> {
       checkNewName(conversationId)
       const epoch = await newEpoch(queries)
@@ -122,8 +129,9 @@ export function createConversations(database: Database) {
     },
 
     /**
-     * Claims a conversation with two statements: one reads its row, and one writes the lease if the row is still the same. After a release by
-     * this process, its row is known. If the answer to the second statement is lost, the next attempt finds its own lease and replaces it.
+     * Claims a conversation with two statements: one reads its row, and one writes the lease if the row is still the same. If this process
+     * was the last to release the conversation, the row is in the cache. If the answer to the second statement is lost, the next attempt
+     * finds the lease that this statement has written, and replaces it.
      */
     async claim(
       conversationId: string,
@@ -148,7 +156,7 @@ export function createConversations(database: Database) {
               ])
             : database.statements.all<ConversationRow>(CREATE_CLAIMED, [...lease, conversationId]),
         )
-        if (!claimed) continue // the row was changed or created meanwhile: read it again
+        if (!claimed) continue // the row was changed or created meanwhile, so it is read again
         const written = parseConversation(claimed)
         rows.set(written)
         const found = { ...foundIn(row), offers: written.offers ?? 0 }
@@ -170,8 +178,8 @@ export function createConversations(database: Database) {
     },
 
     /**
-     * Ends a lease, and returns the row if it is known. If the server crashes at this moment, the lease may stay until it expires, so the commit
-     * need not be synced to the disk.
+     * Ends a lease, and returns the row if it is in the cache. If the server crashes at this moment, the lease may stay until it expires,
+     * so the commit need not be synced to the disk.
      */
     async release(
       claim: Claim,
@@ -204,7 +212,7 @@ export function createConversations(database: Database) {
   }
 }
 
-/** Finds an entry that only a newer version of Daybook knows. */
+/** Finds an entry that only a newer version of Daybook can read. */
 export async function findNewerEntry(queries: Queries, key: number): Promise<{ readonly seq: number; readonly type: string } | undefined> {
   const sql = 'SELECT seq, type FROM journal WHERE conversation = $1 AND type <> ALL ($2::text[]) ORDER BY seq LIMIT 1'
   const [found] = await queries.all<{ seq: number; type: string }>(sql, [key, knownChangeTypes()])
@@ -219,9 +227,9 @@ const NO_OWNER = {
 export const END_LEASE = `${Object.keys(NO_OWNER).join(' = NULL, ')} = NULL`
 
 /**
- * Selects the row of the conversation $1, and the first entry that only a newer version of Daybook knows, among those that loading would
- * read. Such a conversation is not claimed, because a process of the newer version has to run it. If the conversation has the key $2, its
- * entries up to $3 were checked before.
+ * Selects the row of the conversation $1. Among the entries that loading would read, also selects the first entry that only a newer version
+ * of Daybook can read. A conversation with such an entry is not claimed, because a process of the newer version has to run it. If the
+ * conversation has the key $2, its entries up to $3 were checked before.
  */
 const TO_CLAIM = `
   SELECT ${ROW}, newer.seq AS newer_seq, newer.type AS newer_type FROM conversations LEFT JOIN LATERAL (

@@ -14,7 +14,10 @@ export interface DatabaseOptions {
   readonly schema?: string
   /** How many connections are open at most. Default: 10. */
   readonly maxConnections?: number
-  /** Whether statements are prepared once per connection. Default: true, but false behind a connection pooler, because few allow it. */
+  /**
+   * Whether statements are prepared once per connection. Default: true, but false behind a connection pooler, because few poolers support
+   * prepared statements.
+   */
   readonly prepare?: boolean
   /**
    * The address at which notices are received, for a `url` that is the address of a pooler. It must be an address of the same database,
@@ -41,17 +44,20 @@ export interface Listening {
 }
 
 /**
- * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted, or if a time-out
- * of the server ends the work, `read`, `all` and `repeat` try again for some seconds. Other functions throw `store.failed` with
- * `connectionLost` in its details, because what they wrote may have been committed.
+ * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted, or if a
+ * time-out of the server ends the work, `read`, `all` and `repeat` try again for some seconds. Other functions throw `store.failed` with
+ * `connectionLost` in its details. They do not try again, because what they wrote may have been committed.
  */
 export interface Database {
   /**
-   * Runs `work` in a transaction. It is durable when the promise resolves. If the process does nothing in it for `idleMs` milliseconds, the
-   * server rolls it back. Default: the length of a lease.
+   * Runs `work` in a transaction. The transaction is durable when the promise resolves. If the process sends no statement of the
+   * transaction for `idleMs` milliseconds, the server rolls the transaction back. Default: the length of a lease.
    */
   write<T>(work: (queries: Queries) => Promise<T>, idleMs?: number): Promise<T>
-  /** Runs `work` in a transaction as `write` does, and again if the connection is lost. So `work` must do no harm if it is committed twice. */
+  /**
+   * Runs `work` in a transaction as `write` does, and runs it again if the connection is lost. The first run may have been committed, so it
+   * must be safe to commit `work` twice.
+   */
   repeat<T>(work: (queries: Queries) => Promise<T>, idleMs?: number): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: (queries: Queries) => Promise<T>): Promise<T>
@@ -64,8 +70,8 @@ export interface Database {
   /** Whether notices can be received. Behind a pooler, this needs `listenUrl`. */
   readonly canListen: boolean
   /**
-   * Opens a connection that receives notices of other connections. `onLost` is called when the open connection ends, and not if it
-   * could not be opened. Without `channels`, it receives those that `notify` sends.
+   * Opens a connection that receives notices of other connections. `onLost` is called when the open connection ends, and not if it could
+   * not be opened. Without `channels`, the connection receives the notices that `notify` sends.
    */
   listen(onNotice: (payload: string) => void, onLost: (error: unknown) => void, channels?: readonly string[]): Promise<Listening>
   /** Sends a notice to all connections that listen. */
@@ -74,9 +80,9 @@ export interface Database {
 }
 
 /**
- * How long a process may do nothing within a transaction that locks a row which other processes need, in milliseconds. A claim with a limit per
- * tenant locks the row of the tenant, and an offer the row of a conversation that another process may run. If the process is frozen, the
- * others wait for this time.
+ * How many milliseconds a process may be idle within a transaction that locks a row which other processes need. A claim with a limit per
+ * tenant locks the row of the tenant. An offer locks the row of a conversation that another process may run. If the process is frozen, the
+ * other processes wait at most for this time.
  */
 export const SHARED_ROW_IDLE_MS = 5_000
 
@@ -97,8 +103,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * Checks that the database can be used. Conversations may have every character, so a database in another encoding would reject some entries.
- * A replica would reject every entry, but only after many attempts, because it may become the primary server.
+ * Checks that the database can be used. Conversations may have every character, so a database in another encoding would reject some
+ * entries. A replica would also reject every entry. But an append would fail only after many attempts, because a replica may become the
+ * primary server.
  */
 export async function checkServer({ statements }: Pick<Database, 'statements'>): Promise<void> {
   const [row] = await statements.all<{ encoding: string; read_only: string }>(
@@ -109,7 +116,7 @@ export async function checkServer({ statements }: Pick<Database, 'statements'>):
   throw new Failure('store.failed', `the database has the encoding ${row?.encoding}: create one with ENCODING 'UTF8' TEMPLATE template0`)
 }
 
-/** Opens connections to a database without looking at its tables. `settings` are settings of the server, such as `statement_timeout`. */
+/** Opens connections to a database without checking its tables. `settings` are settings of the server, such as `statement_timeout`. */
 export async function connectDatabase(options: DatabaseOptions, settings: Readonly<Record<string, string>> = {}): Promise<Database> {
   const { schema = DEFAULT_SCHEMA } = options
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
@@ -187,21 +194,21 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
         await client.connect()
         await client.query(channels.map((name) => `LISTEN ${name}`).join(';'))
       } catch (error) {
-        void client.end().catch(() => {}) // it may be lost already
+        void client.end().catch(() => {}) // the connection may already be lost
         throw error
       }
       state = 'open'
       ;(client as unknown as { connection?: { stream?: { unref?(): void } } }).connection?.stream?.unref?.() // listening alone does not keep the process running
       return {
         notify(to, payload) {
-          // a client carries out one statement at a time
+          // the notices are sent one after the other, because a client runs one statement at a time
           const sent = sending.then(async () => void (await queriesOf(client).run(NOTIFY, [to, payload])))
           sending = sent.catch(() => {}) // the caller gets the error
           return sent
         },
         async close() {
           state = 'ended'
-          await client.end().catch(() => {}) // it may be lost already
+          await client.end().catch(() => {}) // the connection may already be lost
         },
       }
     },
@@ -221,8 +228,8 @@ const NOTIFY = `SELECT pg_notify($1, $2) WHERE set_config('synchronous_commit', 
 const IDLE_SETTING = 'idle_in_transaction_session_timeout'
 
 /**
- * Lets the server end the transaction when the process does nothing in it for this time. Otherwise a process that is frozen within a
- * transaction would keep its locks. A time-out that the server or the role has set stays.
+ * Makes the server end the transaction when the process is idle in it for this time. Otherwise a process that is frozen within a
+ * transaction would keep its locks. If the server or the role has already set such a time-out, it is not changed.
  */
 const endAfterIdle = (ms: number) => `SELECT set_config('${IDLE_SETTING}', '${ms}', true) WHERE current_setting('${IDLE_SETTING}') = '0'`
 
@@ -230,10 +237,13 @@ async function rollBack(client: PoolClient): Promise<void> {
   await client.query('ROLLBACK').catch(() => {}) // the connection was lost, so the server rolls back
 }
 
-/** How long work is tried again after the connection was lost. */
+/** For how long work is tried again after the connection was lost. */
 const RETRY_MS = 30_000
 
-/** Runs `work` again while it fails because the connection was lost. `onLost` may find out that the work was done. */
+/**
+ * Runs `work`, and runs it again as long as it fails because the connection was lost. `onLost` is called before each further attempt. If it
+ * finds out that the work was already done, it returns the result.
+ */
 export async function whileLost<T>(work: () => Promise<T>, onLost: () => Promise<T | undefined> = async () => undefined): Promise<T> {
   const deadline = performance.now() + RETRY_MS
   for (let wait = 20; ; wait = Math.min(wait * 2, 250)) {
@@ -262,14 +272,14 @@ export function isConnectionError(error: unknown): boolean {
 const READ_ONLY = '25006'
 
 /**
- * Codes of errors after which a new connection may succeed: the server has no connection left (53300), it is a replica, perhaps since a
- * failover, or it has ended a connection because its transaction took too long (25P03, 25P04).
+ * Codes of errors after which a new connection may succeed. The server has no connection left (53300), or it is a replica, perhaps since a
+ * failover, or it has ended the connection because a transaction took too long (25P03, 25P04).
  */
 const endedConnections: ReadonlySet<string> = new Set(['53300', READ_ONLY, '25P03', '25P04'])
 
 /**
- * Codes of a transaction that the server has rolled back because of another one (40001, 40P01), or because of `lock_timeout` (55P03) or
- * `statement_timeout` (57014). Nothing was committed, and a new attempt can succeed.
+ * Codes of errors with which the server rolls back a transaction because of a conflict with another transaction (40001, 40P01), or because
+ * of `lock_timeout` (55P03) or `statement_timeout` (57014). Nothing was committed, and a new attempt can succeed.
  */
 const rolledBack: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014'])
 const isRolledBack = (error: unknown): boolean => rolledBack.has((error as { code?: string } | null)?.code ?? '')

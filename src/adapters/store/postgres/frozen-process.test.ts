@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)('a process that is frozen within a transaction', a
     frozen.offer('c1', message('e2')).catch(() => {}) // its connection ends with the test
     await expect.poll(() => proxy.state.isFrozen).toBe(true)
     expect((await other.work.claimNext(alive, limits)).claim?.conversationId).toBe('c2')
-    expect(await isInTransaction()).toBe(true) // the claim has not waited for its end
+    expect(await isInTransaction()).toBe(true) // the claim has not waited for the end of this transaction
   })
 
   it('while it offers a message does not stop the turn of the conversation until its lease has ended', async () => {

@@ -9,13 +9,13 @@ const CLEAN_MS = 60_000
 
 /**
  * The token buckets that limit the requests of users. Their table has no write-ahead log, so all buckets are full after a crash of the
- * server. Their names are hashed, so that the table says nothing about users who were deleted. The clock of the server measures the time,
- * so the clocks of processes do not matter.
+ * server. Their names are hashed, so that the table contains no names of users who were deleted. The times come from the clock of the
+ * database server, so the clocks of the processes may differ.
  */
 export function createPostgresLimits(database: Pick<Database, 'statements' | 'all'>, now: () => string): SharedLimits {
   let cleanedAt = Number.NEGATIVE_INFINITY
 
-  /** Rows that another process is changing are skipped, so that no two processes wait for each other. */
+  /** Removes buckets that are full again. Skips rows that another process is changing, so that no two processes wait for each other. */
   async function clean(): Promise<void> {
     if (performance.now() - cleanedAt < CLEAN_MS) return
     cleanedAt = performance.now()
@@ -63,5 +63,8 @@ export function createPostgresLimits(database: Pick<Database, 'statements' | 'al
   }
 }
 
-/** A process runs the conversation, or could claim it at once. A turn that waits for a person, and one that failed, does not count. */
+/**
+ * SQL that is true if a process runs the conversation or could claim it now. It is false for a turn that waits for a person, and for a turn
+ * that failed and waits for its next attempt.
+ */
 const HAS_TURN = `free_at IS NOT NULL AND (free_at <= $2 OR owner_id IS NOT NULL AND lease_expires_at COLLATE "C" > $2)`

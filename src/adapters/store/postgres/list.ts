@@ -10,11 +10,12 @@ import { gramsOfSearch } from './titles.ts'
 /** How many titles a search compares at a time. */
 const SEARCH_CHUNK = 100
 
-/** Reads pages of the list. For each filter there is an index, so no query reads the whole table. */
+/** Reads pages of the list of conversations. For each filter there is an index, so no query reads the whole table. */
 export function createLister(database: Database, clock: Clock) {
   /**
-   * Reads a page: the `listed` rows, and the `running` ones, whose place in the indexes is older than their last entry. The running ones are
-   * few. Both are read by one statement, because a turn that begins or ends in between would be missing.
+   * Reads a page from two kinds of rows: `listed` rows, and `running` rows, whose place in the indexes is older than their last entry.
+   * There are only few running rows. One statement reads both kinds. With two statements, a conversation whose turn begins or ends between
+   * them would be missing.
    */
   async function read({ conditions, byWork }: Filter, { after, limit }: Range): Promise<readonly ConversationRow[]> {
     const values: unknown[] = []
@@ -28,12 +29,14 @@ export function createLister(database: Database, clock: Clock) {
         return (rows === 'running' ? ofRunning : sql).replace(/\?(\d)/g, (_, index: string) => `$${from + Number(index)}`)
       })
       const matching = `SELECT ${ROW} FROM conversations WHERE ${['deleted_at IS NULL', place, ...filters].join(' AND ')}`
-      // Conversations with work are found by their own index and then sorted. Otherwise the server may read all conversations in their order.
+      // Conversations with work are found by their own index and then sorted. Otherwise the server might read all conversations in the
+      // order of the list.
       const source = byWork || rows === 'running' ? `WITH matching AS MATERIALIZED (${matching}) SELECT * FROM matching` : matching
       return `(${source} ORDER BY ${activity} DESC, id LIMIT ${limit})`
     }
     const sql = `${partOf('listed')} UNION ALL ${partOf('running')}`
-    const found = await database.all<ConversationRow>(sql, values, { prepare: false }) // planned for its values
+    // not prepared, so that the server makes a plan for these values
+    const found = await database.all<ConversationRow>(sql, values, { prepare: false })
     return found
       .map(parseConversation)
       .sort((a, b) => compareInListOrder(placeOf(a), placeOf(b)))
@@ -86,7 +89,7 @@ export function createLister(database: Database, clock: Clock) {
   }
 }
 
-/** Which rows a list has. With `byWork`, the conditions select conversations with work, which are few. */
+/** The conditions that select the rows of a list. With `byWork`, the conditions select conversations with work, which are few. */
 interface Filter {
   readonly conditions: readonly Condition[]
   readonly byWork: boolean
@@ -101,7 +104,10 @@ interface Range {
 /** A condition of a query. `?1` and `?2` in the SQL are its values. */
 interface Condition {
   readonly sql: string
-  /** The condition for running conversations. It is checked for each of them, because they are few and this is faster than an index. */
+  /**
+   * The condition for running conversations. It is checked for each running conversation, which is faster than an index because there are
+   * few.
+   */
   readonly ofRunning?: string
   readonly values: readonly unknown[]
 }

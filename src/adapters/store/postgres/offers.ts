@@ -24,8 +24,8 @@ interface OfferParts {
 }
 
 /**
- * Inserts an offer, if there is none with this event id, and adds 1 to the number of offers. The conversation can then be claimed at once,
- * even if earlier attempts failed. Counting all offers instead would take longer with each further offer.
+ * Inserts an offer, if there is no offer with this event id, and adds 1 to the number of offers. From then on, the conversation can be
+ * claimed without a pause, even if earlier attempts failed. Counting all offers instead would take longer with each further offer.
  */
 const INSERT = `
   WITH inserted AS (
@@ -63,7 +63,7 @@ export function createOffers({ database, conversations, rows, blobs, blobsWithin
         if (!conversation) throw conversationMissing(conversationId)
         const values = [conversation.key, hashOf(change.event.event_id), body, row?.blobs ?? [], clock.now()]
         const inserted = (await queries.run(INSERT, values)) > 0
-        // after a lost connection, the stored offer may be the one of the first attempt
+        // after a lost connection, the offer that is already stored may be from the first attempt
         if (inserted) return 'offered'
         return attempts > 1 && (await isStored(queries, conversation.key, change.event.event_id, body)) ? 'offered' : 'known'
       },
@@ -113,7 +113,7 @@ export function createOffers({ database, conversations, rows, blobs, blobsWithin
       return row && (row.outcome ?? 'open')
     },
 
-    /** Marks offers as taken. The append has locked the row of the conversation before. */
+    /** Marks offers as taken. The append has already locked the row of the conversation. */
     async take(queries: Queries, key: number, takes: readonly TakenOffer[], now: string): Promise<void> {
       await queries.run(
         `WITH taken AS (

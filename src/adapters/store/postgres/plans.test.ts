@@ -41,7 +41,7 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
     )
     const all = async (sql: string, values: readonly unknown[] = []) => (await client.query(sql, [...values])).rows
     await fillTitles({ all, run: async (sql, values) => (await all(sql, values)).length })
-    await client.query('ANALYZE') // as the server itself does after some time
+    await client.query('ANALYZE') // the server itself does this after some time
   }
   afterAll(async () => {
     await client.end()
@@ -176,7 +176,7 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
       claimed.push(next?.conversationId)
     }
     expect(await rowsRead(claim)).toBeLessThan(120)
-    expect(await rowsRead(claim)).toBeLessThan(120) // now a conversation of the quiet tenant runs
+    expect(await rowsRead(claim)).toBeLessThan(120) // at this point, a conversation of the quiet tenant runs
     expect(await rowsRead((store) => store.work.backlog('quiet/p/u/c2', 100))).toBeLessThan(120)
     expect(claimed).toEqual(['quiet/p/u/c1', undefined])
   })

@@ -13,8 +13,8 @@ import { inspectTarget } from './move/move.ts'
 import { createPostgresStore, migratePostgres } from './store.ts'
 
 /*
- * A pooler in transaction mode gives a client another connection to the server for each transaction. So there are no settings of a session,
- * no prepared statements and no notices (LISTEN), and the start of a connection may have no options.
+ * A pooler in transaction mode gives a client another connection to the server for each transaction. So settings of a session, prepared
+ * statements and notices (LISTEN) can not be used, and a connection must be opened without options.
  */
 describe.skipIf(!hasPostgres || !hasPgBouncer)('through a connection pooler', async () => {
   const server = hasPostgres && hasPgBouncer ? await startPostgres() : undefined
@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres || !hasPgBouncer)('through a connection pooler', as
     await store.claim('c1', owner('a'))
     await expect.poll(() => without.written.at(-1)).toBe(0)
     expect(await listeners()).toBe(0)
-    expect(store.relay).toBeUndefined() // a follower elsewhere gets texts with their entries
+    expect(store.relay).toBeUndefined() // without a relay, a follower in another process gets texts only with their entries
     without.end()
     const { store: listening } = await open(urls?.strict, { listenUrl: server?.url ?? '' })
     const { end } = watch(listening)

@@ -16,8 +16,8 @@ interface Connection {
 }
 
 /**
- * Carries messages as notices (NOTIFY) of the database, on channels of their own. Each `listen` has a connection, which also sends. While no
- * connection is open, messages are not sent.
+ * Carries messages as notices (NOTIFY) of the database, on separate channels. Each call of `listen` opens a connection, which is also used
+ * to send. While no connection is open, messages are not sent.
  */
 export function createPostgresRelay(database: Database, schema: string): Relay & { close(): void } {
   const connections = new Set<Connection>()

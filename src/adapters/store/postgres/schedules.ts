@@ -13,7 +13,10 @@ export function createPostgresSchedules({
   offers,
   now,
 }: ScheduleParts<Database, Conversations, Offers>): Schedules {
-  /** Moves a schedule, unless it has changed since it was read. If another process moves it now, this one waits, and then does nothing. */
+  /**
+   * Moves a schedule, unless it has changed since it was read. If another process is moving the schedule at this moment, this process
+   * waits, and then does nothing.
+   */
   const moveRow = async (queries: Queries, key: number, row: ScheduleRow, to: { nextAt: string | null; fired: number; at: string }) =>
     (await queries.run(
       `UPDATE schedules SET next_at = $1, fired = fired + $2, fired_at = $3, body = CASE WHEN $1::text IS NULL THEN '' ELSE body END

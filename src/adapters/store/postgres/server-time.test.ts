@@ -34,9 +34,9 @@ it('stays right while the answers of the server take long, wherever the time is 
   const start = Date.parse('2026-01-01T00:00:00.000Z')
   const wait = { before: 1, after: 1 }
   const all = async <Row extends object>() => {
-    vi.advanceTimersByTime(wait.before) // for a connection
+    vi.advanceTimersByTime(wait.before) // the question waits for a connection
     const now = start + performance.now()
-    vi.advanceTimersByTime(wait.after) // for the processor
+    vi.advanceTimersByTime(wait.after) // the answer waits for the processor
     return [{ now }] as unknown as readonly Row[]
   }
   const now = await readServerTime({ all })

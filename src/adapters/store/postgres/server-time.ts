@@ -1,9 +1,12 @@
 import type { Database } from './database.ts'
 
-/** How often the time of the server is asked again, at most: its clock may be set, and clocks run at slightly different speeds. */
+/**
+ * The server is asked for its time again after this many milliseconds, because its clock may be set, and because clocks run at slightly
+ * different speeds.
+ */
 const RENEW_MS = 5_000
 
-/** If the difference is known only roughly, the server is asked again after this time. */
+/** If the difference between the clocks is known only roughly, the server is asked again after this many milliseconds. */
 const RENEW_ROUGH_MS = 200
 
 /** An answer that took at most this long, in milliseconds, is precise. */
@@ -13,8 +16,9 @@ const PRECISE_MS = 20
 const DRIFT = 0.0005
 
 /**
- * What an answer of the server says about the difference between its clock and the clock of this process: it is between `least` and `most`.
- * The server read its clock at some moment between the question and the answer, and nothing says when.
+ * The difference between the clock of the server and the clock of this process, as far as an answer of the server tells. It is between
+ * `least` and `most`. The exact value is unknown, because the server read its clock at an unknown moment between the question and the
+ * answer.
  */
 interface Difference {
   readonly least: number
@@ -24,12 +28,12 @@ interface Difference {
 }
 
 /**
- * Returns a function that tells the time of the PostgreSQL server. All processes measure leases and the age of offers by this clock, because
- * their own clocks may differ. The server is asked rarely. In between, the time that has passed is measured by a clock of this process that
- * is never set.
+ * Returns a function that returns the time of the PostgreSQL server. All processes measure leases and the age of offers by this clock,
+ * because their own clocks may differ. The server is asked rarely. Between two questions, the elapsed time is measured with the monotonic
+ * clock of this process.
  *
- * In a busy process, the question may wait long for a connection, and the answer for the processor. Such an answer does not replace what
- * earlier answers have said, but narrows it down if it can:
+ * In a busy process, the question may wait long for a connection, and the answer for the processor. Such an answer is imprecise. So it does
+ * not replace the known range of the difference, but only narrows it if possible:
  *
  *   known so far        ├──┤
  *   a slow answer     ├────────────────┤      nothing changes
@@ -54,7 +58,7 @@ export async function readServerTime(database: Pick<Database, 'all'>): Promise<(
         known = narrow(known, answer)
         askedAt = answer.at
       })
-      .catch(() => {}) // the known time is still good enough, and the next call asks again
+      .catch(() => {}) // after a failure, the known difference is still good enough, and the next call asks again
       .finally(() => {
         asking = false
       })
@@ -67,7 +71,10 @@ export async function readServerTime(database: Pick<Database, 'all'>): Promise<(
   }
 }
 
-/** Combines what is known with a new answer. If both can not be true, the clock of the server was set, and only the answer counts. */
+/**
+ * Combines the known range with the range of a new answer. If the two ranges do not overlap, the clock of the server was set, and only the
+ * new answer is used.
+ */
 function narrow(known: Difference, answer: Difference): Difference {
   const drift = (answer.at - known.at) * DRIFT
   const least = Math.max(known.least - drift, answer.least)

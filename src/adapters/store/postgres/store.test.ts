@@ -161,7 +161,7 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     await client.query(`UPDATE ${schema}.conversations SET last_seq = 2, open_turn = '"t1"', lease_expires_at = NULL`)
     await client.end()
     const { store: other } = await open(schema)
-    // one of them has written the entries before, and checks only the new one
+    // `store` has written the earlier entries itself, so it checks only the new entry. `other` checks all of them
     for (const each of [store, other])
       await expect(each.claim('c1', owner('a'))).rejects.toMatchObject({ code: 'conversation.newer', details: { seq: 2 } })
     expect(await other.work.claimNext(owner('b'), { maxAttempts: 3 })).toEqual({})

@@ -29,8 +29,8 @@ import { createWorkList } from './work.ts'
 export interface PostgresSettings extends DatabaseOptions {
   readonly clock: Clock
   /**
-   * Which clock measures leases. By default the clock of the server, because the clocks of the processes may differ. A test that sets its
-   * clock chooses `clock`.
+   * Which clock measures leases. By default the clock of the server, because the clocks of the processes may differ. A test that controls
+   * its own clock passes `clock`.
    */
   readonly leaseTime?: 'database' | 'clock'
   /** Where blobs are stored. By default they are stored in the database. */
@@ -47,7 +47,7 @@ export async function createPostgresStore(settings: PostgresSettings): Promise<C
   return (await openPostgres(settings)).store
 }
 
-/** Opens a store and the objects of hosted files, which use the same connections. Closing the store closes them. */
+/** Opens a store and the objects of hosted files. Both use the same connections. Closing the store closes the connections. */
 export async function openPostgres(
   settings: PostgresSettings,
 ): Promise<{ readonly store: ConversationStore; readonly objects: PostgresObjects }> {
@@ -71,8 +71,8 @@ export async function openPostgres(
 }
 
 /**
- * Brings the tables to the version of this code, or creates them. It can be called twice, and by several processes at the same time. With
- * `dryRun`, everything is tried and nothing is kept.
+ * Brings the tables to the version of this code, or creates them. It can be called again, and by several processes at the same time. With
+ * `dryRun`, the whole migration runs and is then rolled back.
  */
 export async function migratePostgres(options: DatabaseOptions, { dryRun = false } = {}): Promise<MigrationReport> {
   const database = await connectDatabase(options)
@@ -84,7 +84,7 @@ export async function migratePostgres(options: DatabaseOptions, { dryRun = false
   }
 }
 
-/** What a connection tells about a server. */
+/** Facts about a server that a connection to it shows. */
 export interface ServerDescription {
   readonly version: string
   /** The version of the tables, or 0 when there are none. */
@@ -92,11 +92,11 @@ export interface ServerDescription {
   readonly maxConnections: number
   /** Whether the address is that of a connection pooler. */
   readonly isPooled: boolean
-  /** Whether notices arrive. Without them, a process looks for changes every second. */
+  /** Whether notices arrive. Without notices, a process looks for changes every second. */
   readonly hasNotices: boolean
 }
 
-/** Looks at a server without creating anything. */
+/** Reads facts about a server without creating anything. */
 export async function describePostgres(options: DatabaseOptions): Promise<ServerDescription> {
   const database = await connectDatabase({ ...options, maxConnections: 1 })
   try {
@@ -116,7 +116,7 @@ export async function describePostgres(options: DatabaseOptions): Promise<Server
 
 const NOTICE_WAIT_MS = 3_000
 
-/** Whether a notice arrives that this process sends. */
+/** Sends a notice, and returns whether this process receives it. */
 async function receivesNotice(database: Database): Promise<boolean> {
   const { promise: received, resolve } = Promise.withResolvers<boolean>()
   const listener = await database.listen(
@@ -160,7 +160,7 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     async release(claim, result) {
       const { hasWork, row } = await conversations.release(claim, leaseClock.now(), result)
       if (hasWork)
-        noteOffer(claim.conversationId) // another process can go on with the conversation
+        noteOffer(claim.conversationId) // another process can now continue the conversation
       else if (row) releasedIndex.start(row)
     },
 
@@ -202,11 +202,12 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     releaseBlobs: remover.releaseBlobs,
     retain: (policy, deleteOptions = {}) => remover.retain(policy, deleteOptions, leaseClock.now()),
     async check() {
-      await database.statements.run(`SELECT nextval('claims')`) // writes to the log of the server
+      // this statement writes to the log of the server, so it fails if the server can not write
+      await database.statements.run(`SELECT nextval('claims')`)
       await blobs.check?.()
     },
     async close() {
-      await releasedIndex.close() // before the watch, because it may send a notice
+      await releasedIndex.close() // closed before the watch, because the index may still send a notice
       await closeWatch()
       await database.close()
     },

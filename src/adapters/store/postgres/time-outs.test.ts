@@ -18,7 +18,7 @@ describe.skipIf(!hasPostgres)('a server with time-outs', async () => {
     await Promise.all(opened.splice(0).map((each) => each.close()))
   })
   afterAll(() => server?.stop())
-  /** The address with settings of the session, as a role or the server may have them. */
+  /** The address with settings of the session. A role or the server may also have such settings. */
   const urlWith = (settings: string) => {
     const url = new URL(server?.url ?? '')
     url.searchParams.set('options', settings)

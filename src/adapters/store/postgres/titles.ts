@@ -2,8 +2,8 @@ import { foldTitle } from '../shared/conversation-info.ts'
 import type { Queries } from './database.ts'
 
 /**
- * The index of titles. It has a number for every piece of a title with one, two or three characters. A title can contain a text only if it has
- * the numbers of all pieces of the text. Two pieces may have the same number, so the titles that are found have to be compared.
+ * The index of titles. It contains a number for every piece of one, two or three characters of a title. A title can contain a text only if
+ * it has the numbers of all pieces of the text. Two pieces may have the same number, so the found titles have to be compared with the text.
  */
 export function gramsOf(title: string): readonly number[] {
   const folded = foldTitle(title)
@@ -14,8 +14,9 @@ export function gramsOf(title: string): readonly number[] {
 }
 
 /**
- * Numbers that a title has if it contains this text, which is not empty. They are those of the pieces that are likely to be in few titles. A
- * few pieces are enough, because the titles that are found are compared, and each further number takes time.
+ * Numbers that every title has that contains this text. The text must not be empty. Only the numbers of pieces that probably occur in few
+ * titles are returned. A few pieces are enough, because the found titles are compared with the text anyway, and each further number takes
+ * time.
  */
 export function gramsOfSearch(text: string): readonly number[] {
   const folded = foldTitle(text)
@@ -27,7 +28,7 @@ export function gramsOfSearch(text: string): readonly number[] {
 
 const SEARCHED_GRAMS = 4
 
-/** The characters that are most frequent in texts, the most frequent one first. All others are rarer. */
+/** The characters that are most frequent in texts, the most frequent one first. All other characters are rarer. */
 const FREQUENT = ' etaoinsrhldcumfpgwybvk'
 
 /** How rare a piece of a text is: the sum over its characters. */

@@ -6,7 +6,9 @@ import type { Database } from './database.ts'
 
 /** How often the watched conversations are looked up, in case a notice was lost. */
 const SWEEP_MS = 5_000
-/** How often they are looked up while no notices arrive, for example because a connection pooler does not pass them on. */
+/**
+ * How often the watched conversations are looked up while no notices arrive, for example because a connection pooler does not pass them on.
+ */
 const SWEEP_WITHOUT_NOTICES_MS = 1_000
 /** How long to wait before a lost connection is opened again. */
 const RECONNECT_MS = 500
@@ -24,7 +26,7 @@ interface Watched {
   told: number | undefined
   /** Whether `told` was ever looked up. */
   known: boolean
-  /** The key of the row that was looked up last. A conversation that is created again has another one. */
+  /** The key of the row that was looked up last. If a conversation is deleted and created again, the new row has another key. */
   key?: number | undefined
   readonly listeners: Set<WatchListener>
 }
@@ -50,9 +52,10 @@ function parseNotices(payload: string): readonly (readonly [id: string, notice: 
 }
 
 /**
- * Watches conversations for new entries and for offers. A process that writes sends a notice (NOTIFY) soon after its commit. While there are
- * listeners, a connection of its own receives the notices. A notice is only a hint: after a lost connection, and every few seconds, the
- * watched conversations are looked up. They are looked up every second until a first notice has arrived, which this process sends itself.
+ * Watches conversations for new entries and for offers. A process that writes sends a notice (NOTIFY) soon after its commit. While there
+ * are listeners, a separate connection receives the notices. Notices may be lost, so the watched conversations are also looked up every few
+ * seconds and after a lost connection. When the connection is opened, this process sends a notice to itself. Until a first notice has
+ * arrived, the conversations are looked up every second.
  */
 export function createWatch(database: Database) {
   const watched = new Map<string, Watched>()
@@ -66,7 +69,7 @@ export function createWatch(database: Database) {
 
   function tell(watch: Watched, lastSeq: number | undefined): void {
     if (watch.known && watch.told === lastSeq) return
-    // fewer entries than before: the conversation was deleted, and created again since
+    // if there are fewer entries than before, the conversation was deleted and created again meanwhile
     const wasReplaced = watch.known && watch.told !== undefined && lastSeq !== undefined && lastSeq < watch.told
     watch.known = true
     watch.told = lastSeq
@@ -95,7 +98,7 @@ export function createWatch(database: Database) {
       if (watch.key !== undefined && key !== watch.key) tell(watch, undefined) // the notice of the deletion was lost
       watch.key = key
       if (!watch.known && key === undefined)
-        watch.known = true // it was not deleted, but does not exist yet
+        watch.known = true // the conversation was not deleted. It does not exist yet
       else tell(watch, lastSeq)
     }
   }
@@ -115,9 +118,10 @@ export function createWatch(database: Database) {
     hasNotices = database.canListen
     for (const [id, notice] of parseNotices(payload)) {
       const watch = watched.get(id)
-      // A deletion or a conversation that was created again needs a look. A later entry does not.
+      // If the notice is about a later entry, the listeners are told directly. If the conversation was deleted or created again, it has to
+      // be looked up.
       const isLater = watch?.known === true && notice.lastSeq !== undefined && watch.told !== undefined && notice.lastSeq > watch.told
-      if (watch && notice.deleted) tell(watch, undefined) // it may have been created again with as many entries as before
+      if (watch && notice.deleted) tell(watch, undefined) // it may have been created again with the same number of entries
       if (watch && isLater && !notice.deleted) tell(watch, notice.lastSeq)
       else if (watch && (notice.deleted || notice.lastSeq !== watch.told)) void lookUp([id]).catch(fail)
       if (notice.offered) offerListeners.tell(id)
@@ -133,12 +137,12 @@ export function createWatch(database: Database) {
     }
     connection = database.listen(onNotice, onLost)
     connection.then(() => {
-      database.notify('{}').catch(() => {}) // without it, the conversations are looked up more often
+      database.notify('{}').catch(() => {}) // if this notice fails, the conversations are only looked up more often
       return sweep()
     }, onLost)
   }
 
-  /** Looks the conversations up, again and again. */
+  /** Looks the conversations up after a while, and then repeatedly. */
   function sweepLater(): void {
     const again = async () => {
       await sweep()
@@ -191,7 +195,7 @@ export function createWatch(database: Database) {
     const parts: Record<string, Notice>[] = []
     for (const [id, notice] of pending) {
       const bytes = Buffer.byteLength(JSON.stringify({ [id]: notice }))
-      if (bytes > MAX_NOTICE_BYTES) continue // the sweep finds it
+      if (bytes > MAX_NOTICE_BYTES) continue // too long for a notice. Other processes find the change with their sweep
       if (size + bytes > MAX_NOTICE_BYTES) {
         parts.push(part)
         part = {}
@@ -203,7 +207,7 @@ export function createWatch(database: Database) {
     pending.clear()
     for (const each of [...parts, part].filter((some) => Object.keys(some).length > 0)) {
       const payload = JSON.stringify(each)
-      if (!database.canListen) onNotice(payload) // the listeners of this process do not wait for the next look
+      if (!database.canListen) onNotice(payload) // tells the listeners of this process, which would otherwise wait for the next sweep
       await database.notify(payload)
     }
   }
@@ -214,7 +218,7 @@ export function createWatch(database: Database) {
     if (at >= sendAt) return
     clearTimeout(sending)
     sendAt = at
-    sending = setTimeout(() => void send().catch(() => {}), delay) // a lost notice is found by the sweep
+    sending = setTimeout(() => void send().catch(() => {}), delay) // a failure is ignored, because the sweep finds the change
   }
 
   const watch: ConversationStore['watch'] = (conversationId, listener) => {
@@ -223,7 +227,7 @@ export function createWatch(database: Database) {
     watched.set(conversationId, known)
     known.listeners.add(own)
     start()
-    if (!known.known) void lookUp([conversationId]).catch(() => {}) // the sweep looks again
+    if (!known.known) void lookUp([conversationId]).catch(() => {}) // after a failure, the sweep tries again
     return () => {
       known.listeners.delete(own)
       if (known.listeners.size === 0 && watched.get(conversationId) === known) watched.delete(conversationId)
@@ -247,7 +251,7 @@ export function createWatch(database: Database) {
     async close(): Promise<void> {
       closed = true
       clearTimeout(sending)
-      await send().catch(() => {}) // others find the entries by their sweep
+      await send().catch(() => {}) // after a failure, other processes find the entries with their sweep
       watched.clear()
       offerListeners.clear()
       stop()

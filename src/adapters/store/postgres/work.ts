@@ -10,18 +10,18 @@ import { isStorableId, ownerValues, parseConversation, ROW, TENANT_OF } from './
 import { type Conversations, END_LEASE } from './conversations.ts'
 import { type Database, type Queries, SHARED_ROW_IDLE_MS } from './database.ts'
 
-/** How often a process looks for dead processes of its machine, whose leases have not ended, in milliseconds. */
+/** How often a process looks for dead processes on its machine whose leases have not ended, in milliseconds. */
 const DEAD_OWNERS_MS = 250
 
-// The conditions below compare (tenant, free_at) as one value, so that the planner can only use the index which begins with the tenant. With the
-// index by time, it would read all messages of the other tenants that came earlier.
+// The conditions below compare (tenant, free_at) as one value, so that the planner can only use the index which begins with the tenant.
+// With the index by time, it would read all conversations of other tenants that became free earlier.
 const OF_TENANT = (tenant: string, until: string) =>
   `free_at IS NOT NULL AND (tenant, free_at) >= (${tenant}, '') AND (tenant, free_at) <= (${tenant}, ${until})`
 
 /**
- * SQL for the tenants that have a conversation to claim at the time `$1`, except the tenants in `$2`. The tenant that was served least
- * recently comes first. The query jumps from tenant to tenant in the index. Of each tenant, it reads only the conversation that is free
- * first.
+ * SQL that selects the tenants with a conversation that can be claimed at the time `$1`, except the tenants in `$2`. The tenant that was
+ * served least recently comes first. The query jumps from tenant to tenant in the index. For each tenant, it reads only the conversation
+ * that can be claimed first.
  */
 const READY_TENANTS = `
   WITH RECURSIVE listed (tenant, free_at) AS (
@@ -36,8 +36,8 @@ const READY_TENANTS = `
   ORDER BY coalesce(last_served, 0), listed.tenant`
 
 /**
- * SQL for a conversation of the tenant `$1` to claim at the time `$2`. It leaves out conversations that another transaction has locked, and
- * those with entries of a newer version of Daybook.
+ * SQL that selects a conversation of the tenant `$1` that can be claimed at the time `$2`. It leaves out conversations that another
+ * transaction has locked, and conversations with entries of a newer version of Daybook.
  */
 const claimable = (condition: string) => `
   SELECT key, epoch AS found_epoch, CASE WHEN attempt_seq = last_seq THEN attempts ELSE 0 END AS failed
@@ -47,10 +47,10 @@ const claimable = (condition: string) => `
   ORDER BY tenant, free_at LIMIT 1 FOR UPDATE SKIP LOCKED`
 
 /**
- * Claims the next conversation of a tenant, or parks it if `$4` attempts have failed. A turn that was interrupted comes before messages
- * that wait. The attempts are counted as `attemptsAtClaim` does. `$5` has the times until which a pause lasts after 1, 2, … attempts; the
- * last one is for all further attempts. If the server crashes at this moment, the claim is lost, and so is every right to append. So the
- * commit need not be synced to the disk.
+ * Claims the next conversation of a tenant, or parks it if `$4` attempts have failed. Turns that were interrupted are claimed before
+ * messages that wait. The attempts are counted in the same way as in `attemptsAtClaim`. `$5` is a list of times: the end of the pause after
+ * 1, 2, … attempts. The last time is used for all further attempts. The commit need not be synced to the disk: if the server crashes and
+ * loses the claim, the claimant can not append either.
  */
 const CLAIM_NEXT = `
   WITH interrupted AS (${claimable('open_turn IS NOT NULL AND waits IS NULL')}),
@@ -89,7 +89,8 @@ type Attempt = Claim | 'none' | 'locked'
 
 /**
  * The work list in PostgreSQL. `free_at` of a conversation is the time from which it can be claimed: see `schema.ts`. A claim is one
- * statement. If the running conversations of a tenant are limited, it first locks the row of the tenant, so that their number is exact.
+ * statement. If the number of running conversations of a tenant is limited, the claim first locks the row of the tenant, so that the limit
+ * is never exceeded.
  */
 export function createWorkList(
   database: Database,
@@ -99,7 +100,10 @@ export function createWorkList(
 ): WorkList {
   let lookedForDeadAt = Number.NEGATIVE_INFINITY
 
-  /** Claims a conversation of a tenant. With `skip`, does not wait for another claim of a tenant whose running conversations are limited. */
+  /**
+   * Claims a conversation of a tenant. If the running conversations of the tenant are limited, only one claim at a time is possible. With
+   * `skip`, the function does not wait for another claim.
+   */
   async function claimOf(tenant: string, owner: Owner, limits: WorkLimits, lock: 'skip' | 'wait'): Promise<Attempt> {
     const { runningPerTenant } = limits
     if (runningPerTenant === undefined) return claimNextOf(database.statements, tenant, owner, limits)
@@ -152,7 +156,7 @@ export function createWorkList(
     return undefined
   }
 
-  /** Ends the leases of processes on this machine that are dead. Returns whether there were such leases. */
+  /** Ends the leases of processes on this machine that are dead. Returns whether a lease was ended. */
   async function freeDeadOwners(asker: Owner): Promise<boolean> {
     if (performance.now() - lookedForDeadAt < DEAD_OWNERS_MS) return false
     lookedForDeadAt = performance.now()
@@ -167,7 +171,8 @@ export function createWorkList(
       return owner && owner.id !== asker.id && isProvenDead(owner, asker, findProcess) ? [owner.id] : []
     })
     if (dead.length === 0) return false
-    // a row that another process has locked is freed by a later look: that process may be frozen, and all claims would wait for it
+    // skips rows that another process has locked, because that process may be frozen, and all claims would wait for it. A later call frees
+    // these rows
     const freed = await database.statements.run(
       `UPDATE conversations SET ${END_LEASE} WHERE key IN (
          SELECT key FROM conversations WHERE free_at > $1 AND free_at <= $2 AND owner_id = ANY ($3::text[]) FOR UPDATE SKIP LOCKED)`,

@@ -29,7 +29,7 @@ export interface Reservation {
   readonly amount: Amount
 }
 
-/** The rows that a plan is made of. */
+/** The rows that a plan function needs. */
 export interface BudgetRows {
   readonly budgets: readonly StoredBudget[]
   /** The reservations that the plan replaces or ends. */
@@ -55,7 +55,7 @@ export const dayOf = (now: string): string => now.slice(0, 10)
 /** The names of the budgets that a request or an entry may change, in the order in which their rows are locked. */
 export const sortedNames = (names: Iterable<string>): readonly string[] => [...new Set(names)].sort(compareBytes)
 
-/** The names in a request whose rows have to exist: those for which the settings have limits. */
+/** The names in a request for which the settings have limits. The rows of these budgets have to exist. */
 export const namesToCreate = ({ budgets }: ReserveRequest): readonly string[] =>
   sortedNames(budgets.flatMap(({ name, usual }) => (usual ? [name] : [])))
 
@@ -65,7 +65,10 @@ export const namesInEntry = ({ charges = [], raises = [] }: BudgetEntry): readon
 
 type Place = Pick<Reservation, 'conversation' | 'slot' | 'epoch'>
 
-/** Plans a reservation. If the request is refused, a store may find reservations whose lease has ended, and plan again with them. */
+/**
+ * Plans a reservation. If the request is refused, a store may look for reservations whose lease has ended, and plan again with these in
+ * `ended`.
+ */
 export function planReserve(
   rows: BudgetRows,
   request: ReserveRequest,
@@ -113,7 +116,7 @@ function withoutReservations(rows: readonly StoredBudget[], removed: readonly Re
   return budgets
 }
 
-/** The budgets of these rows as they are now: without reservations whose lease has ended. */
+/** The budgets of these rows at this moment, without the reservations whose lease has ended. */
 export const currentBudgets = (rows: readonly StoredBudget[], ended: readonly Reservation[], today: string): readonly StoredBudget[] => [
   ...withoutReservations(rows, ended, today).values(),
 ]
@@ -140,7 +143,7 @@ export function checkBudget(name: string, limits: AmountLimits | null = null): v
 /** The longest name of a budget. A row in an index of PostgreSQL has at most 2,704 bytes. */
 const MAX_NAME_BYTES = 2_000
 
-/** A page of budgets. `rows` has one row more than the page, if there are more. */
+/** A page of at most `size` budgets. If there is a next page, `rows` must contain one row more than `size`. */
 export function budgetPage(rows: readonly StoredBudget[], size: number): StoredBudgetPage {
   const budgets = rows.slice(0, size)
   const last = budgets.at(-1)
@@ -174,7 +177,7 @@ export const BUDGET_COLUMNS = [
   ...(['reserved_tokens', 'reserved_micros', 'day'] as const),
 ] satisfies readonly (keyof BudgetColumns)[]
 
-/** SQL for the columns that are copied to another store, without reservations. */
+/** SQL for the columns that are copied to another store. Reserved amounts are copied as 0. */
 export const COPIED_BUDGETS = BUDGET_COLUMNS.map((column) => (column.startsWith('reserved_') ? `0 AS ${column}` : column)).join(', ')
 
 export const toColumns = ({ name, limits, extra, spent, reserved, day }: StoredBudget): BudgetColumns => ({

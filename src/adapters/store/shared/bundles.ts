@@ -25,8 +25,8 @@ export async function exportBundle(
 }
 
 /**
- * The changes that give a result to each call of a turn that waits. A copy of the conversation does not wait, so the calls would stay without
- * a result there.
+ * The changes that give a result to each call of a turn that waits. A copy of the conversation does not wait. Without these changes, the
+ * calls would never get a result in the copy.
  */
 function endWaitingCalls(timeline: Timeline): readonly Change[] {
   const { openTurn, lastTs } = timeline
@@ -51,8 +51,8 @@ const notCarriedOver = JSON.stringify({
 
 /**
  * Returns the changes that import a bundle, and the bytes of the blobs that these changes refer to. The whole bundle is checked; nothing is
- * stored. The changes come in slices: the caller handles one slice after the other and lets other work run in between, because a large
- * bundle would otherwise block the process.
+ * stored. The changes are divided into slices. The caller handles one slice after the other and lets other work run in between, because
+ * otherwise a large bundle would block the process.
  */
 export async function unpackBundle(value: unknown): Promise<{
   readonly conversationId: string
@@ -78,7 +78,8 @@ export async function unpackBundle(value: unknown): Promise<{
     slices.push(asBundleFailure(() => slice.map(validateChange)))
     await pause()
   }
-  asBundleFailure(() => newBlockNumbers(slices.flat(), () => undefined)) // throws now if a block id is invalid, before the caller stores blobs
+  // throws here if a block id is invalid, so that the caller stores no blobs
+  asBundleFailure(() => newBlockNumbers(slices.flat(), () => undefined))
   await pause()
   return { conversationId: bundle.conversation_id, slices, bytes }
 }

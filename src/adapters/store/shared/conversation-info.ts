@@ -32,14 +32,14 @@ export const isUnfinished = ({ openTurn, waiting, offers }: InfoFields): boolean
 export const hasWork = (info: InfoFields, now: string): boolean =>
   info.waits.length === 0 || info.offers > 0 ? isUnfinished(info) : info.dueAt !== null && info.dueAt <= now
 
-/** The info after these changes were appended. Offers are not part of the journal, so their number stays. */
+/** The info after these changes were appended. Offers are not part of the journal, so their number does not change. */
 export function infoAfter(info: InfoFields, changes: readonly Change[]): InfoFields {
   const next: MutableInfo = { ...info }
   for (const change of changes) applyToInfo(next, change)
   return next
 }
 
-/** Whether a conversation may have got work, or may be free at another time. */
+/** Whether a change may have given a conversation work, or may have changed the time from which it can be claimed. */
 export const hasOtherWork = (before: InfoFields, after: InfoFields): boolean =>
   before.openTurn !== after.openTurn || before.waiting !== after.waiting || before.waits !== after.waits || before.dueAt !== after.dueAt
 
@@ -96,7 +96,7 @@ function endWaits(info: MutableInfo): void {
   info.dueAt = null
 }
 
-/** Whether an event lets a turn that waits go on. A followup does so only if the turn waits for nothing but results that arrive later. */
+/** Whether an event makes a waiting turn continue. A followup does so only if the turn waits for nothing but late results. */
 function continuesTurn(kind: InboxEvent['kind'], { waits }: InfoFields): boolean {
   if (kind === 'followup') return waits.length > 0 && waits.every((wait) => wait.kind === 'later')
   return waits.length > 0 && (kind === 'decision' || kind === 'completion' || kind === 'steer')
@@ -134,7 +134,7 @@ export const compareInListOrder = (a: Cursor, b: Cursor): number => compareBytes
 
 export const compareBytes = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
-/** The first text after all texts that begin with `prefix`, in the order of UTF-8 bytes. Undefined when there is none. */
+/** The first text after all texts that begin with `prefix`, in the order of UTF-8 bytes. Undefined when no such text exists. */
 export function firstAfter(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number) // a character has at least one code point
   while (points.at(-1) === 0x10ffff) points.pop()

@@ -11,14 +11,14 @@ export interface ConversationRow {
   readonly id: string
   readonly title: string | null
   readonly started_at: string | null
-  /** The place in lists, and the time of the last entry. While a turn runs, `active_at` may be later: see `lastActivityOf`. */
+  /** The time of the last entry, by which lists are sorted. While a turn runs, `active_at` may have a later time: see `lastActivityOf`. */
   readonly last_activity_at: string
   /** The time of the last entry of a running turn. The store in memory does not have it. */
   readonly active_at?: string | null
   readonly open_turn: string | null
-  /** The event ids of waiting followups as a JSON list; null when none waits. */
+  /** The event ids of waiting followups as a JSON list. Null when no followup waits. */
   readonly waiting: string | null
-  /** How many offers were not taken; null when there are none. Only the functions of `offers.ts` write it. */
+  /** How many offers were not taken. Null when there are no such offers. Only the functions of `offers.ts` write this column. */
   readonly offers: number | null
   /** What the open turn waits for, as a JSON list; null when it waits for nothing. */
   readonly waits: string | null
@@ -44,7 +44,7 @@ export interface ConversationRow {
   readonly lease_expires_at: string | null
   /** How often the conversation was claimed by `claimNext` since an attempt succeeded: see `shared/work.ts`. */
   readonly attempts: number
-  /** `last_seq` at the last attempt. If it is the same at the next attempt, the attempt before has failed. */
+  /** `last_seq` at the last attempt. If `last_seq` is the same at the next attempt, the previous attempt has failed. */
   readonly attempt_seq: number | null
   /** Before this time, `claimNext` leaves the conversation out. */
   readonly retry_at: string | null
@@ -53,7 +53,10 @@ export interface ConversationRow {
   readonly failure: string | null
   /** The time of the oldest offer that was not taken. */
   readonly offered_at: string | null
-  /** When the deletion of the conversation began. Only the functions that delete conversations see rows in which it is set. */
+  /**
+   * When the deletion of the conversation began. Rows in which this column is set are visible only to the functions that delete
+   * conversations.
+   */
   readonly deleted_at: string | null
 }
 
@@ -62,7 +65,8 @@ export function checkNotDeleting(conversationId: string, row: ConversationRow | 
 }
 
 /**
- * Returns the row if no later claim exists. Otherwise throws `conversation.superseded`, or `conversation.missing` if `row` is undefined.
+ * Returns the row if `claim` is still the latest claim. Otherwise throws `conversation.superseded`. Throws `conversation.missing` if `row`
+ * is undefined.
  */
 export function claimedRow(claim: Claim, row: ConversationRow | undefined): ConversationRow {
   checkClaim(claim, row && leaseOf(row))
@@ -85,7 +89,10 @@ function processOf(row: ConversationRow): Pick<Owner, 'startedAt' | 'bootId' | '
   return { ...(startedAt !== null && { startedAt }), ...(bootId !== null && { bootId }), ...(pidNs !== null && { pidNs }) }
 }
 
-/** The conversation as a claim has found it. `row` is the row before the claim. Undefined when the claim has created the conversation. */
+/**
+ * The state of the conversation that a claim has found. `row` is the row before the claim. Undefined when the claim has created the
+ * conversation.
+ */
 export const foundIn = (row: ConversationRow | undefined): FoundConversation => ({
   epoch: row?.epoch ?? 0,
   lastSeq: row?.last_seq ?? 0,
@@ -99,20 +106,20 @@ export const lastActivityOf = (row: ConversationRow): string => (isListedEarlier
 const isListedEarlier = (row: ConversationRow): row is ConversationRow & { readonly active_at: string } =>
   (row.active_at ?? '') > row.last_activity_at && row.open_turn !== null && row.waits === null
 
-/** SQL for rows whose place in lists is older than their last entry: see `lastActivityOf`. */
+/** SQL that is true for rows whose place in lists is older than their last entry: see `lastActivityOf`. */
 export const LISTED_EARLIER = "(coalesce(active_at, '') > last_activity_at AND open_turn IS NOT NULL AND waits IS NULL)"
 
 /** The place of a conversation in lists. */
 export const placeOf = (row: ConversationRow) => ({ activity: lastActivityOf(row), id: row.id })
 
 /**
- * Whether a conversation stays at its place in lists although an append has a later time. While a turn runs, `active_at` has this time, and
- * lists sort by it.
+ * Whether an append leaves `last_activity_at` unchanged although the append has a later time. While a turn runs, the later time is in
+ * `active_at`, and lists are sorted by `active_at`.
  */
 export const keepsPlace = (row: ConversationRow, next: ConversationRow): boolean =>
   row.last_activity_at !== '' && next.open_turn !== null && next.waits === null && next.last_activity_at >= row.last_activity_at
 
-/** Whether an append belongs to a running turn and, of the values that lists show, changes only the time of the last activity. */
+/** Whether an append belongs to a running turn, and changes no value that lists show except the time of the last activity. */
 export const goesOnWithTurn = (row: ConversationRow, next: ConversationRow): boolean =>
   row.open_turn !== null &&
   keepsPlace(row, next) &&

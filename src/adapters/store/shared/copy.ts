@@ -9,7 +9,7 @@ import type { BudgetColumns } from './budgets.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import { parseRow } from './rows.ts'
 
-/* How whole stores are copied: rows in a form that is the same for every kind of store. */
+/* Types and functions to copy whole stores. The rows have a form that is the same for every kind of store. */
 
 /** The columns of a conversation without its lease, because no process uses a store while it is copied. */
 export const copiedColumns = [
@@ -45,7 +45,7 @@ export interface CopiedSchedule {
   readonly removed: number
 }
 
-/** Everything that a store has of one conversation, except what can be computed from it. All lists are in the order of their numbers. */
+/** All data of one conversation in a store, except data that can be computed from it. All lists are in the order of their numbers. */
 export interface CopiedConversation {
   readonly head: CopiedHead
   readonly frame: { readonly seq: number; readonly body: string } | undefined
@@ -53,11 +53,11 @@ export interface CopiedConversation {
   readonly references: readonly { readonly seq: number; readonly sha256: string }[]
   readonly offers: readonly CopiedOffer[]
   readonly schedules: readonly CopiedSchedule[]
-  /** The entries of the journal, in pages. They can be read once. */
+  /** The entries of the journal, in pages. They can be read only once. */
   readonly entries: AsyncIterable<readonly CopiedEntry[]>
 }
 
-/** What a store has. */
+/** How much data a store has. */
 export interface CopyCounts {
   readonly conversations: number
   readonly entries: number
@@ -85,11 +85,11 @@ export interface CopyTarget extends CopySource {
   /** Writes a conversation in one transaction. A conversation with this id is replaced. */
   write(conversation: CopiedConversation): Promise<void>
   remove(conversationId: string): Promise<void>
-  /** Stores what belongs to no conversation. Then gives the copy its name: before that, no server can open it. */
+  /** Stores the data that belongs to no conversation. Then gives the copy its final name. Before that, no server can open the copy. */
   finish(rest: CopiedRest): Promise<void>
 }
 
-/** What a store has that belongs to no conversation. */
+/** The data of a store that belongs to no conversation. */
 export interface CopiedRest {
   readonly latestEpoch: number
   readonly unreferencedBlobs: readonly string[]
@@ -114,7 +114,7 @@ export interface CopiedReceipt {
 
 type OfReceipt<Part extends 'counts' | 'blobs' | 'conversations'> = CopiedReceipt[Part][number] & { readonly receipt: string }
 
-/** Puts the rows of the tables of receipts together. */
+/** Makes receipts from the rows of the tables of receipts. */
 export function receiptsOf(
   receipts: readonly Omit<CopiedReceipt, 'counts' | 'blobs' | 'conversations'>[],
   parts: {
@@ -147,8 +147,9 @@ export interface EntryNames {
 }
 
 /**
- * The names of an entry that is in the index. `firstSeq` has the first entry of each block number: an entry with a later version of a block
- * is not found by the names of this block. Throws `conversation.newer` for an entry of a newer version, whose names are not known.
+ * The names of an entry that is in the index. `firstSeq` has the `seq` of the first entry of each block number, because only the first
+ * entry of a block is found by the names of the block. Throws `conversation.newer` for an entry of a newer version of Daybook, because this
+ * version can not know its names.
  */
 export function namesOfEntry(conversationId: string, entry: CopiedEntry, firstSeq: ReadonlyMap<number, number>): EntryNames {
   const value = parseRow(conversationId, entry)

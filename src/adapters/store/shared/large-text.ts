@@ -38,8 +38,8 @@ export function encodeRow(change: unknown, hash: (bytes: Uint8Array) => string):
 }
 
 /**
- * The JSON of a change. Throws if it is longer than a JavaScript string can be. JSON escapes control characters, so each of them counts
- * several times.
+ * The JSON of a change. Throws if it is longer than a JavaScript string can be. JSON escapes control characters, so each of them takes
+ * several characters.
  */
 function toText(change: unknown): string {
   try {

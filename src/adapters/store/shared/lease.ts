@@ -14,13 +14,16 @@ export interface Lease {
   readonly expiresAt: string | null
 }
 
-/** Returns the time at which a lease ends that is claimed or renewed at `now`. */
+/** Returns the time at which a lease ends if it is claimed or renewed at `now`. */
 export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
 
 /** Whether a lease has an owner and has not expired. The owner may be dead. */
 export const isHeld = ({ owner, expiresAt }: Lease, now: string): boolean => owner !== null && expiresAt !== null && expiresAt > now
 
-/** Whether no living process holds the lease. `claimant` describes the calling process. Without it, only the expiry of the lease counts. */
+/**
+ * Whether no living process holds the lease. `claimant` describes the calling process. Without a claimant, the lease is free only if it has
+ * expired.
+ */
 export function isFree(lease: Lease, claimant: Owner | undefined, now: string): boolean {
   if (!isHeld(lease, now)) return true
   return lease.owner !== null && claimant !== undefined && isProvenDead(lease.owner, claimant, findProcess)

@@ -10,7 +10,8 @@ type EventAccepted = Extract<Change, { readonly type: 'event.accepted' }>
  * it is accepted. Throws `change.invalid`.
  */
 export function offeredChange(event: OfferedEvent): EventAccepted {
-  const change = validateChange({ type: 'event.accepted', event: { ...event, sequence: 0 } }) as EventAccepted // the type stays as it is
+  // `validateChange` keeps the type of the change
+  const change = validateChange({ type: 'event.accepted', event: { ...event, sequence: 0 } }) as EventAccepted
   const { event_id: id } = change.event
   if (id !== '' && id.isWellFormed()) return change
   throw new Failure('change.invalid', `an offered event needs an id of well-formed text, not ${JSON.stringify(id)}`)

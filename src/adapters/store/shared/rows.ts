@@ -96,8 +96,8 @@ export function createRowReader(blobs: BlobStore) {
 const isResponse = ({ isResponse }: VisibleRow): boolean => isResponse
 
 /**
- * The rows without those responses that do not change the timeline: it has only the last response with a decision. The first response is
- * kept too, because the first row with a time says when the conversation began.
+ * The rows without the responses that do not change the timeline. A timeline contains only the last response with a decision. The first
+ * response is kept too, because the first row with a time says when the conversation began.
  */
 function neededRows(conversationId: string, rows: readonly VisibleRow[]): readonly VisibleRow[] {
   const first = rows.findIndex(isResponse)
@@ -105,7 +105,7 @@ function neededRows(conversationId: string, rows: readonly VisibleRow[]): readon
   return last <= first ? rows : rows.filter((row, index) => index <= first || index >= last || !isResponse(row))
 }
 
-/** Whether a stored response has a decision. Responses with a title or a summary have a role. */
+/** Whether a stored response has a decision. Responses without a decision, such as titles and summaries, have a field `role`. */
 const hasDecision = (value: unknown): boolean => isObject(value) && value.role === undefined
 
 interface ChangePlace {
@@ -116,12 +116,12 @@ interface ChangePlace {
 
 function readChange(value: unknown, { conversationId, seq, passNewer }: ChangePlace): Change {
   const type = newerType(value)
-  if (type !== undefined && passNewer) return value as Change // only for readers that pass it on
+  if (type !== undefined && passNewer) return value as Change // returned only to readers that pass the change on without reading it
   if (type === undefined) return parseChange(value)
   throw newerEntry(conversationId, seq, type)
 }
 
-/** The error for an entry that only a newer version of Daybook knows. */
+/** The error for an entry that only a newer version of Daybook can read. */
 export const newerEntry = (conversationId: string, seq: number, type: string): Failure =>
   new Failure(
     'conversation.newer',

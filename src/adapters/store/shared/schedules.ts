@@ -26,7 +26,7 @@ export interface ScheduleRow {
 
 /** The columns of a `ScheduleRow`, for a SELECT from `WAITING`. */
 export const ROW = 'id, schedule, body, every, next_at, fired'
-/** The schedules that will fire, of conversations that are not deleted. Further conditions follow with AND. */
+/** SQL for the schedules that will fire and whose conversations are not deleted. Further conditions can be appended with AND. */
 export const WAITING = 'schedules JOIN conversations ON key = conversation WHERE deleted_at IS NULL AND next_at IS NOT NULL'
 
 /** The parts of a store of SQL that its schedules need. */
@@ -67,7 +67,7 @@ export function createSchedules(table: ScheduleTable): Schedules {
     try {
       return await table.fire(row, eventOf(row, now), nextTime(row, now))
     } catch (error) {
-      if (error instanceof Failure && error.code === 'conversation.missing') return false // it was deleted since
+      if (error instanceof Failure && error.code === 'conversation.missing') return false // the conversation was deleted meanwhile
       throw error
     }
   }
@@ -120,7 +120,10 @@ const MAX_EVERY = 3_153_600_000
 
 const later = (time: string, seconds: number): string => new Date(Date.parse(time) + seconds * 1_000).toISOString()
 
-/** When the schedule fires after `now`. It keeps its original times, and those that have passed are skipped. */
+/**
+ * The first time after `now` at which the schedule fires. The times are multiples of `every` after the original time. Times that have
+ * passed are skipped.
+ */
 function nextTime({ next_at, every }: ScheduleRow, now: string): string | null {
   if (every === null) return null
   const passed = Math.floor((Date.parse(now) - Date.parse(next_at)) / (every * 1_000))
@@ -134,7 +137,7 @@ const eventOf = ({ schedule, body, fired }: ScheduleRow, now: string): OfferedEv
   ...scheduledEvent(body),
 })
 
-const scheduledEvent = (body: string): ScheduledEvent => JSON.parse(body) as ScheduledEvent // only `add` writes it
+const scheduledEvent = (body: string): ScheduledEvent => JSON.parse(body) as ScheduledEvent // only `add` writes the body
 
 const scheduleOf = ({ id, schedule, body, every, next_at, fired }: ScheduleRow): Schedule => ({
   conversationId: id,
@@ -162,7 +165,7 @@ function parsePlace(cursor: string | undefined): SchedulePlace | undefined {
   throw new Failure('cursor.invalid', 'not a cursor of this list: start again without one')
 }
 
-/** Throws `schedule.limit` if a conversation with this many schedules can have no other one. */
+/** Throws `schedule.limit` if a conversation with this many schedules can not have a further schedule. */
 export function checkScheduleCount(count: number): void {
   if (count < SCHEDULES_PER_CONVERSATION) return
   throw new Failure('schedule.limit', `the conversation has ${count} schedules already: remove one first`)

@@ -17,7 +17,10 @@ export function blocksById(entries: readonly Entry[]): ReadonlyMap<string, Block
   return new Map(blocks.toReversed().map((block) => [block.id, block]))
 }
 
-/** Whether no earlier entry contains the block. For an import, `entered` contains the numbers of the blocks that no earlier entry has. */
+/**
+ * Whether no earlier entry contains the block. If the entry is an import, `entered` contains the numbers of the blocks that occur in no
+ * earlier entry.
+ */
 export const isFirstVersion = (block: Block, entered: ReadonlySet<number | undefined> | undefined) =>
   entered === undefined || entered.has(blockNumber(block.id))
 
@@ -61,8 +64,8 @@ function poolAfter(changes: readonly Change[]): SourcePool {
 }
 
 /**
- * Data for an append that contains a compaction or an import, read before the transaction. It is outdated if the last entry of the
- * conversation no longer has the number `lastSeq`.
+ * Data for an append that contains a compaction or an import, read before the transaction. It is outdated if the `seq` of the last entry of
+ * the conversation is no longer `lastSeq`.
  */
 export interface FrameContext {
   readonly lastSeq: number

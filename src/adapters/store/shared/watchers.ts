@@ -23,7 +23,7 @@ export function createWatchers(lastSeqOf: (conversationId: string) => number | u
       }
     },
 
-    /** Tells the listeners that this entry was appended, unless they know of it or of a later one. */
+    /** Tells the listeners that this entry was appended, unless they were already told about it or about a later entry. */
     tell(conversationId: string, lastSeq: number): void {
       const known = watched.get(conversationId)
       if (known === undefined || (known.told !== undefined && known.told >= lastSeq)) return
@@ -31,14 +31,14 @@ export function createWatchers(lastSeqOf: (conversationId: string) => number | u
       for (const { onWritten } of known.listeners) onWritten(lastSeq)
     },
 
-    /** Notifies the listeners of each conversation that has entries which they do not know. */
+    /** For each watched conversation, notifies the listeners if it has entries of which they were not told. */
     check(): void {
       for (const [conversationId, known] of watched) {
         const lastSeq = lastSeqOf(conversationId)
         const before = known.told
         if (lastSeq === before) continue
         known.told = lastSeq
-        // fewer entries than before: the conversation was deleted, and created again since the last check
+        // if there are fewer entries than before, the conversation was deleted and created again since the last check
         const wasReplaced = before !== undefined && lastSeq !== undefined && lastSeq < before
         for (const { onWritten } of known.listeners) {
           if (wasReplaced) onWritten(undefined)

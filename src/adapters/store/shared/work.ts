@@ -3,7 +3,7 @@ import { type NextWork, retryPauseMs, type WorkLimits, type WorkSummary } from '
 import { LEASE_MS } from '../../../ports/store.ts'
 
 /*
- * An attempt is a claim by `claimNext`. It is counted when it begins, because a process that dies can not count it afterwards:
+ * An attempt is a claim by `claimNext`. It is counted when it begins, because a process that dies can not count it later:
  *
  *   released as done            the count is 0 again
  *   released as failed          the count stays, and the next attempt adds one
@@ -23,7 +23,7 @@ export interface Attempts {
 
 export const noAttempts: Attempts = { attempts: 0, attempt_seq: null, retry_at: null, parked_at: null, failure: null }
 
-/** The attempts after a claim. The conversation is parked instead if too many attempts have failed. */
+/** The attempts after a claim. If too many attempts have failed, the result parks the conversation, and it is not claimed. */
 export function attemptsAtClaim(row: Attempts & { readonly last_seq: number }, now: string, { maxAttempts }: WorkLimits): Attempts {
   const failed = row.attempt_seq === row.last_seq ? row.attempts : 0
   if (failed >= maxAttempts) return { ...row, parked_at: now }
@@ -48,7 +48,7 @@ export function attemptsAtRelease(
   return { ...row, attempts, attempt_seq: row.last_seq, retry_at: later(now, retryPauseMs(attempts)), failure: failureText(result.failed) }
 }
 
-/** The answer of `claimNext` when there is nothing to claim before `at`. */
+/** The answer of `claimNext` when no conversation can be claimed before `at`. */
 export const nothingBefore = (at: string | null | undefined, now: string): NextWork =>
   at == null ? {} : { nextInMs: Math.max(1, Date.parse(at) - Date.parse(now)) }
 
@@ -59,7 +59,7 @@ const MAX_FAILURE = 500
 /** A reason as it is stored. PostgreSQL can not store the character U+0000. */
 const failureText = (text: string): string => cutAt(text.toWellFormed().replaceAll('\0', ''), MAX_FAILURE)
 
-/** What a store counts for a summary. Times are null when there are none, and `''` when they are unknown. */
+/** What a store counts for a summary. A time is null when there is no such conversation, and `''` when the time is unknown. */
 export interface WorkCounts {
   readonly waiting: number
   readonly firstWaiting: string | null

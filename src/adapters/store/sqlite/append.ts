@@ -37,18 +37,18 @@ interface AppenderParts {
 
 const MAX_CACHED_ROWS = 256
 
-/** Whether a change stores a message or another event. Its sender waits for it. */
+/** Whether a change stores a message or another event. Its sender waits until it is stored. */
 const isMessage = ({ type }: Change): boolean => type === 'event.accepted' || type === 'turn.opened'
 
 /**
- * Appends changes and imports bundles. Blobs are put and frames are computed before the transaction starts, because other writers wait for
- * a transaction. The transaction then checks that no other append has changed the conversation since.
+ * Appends changes and imports bundles. Blobs are put and frames are computed before the transaction starts, because other writers wait
+ * until a transaction ends. The transaction then checks that no other append has changed the conversation meanwhile.
  */
 export function createAppender(parts: AppenderParts) {
   const { database, conversations, journal, indexer, recall, reader, offers, budgets, blobs, clock, onAppended } = parts
   /**
-   * Rows of the table `conversations`, as the last append of this process wrote them. They save a query per append. If a cached row is
-   * outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
+   * Rows of the table `conversations`, as the last append of this process wrote them. With such a row, an append needs one query less. If a
+   * cached row is outdated, `replaceIfUnchanged` writes nothing, and the append reads the row from the table.
    */
   const cachedRows = new Map<string, ConversationRow>()
 
@@ -76,7 +76,7 @@ export function createAppender(parts: AppenderParts) {
             await ensureBlobs(prepared.needed, blobs)
             return write()
           }))
-      if (!result) continue // another append came between, so the frame is outdated: compute it again
+      if (!result) continue // there was another append meanwhile, so the frame is outdated and is computed again
       if (cachedRows.size >= MAX_CACHED_ROWS) cachedRows.clear()
       cachedRows.set(conversationId, result.row)
       onAppended(conversationId, result.row.last_seq, prepared.changes)
@@ -104,7 +104,7 @@ export function createAppender(parts: AppenderParts) {
     }
     const written = conversations.replaceIfUnchanged(row, next)
     if (!written) return undefined
-    checkNumbersUnused(numbers, row.next_block) // if it throws, the transaction is rolled back
+    checkNumbersUnused(numbers, row.next_block) // if this check throws, the transaction is rolled back
     const rows = prepared.rows.map((each, n) => ({ seq: last + 1 + n, ...each }))
     journal.write(key, rows, lastActivityOf(row))
     if (frame) journal.putFrame(key, last + 1 + frame.index, frame.value)

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { translateSqliteError, withReadOnly } from './open.ts'
 
-/** What a copy of a database has. */
+/** What a copy of a database contains. */
 export interface CopiedDatabase {
   readonly conversations: number
   readonly entries: number
@@ -11,12 +11,12 @@ export interface CopiedDatabase {
 }
 
 /**
- * Copies a database to a new file, as it is at one moment. Other processes may write meanwhile. The copy has no remains of deleted rows,
- * because SQLite writes every row again.
+ * Copies a database to a new file. The copy is a snapshot of one moment. Other processes may write meanwhile. The copy has no remains of
+ * deleted rows, because SQLite writes every row again.
  */
 export function copyDatabase(file: string, target: string): void {
   try {
-    withReadOnly(file, () => {}) // throws for a file of another program, and of a newer version
+    withReadOnly(file, () => {}) // throws for a file of another program, and for a file of a newer version of Daybook
     const source = new DatabaseSync(file, { readOnly: true, timeout: 10_000 })
     try {
       source.prepare('VACUUM INTO ?').run(target)
@@ -31,7 +31,7 @@ export function copyDatabase(file: string, target: string): void {
   closeSync(copy)
 }
 
-/** Looks at a copy, and checks that it is not damaged. */
+/** Reads the facts about a copy, and checks that it is not damaged. */
 export function inspectCopy(file: string): CopiedDatabase {
   try {
     return withReadOnly(file, (database) => {

@@ -28,8 +28,8 @@ import type { Conversations } from './conversations.ts'
 import type { Database, Statement } from './database.ts'
 
 /**
- * SQL for the reservations of a budget that have ended at the time `?2`. A reservation counts while its conversation has the lease with its
- * epoch.
+ * SQL that selects the reservations of a budget that have ended at the time `?2`. A reservation ends when its conversation no longer has a
+ * lease with the epoch of the reservation.
  */
 const ENDED = `SELECT reservations.* FROM reservations LEFT JOIN conversations ON key = conversation
   WHERE name = ?1 AND NOT coalesce(deleted_at IS NULL AND owner_id IS NOT NULL AND conversations.epoch = reservations.epoch AND lease_expires_at > ?2, 0)`

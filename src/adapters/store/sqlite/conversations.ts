@@ -15,7 +15,10 @@ import { checkLeaseFree, isFree, type Lease, leaseExpiry } from '../shared/lease
 import { type Attempts, attemptsAtRelease, noAttempts } from '../shared/work.ts'
 import type { Database } from './database.ts'
 
-/** The columns of `ConversationRow`. The table also has columns that SQLite computes, which would take most of the time of a query. */
+/**
+ * The columns of `ConversationRow`. The table also has computed columns. They are left out, because computing them would take most of the
+ * time of a query.
+ */
 const COLUMNS = `key, id, title, started_at, last_activity_at, active_at, open_turn, waiting, offers, waits, due_at, last_seq, indexed_seq,
   next_block, epoch, owner_id, owner_host, owner_pid, owner_started_at, owner_boot_id, owner_pid_ns, owner_epoch, lease_expires_at, attempts,
   attempt_seq, retry_at, parked_at, failure, offered_at, deleted_at`
@@ -33,7 +36,7 @@ export function createConversations(database: Database) {
      owner_pid_ns = ?, owner_epoch = ?, lease_expires_at = ?
      WHERE id = ?`,
   )
-  // names no column of an index of lists: SQLite writes an index if one of its columns is named, even if its value stays the same
+  // this statement sets no column that is in an index of lists: SQLite writes an index if one of its columns is set, even to the same value
   const setProgress = database.writeStatement(
     `UPDATE conversations SET active_at = ?, last_seq = ?, indexed_seq = ?, next_block = ?
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,

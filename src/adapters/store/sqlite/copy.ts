@@ -43,7 +43,9 @@ export async function withSqliteSource<T>(file: string, work: (source: CopySourc
   }
 }
 
-/** Takes the lock of the file that excludes all other connections, including those that only wait. It ends when the connection is closed. */
+/**
+ * Takes the exclusive lock of the file. It excludes all other connections, even idle ones, and is released when the connection is closed.
+ */
 function lockFile(connection: DatabaseSync, file: string): void {
   try {
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
@@ -56,7 +58,7 @@ function lockFile(connection: DatabaseSync, file: string): void {
   }
 }
 
-/** Runs `work` with a new database `draft`, which `finish` renames to `file`. If `draft` exists, it is continued. */
+/** Runs `work` with a new database `draft`, which `finish` renames to `file`. If `draft` exists, the earlier copy is continued. */
 export async function withSqliteTarget<T>(draft: string, file: string, work: (target: CopyTarget) => Promise<T>): Promise<T> {
   const database = await openDatabase(draft)
   let closed = false
@@ -185,7 +187,7 @@ function readerOf(prepare: Prepare): CopySource {
   }
 }
 
-/** The columns that are copied. The time of the last entry is in one column, even if a turn is open. */
+/** The columns that are copied. The time of the last entry is always copied as `last_activity_at`, even if a turn is open. */
 const headOf = (row: ConversationRow): CopiedHead => ({ ...row, last_activity_at: lastActivityOf(row) })
 
 function writerOf(database: Database): Pick<CopyTarget, 'has' | 'write' | 'remove'> {
@@ -241,7 +243,7 @@ function writerOf(database: Database): Pick<CopyTarget, 'has' | 'write' | 'remov
             for (const call of names.calls) insertCall.run(key, call, seq)
             for (const turn of names.turns) insertTurn.run(key, turn, seq)
           }
-        if (head.last_seq > 0) noteBehind.run(key) // the memory index is not copied, but made again
+        if (head.last_seq > 0) noteBehind.run(key) // the memory index is not copied. It is built again later
       }),
   }
 }

@@ -12,19 +12,21 @@ export interface Database {
    * resolves.
    */
   write<T>(work: () => T | Promise<T>): Promise<T>
-  /** Does the same as `write`, but the transaction may contain the writes of other callers too. For short work of few rows. */
+  /**
+   * Does the same as `write`, but the transaction may contain the writes of other callers too. Use it for short work that writes few rows.
+   */
   writeTogether: WriteTogether
   /**
    * Like `writeTogether`, but waits neither for the disk nor for the groups of `writeTogether`. A killed process loses nothing. A power cut
-   * may undo the write, unless a later `write` or `writeTogether` has brought it to the disk. Use it for leases, whose owner also ends with
-   * a power cut, and for data that can be computed again.
+   * may undo the write, unless a later `write` or `writeTogether` has brought it to the disk. Use it for leases, because a power cut also
+   * ends the owner of the lease, and for data that can be computed again.
    */
   writeUnsynced: WriteTogether
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
   /**
    * A text that changes with every commit, except those of `writeTogether` and `writeUnsynced` in this process. Compare it with an earlier
-   * one to notice commits.
+   * text to notice commits.
    */
   revision(): string
   /** Prepares a statement for use inside `write`. */
@@ -37,8 +39,8 @@ export interface Database {
    */
   readTuples<Row extends readonly unknown[]>(sql: string): Pick<Statement<Row>, 'all'>
   /**
-   * Copies the write-ahead log into the file and empties the log, so that deleted text is in neither. Returns false when another process
-   * reads at this moment. Then the log stays as it is.
+   * Copies the write-ahead log into the file and empties the log, so that deleted text is in neither. If another process reads at this
+   * moment, the log stays as it is, and the result is false.
    */
   emptyLog(): Promise<boolean>
   close(): Promise<void>

@@ -67,7 +67,7 @@ describe('writes that arrive together', () => {
     const failed = results.flatMap((result, index) => (result.status === 'rejected' ? [[index, result.reason.code]] : []))
     expect(failed).toEqual([
       [5, 'conversation.superseded'],
-      [7, 'change.invalid'], // the number of its block is used already
+      [7, 'change.invalid'], // the number of its block is already used
     ])
     for (const [index, id] of ids.entries()) expect(await journalOf(store, id)).toHaveLength(index === 5 ? 0 : 2)
     const again = await store.append(claims[7] as Claim, titled('Later'))
@@ -185,7 +185,7 @@ describe('urgent writes', () => {
       store.offer('c2', { event_id: 'e2', kind: 'followup', ts, text: 'Hello.' }).then(note('offer')),
     ])
     const places = ['message', 'event', 'offer'].map((name) => settled.indexOf(name))
-    expect(Math.max(...places)).toBeLessThan(50) // in the order of the calls, they would be the last three
+    expect(Math.max(...places)).toBeLessThan(50) // if writes ran only in the order of the calls, these would be the last three
     expect(settled).toHaveLength(101)
     await store.close()
   })

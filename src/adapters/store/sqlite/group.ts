@@ -1,6 +1,6 @@
 /**
- * Runs a function that writes to the database. Its transaction may contain the writes of other callers too. With `first`, it runs before the
- * waiting writes without it.
+ * Runs a function that writes to the database. Its transaction may contain the writes of other callers too. With `first`, it runs before
+ * the waiting writes that were called without `first`.
  */
 export type WriteTogether = <T>(work: () => T, urgency?: 'first') => Promise<T>
 
@@ -9,8 +9,8 @@ interface GroupParts {
   /** Runs `work` in a transaction of its own, when no other transaction runs. */
   transaction<T>(work: () => T): Promise<T>
   /**
-   * Runs `work` inside a transaction. If it throws, undoes what it has written, and throws the error. If the whole transaction can not go on
-   * after the error, throws a `BrokenTransaction`.
+   * Runs `work` inside a transaction. If it throws, undoes what it has written, and throws the error. If the whole transaction can not
+   * continue after the error, throws a `BrokenTransaction`.
    */
   nested<T>(work: () => T): T
 }
@@ -21,31 +21,30 @@ export class BrokenTransaction extends Error {}
 /** The most writes in one transaction. The event loop is blocked while they run. */
 const MAX_GROUP = 64
 
-/** How many writes without `first` a group has at least, if so many wait. Without this, they could wait for ever. */
+/** The minimum number of writes without `first` in a group, if so many wait. Without this minimum, they could wait forever. */
 const MIN_OTHERS = 16
 
 /** How many groups of one write may run in one turn of the event loop. */
 const MAX_SINGLES = 8
 
 /**
- * How many callers of a group go on in one turn of the event loop. With fewer, the next group would also be smaller, and commits more
- * frequent.
+ * For how many writes of a group the promises settle in one turn of the event loop. With a lower number, the next group would also be
+ * smaller, and commits would be more frequent.
  */
 const SETTLED_PER_TURN = 16
 
 /**
- * Collects writes and runs them in groups: the writes of a group share one transaction, and so they share its cost, which is mainly to wait
- * for the disk.
+ * Collects writes and runs them in groups: the writes of a group share one transaction, and therefore also its cost, which is mainly the
+ * time of waiting for the disk.
  *
  *   calls      a   b c d        e f …
  *   commits    [a] [b c d]      [e f …]
  *
  * The writes of a group run in the order of the calls, but those with `first` run before the others. If one throws, only its own promise
- * rejects. If the transaction fails, the promises of all writes of the group reject, and nothing of them is stored. All promises settle after
- * the commit.
- * A write that comes alone runs at once. When several came together, their callers go on in several turns of the event loop, and then the
- * next group runs. Meanwhile more writes arrive, and other work of the process gets its turn. This matters most for new connections, because
- * Node accepts few of them in each turn of the event loop.
+ * rejects. If the transaction fails, the promises of all writes of the group reject, and nothing of them is stored. All promises settle
+ * after the commit. If no other write waits, a write runs immediately. After a group of several writes, their promises settle in several
+ * turns of the event loop, and then the next group runs. In the meantime more writes arrive, and other work of the process can run. This
+ * matters most for new connections, because Node accepts few of them in each turn of the event loop.
  */
 export function createWriteGroups({ transaction, nested }: GroupParts): WriteTogether {
   const first: Write[] = []
@@ -71,7 +70,7 @@ export function createWriteGroups({ transaction, nested }: GroupParts): WriteTog
     let group: readonly Write[] = []
     try {
       await transaction(() => {
-        group = takeGroup() // taken only now, so that it has the writes that arrived while another process held the lock
+        group = takeGroup() // taken inside the transaction, so that it includes the writes that arrived while another process held the lock
         const [only] = group
         if (group.length === 1) only?.run()
         else for (const write of group) write.attempt(nested)
@@ -108,7 +107,7 @@ interface Write {
   run(): void
   /** Runs the write among others. Its error is kept until `settle`. */
   attempt(nested: GroupParts['nested']): void
-  /** Notes that the transaction has failed. */
+  /** Stores that the transaction has failed, with its error. */
   fail(error: unknown): void
   /** Settles the promise of the caller. Called when the transaction has ended. */
   settle(): void

@@ -7,7 +7,7 @@ import type { Database } from './database.ts'
 
 /*
  * Reads and writes rows of the journal. The primary key of a row is one number: the conversation's key in the high bits, `seq` in the low
- * 32 bits. So the rows of a conversation are stored in order, and the table needs no other index.
+ * 32 bits. So the rows of a conversation are stored in the order of `seq`, and the table needs no other index.
  */
 
 /** SQL for the key of the entry with `seq` ?2 in the conversation with key ?1. */

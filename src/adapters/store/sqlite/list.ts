@@ -13,7 +13,10 @@ const SEARCH_CHUNK = 500
 export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'parked' | 'top' | 'children'> {
   /** Only conversations with work at this time. */
   readonly workAt?: string
-  /** Only ids directly in this folder, such as `tenant/project/user/`: no slash follows the folder. `''` stands for ids without a slash. */
+  /**
+   * Only ids directly in this folder, such as `tenant/project/user/`. Such an id has no slash after the folder. `''` selects ids without a
+   * slash.
+   */
   readonly folder?: string
   /** Only ids that begin with this text. The matching rows have to be sorted, so `folder` is faster. */
   readonly prefix?: string
@@ -52,7 +55,7 @@ export function listQuery(
   )
   const byWork = workAt !== undefined || rows === 'running'
   return {
-    // Conversations with work are found by their own index and then sorted: they are few, also where thousands of turns wait.
+    // Conversations with work are found by their own index and then sorted. There are few of them, even if thousands of turns wait.
     sql: `SELECT ${columns} FROM conversations${byWork ? ' INDEXED BY conversations_with_work' : ''}
       WHERE ${conditions.join(' AND ')} ORDER BY ${activity} DESC, id LIMIT ?`,
     values,
@@ -107,7 +110,7 @@ export function createLister(database: Database, clock: Clock) {
       const chunk = page(SEARCH_CHUNK, 'id, title, last_activity_at, active_at, open_turn, waits')
       for (const { id, title } of chunk) {
         if (title === null || found.length > size || !foldTitle(title).includes(wanted)) continue
-        const row = database.read(() => byId.get(id)) // undefined if it was deleted since
+        const row = database.read(() => byId.get(id)) // undefined if the conversation was deleted meanwhile
         if (row) found.push(infoOf(row))
       }
       const last = chunk.at(-1)

@@ -19,7 +19,8 @@ interface OfferParts {
 
 /**
  * The table of offers. An offer is stored like a row of the journal, as the change `event.accepted`. Its references to blobs are in
- * `blob_refs`, with the negative number of the offer as `seq`. So everything that looks for references to a blob finds them.
+ * `blob_refs`, with the negative number of the offer as `seq`. So code that looks for references to a blob in `blob_refs` also finds the
+ * references of offers.
  */
 export function createOffers({ database, conversations, rows, blobs, clock, onOffered }: OfferParts) {
   const insertRow = database.writeStatement<{ number: number }>(
@@ -29,7 +30,7 @@ export function createOffers({ database, conversations, rows, blobs, clock, onOf
   const setTaken = database.writeStatement(
     'UPDATE offers SET outcome = ?, taken_at = ? WHERE conversation = ? AND event = ? AND outcome IS NULL',
   )
-  // adds 1, because counting all offers would take longer with each further offer
+  // adds 1 to the number of offers, because counting all offers would take longer with each further offer
   const countOffer = database.writeStatement(
     `UPDATE conversations SET offers = coalesce(offers, 0) + 1, offered_at = coalesce(offered_at, ?2), attempts = 0, attempt_seq = NULL,
      retry_at = NULL, parked_at = NULL, failure = NULL WHERE key = ?1`,

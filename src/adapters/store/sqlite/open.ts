@@ -24,8 +24,8 @@ const HEADER_BYTES = 512
  */
 export function openConnections(file: string, allowReadOnly: boolean): Connections {
   try {
-    // Another process may be creating the file. It writes the first page of the file and then the log. Because the log is looked up before
-    // the size, a file with a log always has its first page.
+    // Another process may be creating the file. That process writes the first page of the file and then the log. This process checks for
+    // the log first and for the size of the file second. So if it finds a log, the file already has its first page.
     const hasLog = hasWriteAheadLog(file)
     if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)
@@ -76,7 +76,9 @@ function openWriterIfAllowed(file: string): DatabaseSync | undefined {
   }
 }
 
-/** Throws for a file of an older version. Such a file must be migrated before it can be read, and this process may not write to it. */
+/**
+ * Throws for a file of an older version. Such a file must be migrated before it can be read, but this process has no right to write to it.
+ */
 function checkCurrent(database: DatabaseSync, file: string): void {
   if (versionOf(database) === SCHEMA_VERSION) return
   throw new Failure(
@@ -86,7 +88,8 @@ function checkCurrent(database: DatabaseSync, file: string): void {
 }
 
 /**
- * Runs the missing migrations in one transaction. The transaction reads the version again, because another process may just have migrated.
+ * Runs the missing migrations in one transaction. The transaction reads the version again, because another process may have migrated the
+ * file meanwhile.
  */
 function migrate(writer: DatabaseSync): void {
   if (versionOf(writer) === SCHEMA_VERSION) return
@@ -123,7 +126,7 @@ export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => 
 }
 
 /**
- * Throws `store.damaged` for a truncated file, which SQLite itself notices only when it reads a missing page. While a write-ahead log
+ * Throws `store.damaged` for a truncated file. SQLite itself would notice this only when it reads a missing page. While a write-ahead log
  * exists, the last pages may be in the log, so the file is not checked.
  */
 function checkNotTruncated(database: DatabaseSync, file: string): void {
@@ -145,7 +148,8 @@ function hasSqliteHeader(file: string): boolean {
 }
 
 /**
- * Whether a write-ahead log contains changes that are not in the file yet. In this case a process has the file open, or died while it had.
+ * Whether a write-ahead log contains changes that are not in the file yet. In this case a process has the file open, or a process died
+ * while it had the file open.
  */
 const hasWriteAheadLog = (file: string) => sizeOf(`${file}-wal`) > 0
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
@@ -229,8 +233,8 @@ const damagedFile = (file: string, reason: string, cause?: unknown) =>
   )
 
 /**
- * Notices that an open database was removed or replaced. SQLite goes on with the removed file and reports no error, and everything that it
- * writes is lost when the process ends. The write-ahead log can be lost in the same way.
+ * Notices that an open database was removed or replaced. In this case SQLite continues to use the removed file without an error, and
+ * everything that it writes is lost when the process ends. The write-ahead log can be lost in the same way.
  */
 export function createFileCheck(file: string): () => void {
   const known = new Map<string, string>()
@@ -247,7 +251,7 @@ export function createFileCheck(file: string): () => void {
   }
 }
 
-/** Identifies a file. Another file with the same name has another identity. Undefined when there is no file. */
+/** Identifies a file. Another file with the same name has another identity. Undefined when the file does not exist. */
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`

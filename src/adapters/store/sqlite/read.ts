@@ -10,7 +10,10 @@ import { ENTRIES_AFTER, SEQ } from './journal.ts'
 
 /** How many rows of the journal are read together. A row has at most about 9 KB, without its large texts. */
 const PAGE_SIZE = 32
-/** After how many pages of a journal other work of the process may run. Reading this many takes some milliseconds. */
+/**
+ * After reading this many pages of a journal, the reader pauses, so that other work of the process can run. Reading this many pages takes
+ * some milliseconds.
+ */
 const PAGES_PER_TASK = 8
 
 /**
@@ -35,7 +38,8 @@ export function createReader(database: Database, rowReader: RowReader) {
   const entriesAfter = database.readStatement<TypedRow>(
     `SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry LIMIT ?3`,
   )
-  // The rows of a timeline. Of their types, only one matters. To compare 20,000 types as texts would take a fifth of the time of the query.
+  // The rows of a timeline. The query returns only whether a row is a response, and not its type. Reading 20,000 types as texts would take
+  // a fifth of the time of the query.
   const visibleAfter = database.readTuples<readonly [seq: number, isResponse: number, body: string]>(
     `SELECT ${SEQ}, type = 'response.received', body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`,
   )
@@ -92,8 +96,8 @@ export function createReader(database: Database, rowReader: RowReader) {
   }
 
   /**
-   * The rows that may contain blocks with this path, turn or call. For an import, `entered` contains the numbers of the blocks that no
-   * earlier entry has. For other changes it is undefined.
+   * The rows that may contain blocks with this path, turn or call. For the entry of an import, `entered` contains the numbers of the blocks
+   * that occur in no earlier entry. For other entries it is undefined.
    */
   const candidates = (conversationId: string, index: Statement<TypedRow>, value: string) =>
     inConversation(conversationId, ({ key, indexedSeq }) =>
@@ -142,8 +146,8 @@ export function createReader(database: Database, rowReader: RowReader) {
     },
 
     /**
-     * The entries after `after`, at most `limit`. The large texts of an entry are fetched when the caller takes the entry. So a caller that
-     * reads slowly holds the texts of one entry, and not those of a page. Entries of the type `leftOut` are not parsed.
+     * The entries after `after`, at most `limit`. The large texts of an entry are fetched when the caller takes the entry. So while a slow
+     * caller reads, only the texts of one entry are in memory, and not those of a whole page. Entries of the type `leftOut` are not parsed.
      */
     async *journal(
       conversationId: string,

@@ -220,7 +220,9 @@ it('a tenant that is deleted while it is indexed and gets vectors leaves nothing
   for (const store of [one, two]) await store.close()
 })
 
-/** A store whose blobs are read when `goOn` is called. `isReading` resolves when one is to be read. Large texts are in blobs. */
+/**
+ * A store in which every read of a blob waits until `goOn` is called. `isReading` resolves when a read begins. Large texts are in blobs.
+ */
 async function slowStore(name: string) {
   const memory = createMemoryBlobs()
   const [reading, goingOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

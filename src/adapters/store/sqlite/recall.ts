@@ -13,17 +13,17 @@ import type { Reader } from './read.ts'
 import { createIndexReader, createIndexWriter, createSnippetFinder, createVectorTables } from './schema/memory-tables.ts'
 
 /**
- * How many entries one transaction indexes, also of several conversations together. One step of a deletion removes as many snippets. Other
- * writers wait meanwhile.
+ * How many entries one transaction indexes. They may belong to several conversations. One step of a deletion removes the same number of
+ * snippets. The number is small, because other writers wait during the transaction.
  */
 const ENTRIES_PER_STEP = 128
 const SNIPPETS_PER_STEP = 64
-/** How long after the end of a turn its texts are indexed. The turns that end meanwhile are indexed too. */
+/** How long after the end of a turn its texts are indexed. Turns that end in this time are indexed together with it. */
 const DELAY_MS = 1_000
 
 type Place = Pick<ConversationRow, 'id' | 'key'>
 
-/** How far a conversation is indexed. Every claim and every deletion changes its epoch. */
+/** The position up to which a conversation is indexed. Every claim and every deletion changes its epoch. */
 interface Position {
   readonly key: number
   readonly epoch: number
@@ -41,8 +41,8 @@ interface IndexStep {
 }
 
 /**
- * The memory index in the SQLite file. The journal is the truth, and `memory_seq` says how much of it is indexed. Appends index nothing, so
- * they take no longer because of the index. The entries are indexed after their turn has ended, and before a search that covers them.
+ * The memory index in the SQLite file. It is computed from the journal, and `memory_seq` says up to which entry. Appends index nothing, so
+ * the index does not make them slower. The entries are indexed after their turn has ended, and before a search that covers them.
  */
 export function createSqliteRecall(database: Database, reader: Reader) {
   let removedRows: Record<string, number> = {}
@@ -50,7 +50,8 @@ export function createSqliteRecall(database: Database, reader: Reader) {
     removedRows[table] = (removedRows[table] ?? 0) + rows
   })
   const snippets = createSnippetFinder(database)
-  // all conversations are looked at, because a process with an older version of Daybook does not write `memory_behind`
+  // this query reads all conversations, and not only those in `memory_behind`, because a process with an older version of Daybook does not
+  // write `memory_behind`
   const behind = database.readStatement<{ id: string }>(
     'SELECT id FROM conversations WHERE deleted_at IS NULL AND memory_seq < last_seq ORDER BY folder, id',
   )
@@ -68,8 +69,8 @@ export function createSqliteRecall(database: Database, reader: Reader) {
   const setPosition = database.writeStatement('UPDATE conversations SET memory_seq = ? WHERE key = ?')
 
   /**
-   * Reads entries of a conversation that is behind, at most `limit`, and analyses them. Undefined when there are none up to its goal. The
-   * entries are read before the transaction, because large texts are in blobs.
+   * Reads entries of a conversation that is behind, at most `limit`, and analyses them. Undefined when the conversation is indexed up to
+   * its goal. The entries are read before the transaction begins, because large texts are in blobs, and reading them takes time.
    */
   async function readStep(id: string, goals: Map<string, number>, limit: number): Promise<IndexStep | undefined> {
     const start = database.read(() => committedPosition.get(id))
@@ -121,15 +122,15 @@ export function createSqliteRecall(database: Database, reader: Reader) {
     return steps
   }
 
-  // need not be synced: after a power cut, the entries are indexed again from the journal
+  // this write need not be synced, because after a power cut, the entries are indexed again from the journal
   const write = async (steps: readonly IndexStep[]): Promise<void> => {
     if (steps.length > 0) await database.writeUnsynced(() => steps.forEach(writeStep))
   }
 
   /**
-   * Indexes the entries that conversations have now. Those that are appended meanwhile are left for the next time, so that indexing does
-   * not run after each append of a running turn. Few entries of several conversations share a transaction. If a conversation can not be
-   * read, the others are still indexed. The error is thrown at the end.
+   * Indexes the entries that conversations have now. Entries that are appended meanwhile are indexed the next time. Otherwise indexing
+   * would follow each append of a running turn. If conversations have only few new entries, several conversations share a transaction. If a
+   * conversation can not be read, the others are still indexed. The error is thrown at the end.
    */
   async function indexAll(ids: readonly string[], signal: AbortSignal | undefined): Promise<void> {
     const left = new Set(ids)
@@ -176,13 +177,16 @@ export function createSqliteRecall(database: Database, reader: Reader) {
 
   return {
     index,
-    /** Notes that a conversation has entries which are not indexed. Call it inside `database.write`. It writes only the first time. */
+    /**
+     * Stores that a conversation has entries which are not indexed. Call it inside `database.write`. If this is already stored, nothing is
+     * written.
+     */
     noteBehind: (key: number): void => void noteBehind.run(key),
     /** Indexes the entries of a conversation soon, if one of the changes ends a turn. */
     noteAppended(conversationId: string, changes: readonly Change[]): void {
       if (changes.some(({ type }) => type === 'turn.closed')) background.add(conversationId)
     },
-    /** Waits for running work, and starts no more. */
+    /** Waits for running work, and starts no further work. */
     close: background.close,
     /** Removes some snippets of a conversation, and counts the rows by table. Call it inside `database.write`. */
     removeSome({ id, key }: Place): { readonly isDone: boolean; readonly rows: Counts } {
@@ -208,7 +212,7 @@ function createBackground(work: (ids: readonly string[], signal: AbortSignal) =>
   async function run(): Promise<void> {
     const ids = [...waiting]
     waiting = new Set()
-    // an error is not reported here: the next search indexes the same entries, and reports it
+    // an error is ignored here, because the next search indexes the same entries, and reports the error
     await work(ids, ending.signal).catch(() => undefined)
     timer = undefined
     if (waiting.size > 0) start()

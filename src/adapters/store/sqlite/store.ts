@@ -72,8 +72,8 @@ export async function createSqliteStore({ file, blobs, clock, allowReadOnly = fa
       },
     },
 
-    // Leases need not be on disk: after a power cut their owner has ended too. The release after a failed attempt is written to disk,
-    // because it counts the failure.
+    // Leases need not be synced to disk, because a power cut also ends their owner. The release after a failed attempt is synced, because
+    // it stores the failure.
     claim: (conversationId, owner, options) =>
       database.writeUnsynced(() => conversations.claim(conversationId, owner, clock.now(), options)),
     findOwner: async (conversationId, asker) => conversations.findOwner(conversationId, asker, clock.now()),

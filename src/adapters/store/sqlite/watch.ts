@@ -9,9 +9,9 @@ import { isBusy } from './open.ts'
 const POLL_MS = 200
 
 /**
- * Watches conversations for new entries and for offers. The store notes the appends and offers of this process. SQLite sends no notice when
- * another process writes. So while there are listeners, a timer asks whether anything else was committed. Only then are the watched
- * conversations and the open offers looked up.
+ * Watches conversations for new entries and for offers. The store reports the appends and offers of this process with `note` and
+ * `noteOffer`. SQLite sends no notice when another process writes. So while there are listeners, a timer checks whether another process has
+ * committed something. Only if so, the watched conversations and the open offers are looked up.
  */
 export function createWatch(database: Database) {
   const lastSeq = database.readStatement<{ last_seq: number }>('SELECT last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL')
@@ -35,7 +35,7 @@ export function createWatch(database: Database) {
       if (current === revision) return
       watchers.check()
       if (offerListeners.size > 0) for (const { id } of database.read(() => offered.all())) offerListeners.tell(id)
-      revision = current // set last: if the check fails because the file is locked, the next poll repeats it
+      revision = current // set after the checks: if they fail because the file is locked, the next poll repeats them
     } catch (error) {
       if (isBusy(error instanceof Failure ? error.cause : error)) return
       watchers.fail(error)
@@ -50,7 +50,7 @@ export function createWatch(database: Database) {
     notedOffers.clear()
   }
 
-  /** Adds a listener, and polls while there are any. Returns a function that removes the listener. */
+  /** Adds a listener, and polls as long as there are listeners. Returns a function that removes the listener. */
   function addListener(add: () => () => void): () => void {
     const current = database.revision()
     const remove = add()
@@ -70,11 +70,11 @@ export function createWatch(database: Database) {
   return {
     watch,
     watchOffers,
-    /** Notes the last entry of an append of this process. The listeners are told at the next poll. */
+    /** Stores the last entry of an append of this process. The listeners are told at the next poll. */
     note(conversationId: string, seq: number): void {
       if (watchers.watched.has(conversationId)) noted.set(conversationId, seq)
     },
-    /** Notes an offer of this process. The listeners are told at the next poll. */
+    /** Stores that this process has added an offer. The listeners are told at the next poll. */
     noteOffer(conversationId: string): void {
       if (offerListeners.size > 0) notedOffers.add(conversationId)
     },

@@ -17,7 +17,7 @@ interface WorkListParts {
 
 /** The work list in SQLite. `free_at` of a conversation is the time from which it can be claimed: see `schema.ts`. */
 export function createWorkList({ database, conversations, clock, onFree }: WorkListParts): WorkList {
-  // jumps from tenant to tenant in the index, so it does not read the other conversations of a tenant
+  // jumps from tenant to tenant in the index, and reads only one conversation of each tenant
   const readyTenants = database.writeStatement<{ tenant: string }>(
     `WITH RECURSIVE listed (tenant) AS (
        SELECT (SELECT tenant FROM conversations WHERE free_at IS NOT NULL ORDER BY tenant, free_at LIMIT 1)
@@ -84,7 +84,7 @@ export function createWorkList({ database, conversations, clock, onFree }: WorkL
     return undefined
   }
 
-  /** Ends the leases of processes on this machine that are dead. Returns whether there were such leases. */
+  /** Ends the leases of processes on this machine that are dead. Returns whether a lease was ended. */
   function freeDeadOwners(asker: Owner, now: string): boolean {
     const range = [now, later(now, LEASE_MS)] as const
     const dead = leased.all(...range).flatMap((row) => {

@@ -51,9 +51,9 @@ export function createAppender(parts: AppenderParts) {
           ? cached
           : claimedRow(claim, await conversations.findCommitted(conversationId))
       cachedRows.delete(conversationId)
-      if (context && row.last_seq !== context.lastSeq) continue // another append came between: read again
+      if (context && row.last_seq !== context.lastSeq) continue // there was another append meanwhile, so the row is read again
       const written = await write(row, { prepared, numbers, frame: context?.frame, takes, budget })
-      if (!written) continue // the row was outdated: read it again
+      if (!written) continue // the row was outdated, so it is read again
       cachedRows.set(written.next)
       onAppended(conversationId, written.next.last_seq)
       return written.rows.map(({ seq, change }) => ({ seq, change }))
@@ -93,16 +93,21 @@ export function createAppender(parts: AppenderParts) {
             if (frame) await putFrame(queries, row.key, row.last_seq + 1 + frame.index, frame.value)
             if (indexNow) await indexAfter(queries, row.id, row.key, row.indexed_seq)
             if (takes.length > 0) await offers.take(queries, row.key, takes, clock.now())
-            if (budget) await budgets.enter(queries, row.key, budget) // last, because other conversations wait for the same rows
+            // budgets come last, because other conversations wait for the locked rows of these budgets
+            if (budget) await budgets.enter(queries, row.key, budget)
             return written
           })
-    // After a lost connection, the append may have been committed although its answer did not arrive. Then the journal has the rows.
+    // After a lost connection, the append may have been committed although its answer did not arrive. In this case the journal contains the
+    // rows.
     const onLost = async () => (rows.length > 0 && (await isWritten(row, rows)) ? conversations.findCommitted(row.id) : undefined)
     const written = await whileLost(attempt, onLost)
     return written && { next: written, rows }
   }
 
-  /** Writes rows. Their block numbers are checked only if the row is current, because an old owner gets the error about its claim. */
+  /**
+   * Writes rows. Their block numbers are checked only if the row is current. Otherwise an owner that has lost its claim would get an error
+   * about block numbers, and not the error about its claim.
+   */
   async function writeRows(
     queries: Queries,
     row: ConversationRow,

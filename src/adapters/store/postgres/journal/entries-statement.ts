@@ -67,7 +67,7 @@ export interface EntriesStatement {
 export const MAX_SINGLE_ENTRIES = 8
 const entryTypes = ['int', 'text', 'text', 'text'] as const
 
-/** SQL for the entries as a table. */
+/** SQL that returns the entries as a table. */
 function tableOf(entries: readonly (readonly unknown[])[], { add }: Pick<Statement, 'add'>): string {
   if (entries.length > MAX_SINGLE_ENTRIES) {
     const columns = entryTypes.map((type, column) => `${add(entries.map((entry) => entry[column]))}::${type}[]`)
@@ -79,7 +79,7 @@ function tableOf(entries: readonly (readonly unknown[])[], { add }: Pick<Stateme
 
 type Statement = ReturnType<typeof startStatement>
 
-/** Collects the parts and the values of a statement. `add` returns the place of a value, such as `$1`. */
+/** Collects the parts and the values of a statement. `add` adds a value and returns its placeholder, such as `$1`. */
 function startStatement() {
   const [values, parts]: [unknown[], string[]] = [[], []]
   return { values, parts, add: (value: unknown) => `$${values.push(value)}`, part: (sql: string) => void parts.push(sql) }

@@ -30,7 +30,8 @@ it('makes the same statement as `entriesStatement`', () => {
     fc.property(appends, fc.constantFrom('0', '0', '0', '', '~'), (list, lastActivity) => {
       let row = empty
       for (const { changes, hasBlobs } of list) {
-        row = { ...row, open_turn: 't1', last_activity_at: lastActivity, waits: null } // random journals rarely go on with a turn
+        // set here, because random journals rarely continue a turn
+        row = { ...row, open_turn: 't1', last_activity_at: lastActivity, waits: null }
         const blobs = hasBlobs ? ['00'] : []
         const rows = changes.map((change, at): JournalRow => ({ seq: row.last_seq + 1 + at, change, body: JSON.stringify(change), blobs }))
         const next = { ...withInfo(row, infoAfter(infoOf(row), changes)), next_block: row.next_block + 2 }

@@ -57,7 +57,7 @@ describe.skipIf(!hasPostgres)('the index of entries', async () => {
       await append(mine, claim, round % 2 === 0 ? INDEX_BATCH : 7)
       await mine.release(claim)
     }
-    await other.close() // waits until it has indexed
+    await other.close() // waits until the index is written
     const last = await store.claim('c2', owner('a'))
     await append(store, last, INDEX_BATCH)
     await store.release(last)

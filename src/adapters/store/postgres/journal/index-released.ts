@@ -3,12 +3,16 @@ import type { Conversations } from '../conversations.ts'
 import type { Database } from '../database.ts'
 import { INDEX_BATCH, indexAfter } from './journal.ts'
 
-/** After this time, the server ends the transaction of a process that is frozen in it, because claims of the conversation wait for it. */
+/**
+ * If a process is frozen while it indexes, the server ends its transaction after this time. The time is short, because claims of the
+ * conversation wait for the transaction.
+ */
 const LOCKED_IDLE_MS = 5_000
 
 /**
- * Indexes conversations after their turns, so that most appends need not. A conversation that was claimed since its release is left out. A
- * claim that comes later waits, but a worker passes over a conversation that is locked, so `onFree` is called afterwards if there is work.
+ * Indexes the entries of a conversation after its turn has ended, so that most appends need not index. If the conversation was claimed
+ * since its release, it is left out. A claim that is made while the conversation is indexed waits. But a worker that looks for work skips a
+ * locked conversation. So after indexing, `onFree` is called if the conversation has work.
  */
 export function createReleasedIndex(database: Database, { rows }: Pick<Conversations, 'rows'>, onFree: (conversationId: string) => void) {
   const running = new Set<Promise<void>>()
@@ -35,7 +39,7 @@ export function createReleasedIndex(database: Database, { rows }: Pick<Conversat
     start(row: ConversationRow): void {
       if (row.last_seq - row.indexed_seq < INDEX_BATCH) return
       const indexing = index(row)
-        .catch(() => {}) // the next release tries it again
+        .catch(() => {}) // the next release tries again
         .finally(() => running.delete(indexing))
       running.add(indexing)
     },

@@ -21,7 +21,8 @@ export async function writeEntries(
 ): Promise<ConversationRow | undefined> {
   const { stored, sql, values } = progressStatementFast(row, next, rows) ?? entriesStatement(row, next, rows)
   const written = await queries.run(sql, values)
-  return written === Math.max(rows.length, 1) ? stored : undefined // without entries, it changes the row of the conversation only
+  // without entries, the statement changes only the row of the conversation
+  return written === Math.max(rows.length, 1) ? stored : undefined
 }
 
 /** Replaces the frame of the conversation. Older frames are not needed, because loading starts with the latest one. */
@@ -38,7 +39,7 @@ export async function putFrame(queries: Queries, conversation: number, seq: numb
  */
 export const INDEX_BATCH = 96
 
-/** Once a running turn has left this many entries, the next append indexes them. */
+/** Once a running turn has this many entries that are not indexed, the next append indexes them. */
 export const MAX_UNINDEXED = 4 * INDEX_BATCH
 
 /** The names by which blocks are found. Only their hashes are stored, because a path may be longer than an index of PostgreSQL allows. */

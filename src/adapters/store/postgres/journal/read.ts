@@ -12,15 +12,15 @@ import { hashOf, type NameKind } from './journal.ts'
 const PAGE_SIZE = 64
 
 /**
- * SQL for the entries of the conversation $1 whose numbers a query finds. Each is looked up by its key. The plan of a join, or of a
- * comparison with an array, would depend on statistics, which are often outdated, and could read the whole conversation. `LIMIT 1` keeps
- * PostgreSQL from planning it as a join.
+ * SQL that reads the entries of the conversation $1 whose numbers the query `numbers` returns. Each entry is looked up by its key. The plan
+ * of a join, or of a comparison with an array, would depend on statistics, which are often outdated, and could read the whole conversation.
+ * `LIMIT 1` keeps PostgreSQL from planning it as a join.
  */
 const entriesWith = (numbers: string): string =>
   `SELECT entry.seq, entry.type, entry.body FROM (${numbers}) AS found,
    LATERAL (SELECT seq, type, body FROM journal WHERE conversation = $1 AND seq = found.seq LIMIT 1) AS entry ORDER BY entry.seq`
 
-/** The place of a conversation in the tables. */
+/** The columns of a conversation that are needed to read its entries. */
 interface Place {
   readonly key: number
   readonly last_seq: number
@@ -88,8 +88,8 @@ export function createReader(database: Database, rowReader: RowReader) {
   }
 
   /**
-   * The rows that may contain blocks with this path, turn or call. For an import, `entered` contains the numbers of the blocks that no
-   * earlier entry has. For other changes it is undefined.
+   * The rows that may contain blocks with this path, turn or call. For the entry of an import, `entered` contains the numbers of the blocks
+   * that occur in no earlier entry. For other entries it is undefined.
    */
   const candidates = async (conversationId: string, kind: NameKind, name: string) =>
     (await inConversation(conversationId, async (queries, { key, indexed_seq }) => {
@@ -109,7 +109,7 @@ export function createReader(database: Database, rowReader: RowReader) {
   const pageAfter = async (conversationId: string, after: number, limit: number) =>
     (await inConversation(conversationId, (queries, { key }) => entriesAfter(queries, key, after, Math.min(limit, PAGE_SIZE)))) ?? []
 
-  /** The entry of a row that was read before. Undefined if another process has deleted the row or its conversation since. */
+  /** The entry of a row that was read before. Undefined if another process has deleted the row or its conversation meanwhile. */
   async function readIfStored(conversationId: string, row: TypedRow, passNewer: boolean): Promise<Entry | undefined> {
     const read = async () => (await readRows(conversationId, [row], { passNewer }))[0]
     try {

@@ -37,7 +37,7 @@ export function createCopyReader({ all }: Pick<Queries, 'all'>, blobs: BlobStore
     }
   }
 
-  /** The id of the event of an offer. The table has only its hash. */
+  /** The event id of an offer. It is read from the body, because the table has only its hash. */
   async function eventOf(conversationId: string, { number, body }: { readonly number: number; readonly body: string }): Promise<string> {
     const row = { seq: number, body }
     const stored = parseRow(conversationId, row)

@@ -20,7 +20,8 @@ export interface PostgresFiles {
 const MOVE_LOCK = 0x64617964
 
 /**
- * Connects to a database for a move. Throws if the address is that of a pooler: a server that uses the same pooler would not be noticed.
+ * Connects to a database for a move. Throws if the address is that of a pooler, because the move could not notice a server that uses the
+ * same pooler.
  */
 async function connectMover(options: DatabaseOptions): Promise<Database> {
   const connection = { ...options, maxConnections: 4, applicationName: `${APPLICATION_NAME} move` }
@@ -30,7 +31,7 @@ async function connectMover(options: DatabaseOptions): Promise<Database> {
   throw new Failure('store.failed', 'the address of the database is that of a connection pooler: use the address of the server itself')
 }
 
-/** What the schema of a database has. */
+/** What the schema of a database contains: no tables, tables of Daybook without rows, or data. */
 export type SchemaContent = 'none' | 'empty' | 'data'
 
 /**
@@ -62,7 +63,8 @@ async function lockSource(queries: Queries, owner: Owner): Promise<void> {
   await queries.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
   await queries.run(`SET LOCAL lock_timeout = '2s'`)
   try {
-    await queries.run('LOCK TABLE conversations, objects, blobs IN SHARE MODE') // before the first query, which chooses the snapshot
+    // the lock is taken before the first query, because the first query determines the snapshot
+    await queries.run('LOCK TABLE conversations, objects, blobs IN SHARE MODE')
   } catch (error) {
     if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
     throw inUse('a process is writing')
@@ -82,11 +84,11 @@ async function lockSource(queries: Queries, owner: Owner): Promise<void> {
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** What a schema has. `empty` are tables of Daybook without rows. */
+/** What a schema contains. `empty` means that it has the tables of Daybook without rows. */
 async function contentOf({ statements: { all } }: Pick<Database, 'statements'>, schema: string): Promise<SchemaContent> {
   const relations = await all<{ name: string }>('SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace($1)', [schema])
   if (relations.length === 0) return 'none'
-  if (!relations.some(({ name }) => name === 'conversations')) return 'data' // of another program
+  if (!relations.some(({ name }) => name === 'conversations')) return 'data' // the tables belong to another program
   const filled = ['conversations', 'blobs', 'objects'].map((table) => `EXISTS (SELECT 1 FROM ${schema}.${table})`)
   const [rows] = await all<{ some: boolean }>(`SELECT ${filled.join(' OR ')} AS some`)
   return rows?.some ? 'data' : 'empty'
@@ -107,7 +109,7 @@ export async function inspectTarget(
   }
 }
 
-/** The schema in which a move collects its rows. It gets its final name when everything is there. */
+/** The schema in which a move collects its rows. It gets its final name when all rows are copied. */
 export const draftOf = (schema: string): string => `${schema}_moving`
 
 async function unfinishedSource({ statements }: Pick<Database, 'statements'>, draft: string): Promise<string | undefined> {
@@ -116,7 +118,10 @@ async function unfinishedSource({ statements }: Pick<Database, 'statements'>, dr
   return (await statements.all<{ source: string }>(`SELECT source FROM ${draft}.move`))[0]?.source
 }
 
-/** Runs `work` with tables in a schema of their own, which `finish` renames. If an earlier move from `source` has left them, it is continued. */
+/**
+ * Runs `work` with tables in a separate schema, which `finish` renames. If an earlier move from `source` has left such a schema, the move
+ * is continued there.
+ */
 export async function withPostgresTarget<T>(
   options: DatabaseOptions & { readonly source: string; readonly blobs?: ListedBlobs | undefined },
   work: (target: CopyTarget, files: PostgresFiles) => Promise<T>,

@@ -18,7 +18,9 @@ interface Deletion {
   readonly epoch: number
 }
 
-/** How many blobs or entries one transaction removes. The number of blobs is small, because appends with blobs wait meanwhile. */
+/**
+ * How many blobs or entries one transaction removes. The number of blobs is small, because appends with blobs wait during the transaction.
+ */
 const BLOBS_PER_STEP = 64
 const ENTRIES_PER_STEP = 5_000
 
@@ -40,7 +42,7 @@ export function createDeleter(
   async function begin(queries: Queries, { key, id }: ConversationRow, { owner, receipt }: Begin): Promise<Deletion> {
     const { epoch } = await conversations.newLease(queries, key, owner ?? null, clock.now())
     if (receipt !== undefined) await receipts.assign(queries, key, receipt)
-    // the title is removed at once, because the row stays until the last step of the deletion
+    // the title is removed in this first step, because the row itself stays until the last step of the deletion
     await queries.run(
       `UPDATE conversations SET deleted_at = $1, title = NULL, open_turn = NULL, waiting = NULL, waits = NULL, due_at = NULL, offers = NULL
        WHERE key = $2`,
@@ -51,8 +53,9 @@ export function createDeleter(
   }
 
   /**
-   * Begins the deletion of a conversation for which `condition` is true. Undefined when there is none. If the connection is lost, the
-   * deletion may have begun at the first attempt. Then its row has the epoch of this attempt.
+   * Begins the deletion of a conversation if `condition` is true for its row. Otherwise, and if the conversation does not exist, the result
+   * is undefined. If the connection is lost, the first attempt may have begun the deletion. In this case the row has the epoch of that
+   * attempt.
    */
   function beginIf(conversationId: string, options: Begin, condition: (row: ConversationRow) => boolean): Promise<Deletion | undefined> {
     let begun: Deletion | undefined
@@ -90,7 +93,10 @@ export function createDeleter(
     return { found: found.length, removed: unshared.length }
   }
 
-  /** A deletion takes the lock of blobs before the lock of the row, as an append does. Otherwise the two could wait for each other. */
+  /**
+   * A deletion takes the lock of blobs before the lock of the row, as an append does. Otherwise a deletion and an append could wait for
+   * each other.
+   */
   const lockAllBlobs = (queries: Queries) => lockBlobs(queries, 'alone')
 
   const removeSomeEntries = (queries: Queries, { key }: Deletion) =>
@@ -137,7 +143,7 @@ export function createDeleter(
     }
   }
 
-  /** Takes over an unfinished deletion. Undefined when the deletion is finished, or when a living process works on the deletion. */
+  /** Takes over an unfinished deletion. Undefined when the deletion is already finished, or when a living process works on it. */
   const takeOver = (conversationId: string, options: DeleteOptions): Promise<Deletion | undefined> =>
     beginIf(conversationId, options, (row) => row.deleted_at !== null && isFree(leaseOf(row), options.owner, clock.now()))
 
@@ -155,7 +161,7 @@ export function createDeleter(
       return true
     },
 
-    /** Marks a conversation as deleted. Then call `finish` with the result. */
+    /** Marks a conversation as deleted. The caller then calls `finish` with the result. */
     beginIf,
     finish,
 

@@ -16,7 +16,7 @@ interface Assigned {
   readonly files_counted: boolean
 }
 
-/** The receipts of deletions. Call the functions besides `port` inside the transaction that removes the data. */
+/** The receipts of deletions. Call all functions except `port` inside the transaction that removes the data. */
 export function createReceipts(database: Database, clock: Clock) {
   async function addTo(queries: Queries, receipt: string, counts: Counts): Promise<void> {
     const found = Object.entries(counts).filter(([, count]) => count > 0)
@@ -48,7 +48,7 @@ export function createReceipts(database: Database, clock: Clock) {
         await queries.run('INSERT INTO receipts (receipt, subject, started_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [
           ...[newId, subject, clock.now()],
         ])
-        return (await read(queries, 'subject = $1', subject)) as StoredReceipt // it was inserted, or it existed
+        return (await read(queries, 'subject = $1', subject)) as StoredReceipt // the row exists: it was just inserted, or it existed before
       }),
     find: (subject) => database.read((queries) => read(queries, 'subject = $1', subject)),
     finish: (receipt, { tenants: tenantKeys, budgets: names, budgetPrefixes }) =>
@@ -85,7 +85,7 @@ export function createReceipts(database: Database, clock: Clock) {
       const [rows] = await queries.all<Record<string, number>>(COUNT_ROWS, [key])
       await addTo(queries, receipt, { conversations: 1, ...rows })
     },
-    /** Whether the conversation has a receipt, and its files were not counted for it yet. */
+    /** Whether the conversation has a receipt for which its files were not counted yet. */
     needsFiles: async (queries: Queries, key: number): Promise<boolean> => (await assigned(queries, key))?.files_counted === false,
     async addFiles(queries: Queries, key: number, counts: Counts): Promise<void> {
       const row = await assigned(queries, key)
@@ -97,7 +97,7 @@ export function createReceipts(database: Database, clock: Clock) {
       const row = await assigned(queries, key)
       if (row) await addTo(queries, row.receipt, counts)
     },
-    /** Counts the blobs that were removed, and notes those that stay because another conversation refers to them. */
+    /** Counts the blobs that were removed. Also stores the hashes of the blobs that stay because another conversation refers to them. */
     async addBlobs(
       queries: Queries,
       key: number,

@@ -15,9 +15,9 @@ import type { Offers } from '../offers.ts'
 import type { Deleter } from './delete.ts'
 
 /**
- * Removes old entries and unused blobs, in two transactions. The first deletes rows and records the blobs whose last reference may be gone.
- * The second removes the recorded blobs to which no entry refers. If the process dies between the two, the next removal deletes these
- * blobs.
+ * Removes old entries and unused blobs, in two transactions. The first transaction deletes rows and records the blobs whose last reference
+ * may have been deleted. The second transaction removes those recorded blobs to which no entry refers. If the process dies between the two,
+ * the next removal deletes these blobs.
  */
 export function createRemover(
   database: Database,
@@ -33,7 +33,8 @@ export function createRemover(
 
   async function removeHistory(queries: Queries, { key, id, open_turn }: ConversationRow, before: string): Promise<number> {
     const [frame] = await queries.all<StoredRow>('SELECT seq, body FROM frames WHERE conversation = $1', [key])
-    if (!frame || (await findNewerEntry(queries, key))) return 0 // it is not known which entries a change of a newer version needs
+    // this version can not know which entries a change of a newer version needs
+    if (!frame || (await findNewerEntry(queries, key))) return 0
     const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // every frame has the field `order`
     const entries: TimedEntry[] = []
     for (let after = 0; ; ) {
@@ -75,14 +76,14 @@ export function createRemover(
   }
 
   return {
-    /** Finishes a removal whose process died: of the blobs in `unreferenced_blobs`, removes those to which no entry refers. */
+    /** Finishes a removal whose process died. Removes those blobs in `unreferenced_blobs` to which no entry refers. */
     async removeRecorded(): Promise<void> {
       if ((await database.all('SELECT 1 FROM unreferenced_blobs LIMIT 1')).length > 0) await database.repeat(removeCandidates)
     },
 
     async releaseBlobs(refs: readonly BlobRef[]): Promise<void> {
       await database.repeat(async (queries) => {
-        await lockBlobs(queries, 'alone') // before the rows, so that two processes do not wait for each other
+        await lockBlobs(queries, 'alone') // this lock is taken before the locks of rows, so that two processes do not wait for each other
         await recordCandidates(
           queries,
           refs.map(({ sha256 }) => sha256),
@@ -112,7 +113,7 @@ export function createRemover(
       const deleted = await finishAll(
         idle.map(({ id }) => id),
         async (id) => {
-          const deletion = await deleter.beginIf(id, options, isIdle) // another process may have used it since
+          const deletion = await deleter.beginIf(id, options, isIdle) // another process may have used the conversation meanwhile
           if (deletion) removedBlobs += await deleter.finish(deletion, options)
           return deletion !== undefined
         },
@@ -121,7 +122,7 @@ export function createRemover(
       if (historyBefore !== undefined) {
         for (const { id } of await database.all<{ id: string }>('SELECT id FROM conversations WHERE deleted_at IS NULL ORDER BY key')) {
           entries += await database.repeat(async (queries) => {
-            const row = await conversations.find(queries, id, LOCK) // undefined if it was deleted since
+            const row = await conversations.find(queries, id, LOCK) // undefined if the conversation was deleted meanwhile
             return row ? removeHistory(queries, row, historyBefore) : 0
           })
         }

@@ -1,6 +1,6 @@
 import type { Migration } from './schema.ts'
 
-/** The tables of the first version of the schema. It is released, so it is never changed. */
+/** The tables of the first version of the schema. This version was released, so this file is never changed. */
 export const firstVersion: Migration = {
   compatibleFrom: 1,
   sql: `

@@ -13,15 +13,16 @@ interface TableVersion {
   readonly compatible_from: number
 }
 
-/** What a migration did, or would do. The versions are those of the tables; 0 means that there are none. */
+/** What a migration did, or would do. The versions are versions of the tables. 0 means that there are no tables. */
 export interface MigrationReport {
   readonly from: number
   readonly to: number
 }
 
 /**
- * Checks the tables before they are used. Tables are created in a schema that has none. Code works with tables of its own version, and with
- * newer tables that are compatible with it. It never migrates tables, because other processes may still work with the old ones.
+ * Checks the tables before they are used. If the schema has no tables, they are created. Code works with tables of its own version, and
+ * with newer tables that are compatible with it. This function never migrates tables, because other processes may still work with the old
+ * version.
  */
 export async function checkTables(database: Database, schema: string): Promise<void> {
   const found = await findVersion(database.statements, schema)
@@ -35,9 +36,9 @@ export async function checkTables(database: Database, schema: string): Promise<v
 }
 
 /**
- * Creates the tables, or brings them to the current version, in one transaction. Processes that do this at the same time wait for each
- * other, and the second one finds nothing to do. If the connection is lost, the migration is tried again. With `dryRun`, everything is
- * tried and nothing is kept.
+ * Creates the tables, or brings them to the current version, in one transaction. If two processes call this at the same time, the second
+ * process waits for the first, and then finds nothing to do. If the connection is lost, the migration is tried again. With `dryRun`, the
+ * whole migration runs and is then rolled back.
  */
 export async function migrateTables(database: Database, schema: string, { dryRun = false } = {}): Promise<MigrationReport> {
   const tried = new Error('dry run')
@@ -46,8 +47,8 @@ export async function migrateTables(database: Database, schema: string, { dryRun
     for (const timeOut of ['statement_timeout', 'idle_in_transaction_session_timeout']) await queries.run(`SET LOCAL ${timeOut} = 0`)
     await queries.run('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
     const done = await runMigrations(queries, schema)
-    report = { from: report?.from ?? done.from, to: done.to } // an earlier attempt may have been committed without an answer
-    if (dryRun) throw tried // rolls back
+    report = { from: report?.from ?? done.from, to: done.to } // an earlier attempt may have been committed although its answer was lost
+    if (dryRun) throw tried // makes the transaction roll back
     return report
   }
   try {
@@ -77,7 +78,7 @@ async function runMigrations(queries: Queries, schema: string): Promise<Migratio
   return { from, to: SCHEMA_VERSION }
 }
 
-/** The version of the tables in a schema. Undefined when there are none. */
+/** The version of the tables in a schema. Undefined when the schema has no tables. */
 export async function findVersion({ all }: Pick<Queries, 'all'>, schema: string): Promise<TableVersion | undefined> {
   // `to_regclass` would not see a table that another process has created since this transaction began
   const tables = await all(

@@ -74,7 +74,7 @@ describe.skipIf(!hasPostgres)('the tables', async () => {
 
   it('remove the index of a conversation with its row', async () => {
     await migratePostgres({ url, schema: 'index_rows' })
-    await client.query('SET search_path = pg_catalog') // as a program has it that is not Daybook
+    await client.query('SET search_path = pg_catalog') // a search path without the schema of Daybook, as in another program
     await client.query(`INSERT INTO index_rows.conversations (id, epoch) VALUES ('c1', 1), ('c2', 2)`)
     await client.query('INSERT INTO index_rows.blocks SELECT key, 1, 1 FROM index_rows.conversations')
     await client.query(`INSERT INTO index_rows.names SELECT key, 'path', 'x', 1 FROM index_rows.conversations`)

@@ -12,8 +12,8 @@ export interface Migration {
 }
 
 /**
- * The steps of the schema, one per version. A released step is never changed; a new version adds a step. The tables are those of the
- * SQLite store, which docs/format.md describes. These columns differ:
+ * The steps of the schema, one per version. A released step is never changed. A new version adds a step. The tables are the same as those
+ * of the SQLite store, which docs/format.md describes, except for these columns:
  *
  * - A row of `journal` has the key (conversation, seq).
  * - `title` and `open_turn` are JSON texts, because PostgreSQL can not store the character U+0000.
@@ -21,13 +21,13 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   firstVersion,
   {
-    // `put_at` is the time at which a blob was last put. With it, old blobs to which no entry refers can be found.
+    // `put_at` is the time at which a blob was last put. It is used to find old blobs to which no entry refers.
     compatibleFrom: 1,
     sql: `ALTER TABLE blobs ADD COLUMN put_at timestamptz NOT NULL DEFAULT now();`,
   },
   {
-    // `active_at` is the time of the last entry while a turn runs, so that most appends change no column of an index. `titles` has what a
-    // search of titles compares. Older code writes neither.
+    // `active_at` is the time of the last entry while a turn runs, so that most appends change no column of an index. `titles` is the index
+    // for a search of titles. Older code writes neither of them.
     compatibleFrom: 3,
     sql: `
   ALTER TABLE conversations ADD COLUMN active_at text COLLATE "C";
@@ -58,9 +58,9 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // The work list. `free_at` is computed: the time from which the conversation can be claimed, or null when it has no work, is parked, or
-    // belongs to a sub-agent. Older code does not write the other columns. It claims a parked conversation when a message arrives, and it
-    // does not count attempts.
+    // The work list. `free_at` is a computed column. It has the time from which the conversation can be claimed, or null when the
+    // conversation has no work, is parked, or belongs to a sub-agent. Older code does not write the other columns. It claims a parked
+    // conversation when a message arrives, and it does not count attempts.
     compatibleFrom: 3,
     sql: `
   ALTER TABLE conversations
@@ -140,7 +140,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // What users have left of their limits of requests and messages. Older code counts for itself.
+    // How much of their limits of requests and messages users have left. Each process of older code counts this for itself.
     compatibleFrom: 3,
     sql: `
   CREATE UNLOGGED TABLE rate_limits (
@@ -153,7 +153,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // Finds turns that a dead process left among many messages that wait.
+    // An index to find turns that a dead process left, even if many messages wait.
     compatibleFrom: 3,
     sql: `
   CREATE INDEX conversations_interrupted ON conversations (tenant, free_at)
@@ -162,8 +162,8 @@ export const migrations: readonly Migration[] = [
   },
   {
     // Triggers replace generated columns and foreign keys, because an append has to be fast. For each statement that updates a table,
-    // PostgreSQL parses the expressions of all its generated columns, even if none of them changes. For each row of `blocks` and `names`,
-    // it looked up the conversation, although the transaction has locked the row of the conversation.
+    // PostgreSQL parses the expressions of all its generated columns, even if none of them changes. With foreign keys, it also looked up
+    // the conversation for each new row of `blocks` and `names`, although the transaction had already locked the row of the conversation.
     compatibleFrom: 3,
     sql: `
   ALTER TABLE conversations

@@ -2,7 +2,7 @@ import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner, roleIds } from './
 
 /** The documents of an owner, in columns. The number of a snippet is its position. A removed snippet has the role 0. */
 export interface Documents {
-  /** How many positions are used, also by snippets that were removed. */
+  /** How many positions are used. Positions of removed snippets count too. */
   readonly next: number
   /** How many positions have a snippet. */
   readonly snippets: number
@@ -13,13 +13,13 @@ export interface Documents {
   /** How many terms the snippet has. */
   readonly length: Uint16Array
   readonly role: Uint8Array
-  /** The snippets directly before and after, in the same conversation. −1 if there is none. */
+  /** The snippets directly before and after, in the same conversation. −1 if there is no such snippet. */
   readonly before: Int32Array
   readonly after: Int32Array
   readonly conversations: readonly ConversationDocuments[]
   /** How many terms all snippets have together. */
   readonly terms: number
-  /** Two arrays for the scores of a search. A search does not wait for anything, so no other search uses them meanwhile. */
+  /** Two arrays for the scores of a search. A search is synchronous, so no other search uses these arrays at the same time. */
   readonly scores: readonly [Float32Array, Float32Array]
 }
 
@@ -33,12 +33,13 @@ export interface ConversationDocuments {
   readonly last: number
 }
 
-/** How many documents of all owners are kept. One takes 27 bytes. */
+/** How many documents of all owners together are kept in memory. One document takes 27 bytes. */
 const MAX_CACHED = 1_000_000
 
 /**
- * Reads the documents of owners, and keeps those that were used last. An owner whose `next` and `snippets` are the same has the same
- * documents, because numbers and keys are not used again. If an owner has only got more snippets, only the new ones are read.
+ * Reads the documents of owners, and caches the documents that were used last. If `next` and `snippets` of an owner have not changed, its
+ * documents have not changed either, because numbers and keys are never used again. If an owner has only got more snippets, only the new
+ * documents are read.
  */
 export function createDocumentCache() {
   const cache = new Map<number, Documents>()

@@ -16,11 +16,11 @@ interface IndexParts {
   readonly vectors: MemoryIndex['vectors']
 }
 
-/** The memory index of a store. Both stores use this code, with tables of their own. */
+/** The memory index of a store. The stores that search with this code pass their own tables. */
 export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): MemoryIndex {
   const documentsOf = createDocumentCache()
 
-  /** The snippets with the most similar vectors. The vectors are compared in steps, because they may take long. */
+  /** The snippets with the most similar vectors. The vectors are compared in steps, because comparing all of them may take long. */
   async function findSimilar(filter: MemoryFilter): Promise<readonly number[]> {
     if (!filter.vector) return []
     const { model, values } = filter.vector
@@ -40,7 +40,10 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
     return similar.numbers()
   }
 
-  /** In a search over several conversations, one that can not be read is left out. Loading it reports the error. */
+  /**
+   * Indexes new entries before a search. In a search over several conversations, a conversation that can not be read is left out. The error
+   * is reported when the conversation is loaded.
+   */
   async function catchUpFor(filter: MemoryFilter): Promise<void> {
     try {
       await catchUp(filter)
@@ -93,7 +96,7 @@ const isUnreadable = (error: unknown): boolean =>
 
 interface ResolvedScope {
   readonly owner: Owner
-  /** The key of the conversation, when only one is searched. */
+  /** The key of the conversation, if only one conversation is searched. */
   readonly conversation?: number
 }
 
@@ -118,10 +121,7 @@ const documentFilter = ({ targets, from, to }: MemoryFilter, { conversation }: P
   ...(conversation !== undefined && { conversation }),
 })
 
-/**
- * Whether a snippet is one of those that the filter asks for. `documentFilter` compares only full seconds, so the exact times are compared
- * here.
- */
+/** Whether the filter accepts a snippet. `documentFilter` compares only full seconds, so the exact times are compared here. */
 const isListed =
   ({ targets, from = '', to }: MemoryFilter) =>
   ({ role, ts }: StoredSnippet): boolean =>
@@ -139,12 +139,12 @@ function skippedBy(tables: IndexReader, filter: MemoryFilter): (snippet: StoredS
 
 function matchOf(tables: IndexReader, snippet: StoredSnippet, score: number): readonly MemoryMatch[] {
   const conversationId = tables.conversationId(snippet.conversation)
-  if (conversationId === undefined) return [] // its deletion has begun
+  if (conversationId === undefined) return [] // the deletion of the conversation has begun
   const { turnId, ts, role, path, text } = snippet
   return [{ conversationId, turnId, ts, role, path, text, score: Math.round(score * 10_000) / 10_000 }]
 }
 
-/** The first snippets of the turns in a period. Texts are read only of the snippets that are returned. */
+/** The first snippets of the turns in a period. The texts are read only for the snippets that are returned. */
 function snippetsInPeriod(
   tables: IndexReader,
   { owner, conversation }: ResolvedScope,

@@ -8,11 +8,11 @@ import type { WeightedTerm } from './score.ts'
 
 /** What a question looks for. */
 export interface Question {
-  /** The terms that the question has. Without any, nothing is found. */
+  /** The terms of the question itself. If there are none, nothing is found. */
   readonly asked: readonly WeightedTerm[]
   /**
-   * The people that the question names as speakers, and words that mean nearly the same as those of the question. If it asks for advice, also
-   * words of the same topics.
+   * Terms that are added to the question: the people that it names as speakers, and words that mean nearly the same as its words. If the
+   * question asks for advice, words of the same topics are added too.
    */
   readonly added: readonly WeightedTerm[]
   /** The time that the question names. */
@@ -66,7 +66,7 @@ export function analyseQuestion(question: string, now: number): Question {
       ...[...ofTopics].slice(0, MAX_OF_TOPICS).map((term) => ({ term, weight: TOPIC_WEIGHT, atMost: RELATED_AT_MOST })),
     ],
     period: periodOf(lower, now),
-    // a user who asks for advice wants it to fit what the user has said before
+    // if a user asks for advice, it should fit what the user has said before
     speaker: speakerOf(lower) ?? (isAdvice ? 'user' : undefined),
   }
 }

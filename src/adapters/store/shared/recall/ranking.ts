@@ -14,18 +14,18 @@ export interface DocumentFilter {
   readonly to: number
 }
 
-/** A snippet has at least this share of the score of the snippet before it and of the one after it. */
+/** The score of a snippet is at least this share of the score of the snippet before it, and of the snippet after it. */
 const NEIGHBOUR_SHARE = 0.5
-/** How much the score of the whole conversation counts beside the score of the snippet. */
+/** The weight of the score of the whole conversation, relative to the score of the snippet. */
 const CONVERSATION_SHARE = 0.8
-/** A snippet of this moment counts this much more than an old one. The share halves with every week. */
+/** By how much the score of a snippet from this moment is raised, compared with an old snippet. The share halves with every week. */
 const RECENCY_SHARE = 0.1
 const DAY = 24 * 3_600
-/** How much more a snippet counts if its author is the person whose words the question asks for. */
+/** By how much the score of a snippet is raised if its author is the person whose words the question asks for. */
 const ROLE_SHARE = 0.15
 /**
- * How much more a snippet counts if it is from the time that the question names, or from the days after. People often tell later what has
- * happened.
+ * By how much the score of a snippet is raised if it is from the time that the question names, or from the days after it. The days after
+ * count because people often tell later what has happened.
  */
 const PERIOD_SHARE = 0.3
 const TOLD_LATER = 7 * DAY
@@ -39,9 +39,9 @@ export function recencyOf(seconds: number, now: number): number {
 
 /** The accepted snippets in the order of their final scores. */
 export interface Ranking {
-  /** The final score of a snippet: with the shares of its neighbours and of its conversation, its time and its role. */
+  /** The final score of a snippet. It includes the shares of its neighbours and of its conversation, its time and its role. */
   scoreOf(number: number): number
-  /** The numbers of the `size` best snippets, best first. Of equal scores, the newer snippet comes first. */
+  /** The numbers of the `size` best snippets, best first. If two scores are equal, the newer snippet comes first. */
   best(size: number): readonly number[]
   /** The numbers of all accepted snippets with a score, best first. Only the best `size` are sorted, unless the caller takes more. */
   bestFirst(size: number): Generator<number>
@@ -110,7 +110,7 @@ export function createRanking(
 
 /**
  * Writes the score of each snippet, or the share of a neighbour's score if that is more, to the second array of `documents.scores`. Returns
- * the highest score. Only snippets with a score are looked at closely, because most have none.
+ * the highest score. Snippets without a score are skipped, because most snippets have no score.
  */
 function shareWithNeighbours(snippets: Float32Array, documents: Documents, asked: number): number {
   const { before, after, role, next } = documents
@@ -147,7 +147,7 @@ export function highestOf(scores: Float32Array, documents: Documents, filter: Do
 
 const byScore = (scores: Float32Array) => (a: number, b: number) => (scores[b] as number) - (scores[a] as number) || b - a
 
-/** Whether the filter accepts a snippet. A removed snippet has no role. */
+/** Returns a test that tells whether the filter accepts a snippet. A removed snippet has no role, so the test rejects it. */
 export function acceptedBy({ role, conversation, conversations, seconds }: Documents, filter: DocumentFilter): (number: number) => boolean {
   const { roles, from, to } = filter
   const isOne = filter.conversation !== undefined

@@ -1,11 +1,11 @@
 import type { Documents } from './documents.ts'
 import { CHUNK, type IndexReader, type Owner, POSTING_BYTES, roleIds, termKey } from './tables.ts'
 
-/** A term to look for, and how much it counts. */
+/** A term to look for, and its weight. */
 export interface WeightedTerm {
   readonly term: string
   readonly weight: number
-  /** If more snippets have the term, it is left out, because it says little and takes time. */
+  /** If more snippets than this have the term, the term is left out, because a frequent term says little and takes time. */
   readonly atMost?: number
 }
 
@@ -20,9 +20,9 @@ const ANSWER_SHARE = 0.5
 
 /** The scores of an owner's snippets and conversations for the terms that were added. */
 export interface Scorer {
-  /** Adds terms to the scores. A term may be added once. */
+  /** Adds terms to the scores. Do not add a term twice. */
   add(terms: readonly WeightedTerm[]): void
-  /** Adds terms that raise a score at most to this share of the best score. The order of better scores stays as it is. */
+  /** Adds terms that raise a score at most to this share of the best score. Scores above this share do not change. */
   addUpTo(share: number, terms: readonly WeightedTerm[]): void
   /** The score of each snippet, by its number. */
   readonly snippets: Float32Array
@@ -34,8 +34,8 @@ export interface Scorer {
 }
 
 /**
- * Scores with BM25. The scores of all snippets are added up in one array, which takes a few nanoseconds per posting. So a search can rank
- * every snippet before it cuts the list.
+ * Scores with BM25. The scores of all snippets are added up in one array, which takes a few nanoseconds per posting. This is so fast that a
+ * search can rank all snippets before it cuts the list.
  */
 export function createScorer(tables: IndexReader, owner: Owner, documents: Documents, asksFor: 'user' | 'assistant' | undefined): Scorer {
   const { length, role, conversation, conversations: known } = documents
@@ -102,7 +102,7 @@ export function createScorer(tables: IndexReader, owner: Owner, documents: Docum
 
 const rarityOf = (having: number, all: number): number => Math.log(1 + (Math.max(0, all - having) + 0.5) / (having + 0.5))
 
-/** Limits scores that were raised to a share of the best score before. */
+/** Limits the scores that were raised. A raised score may reach at most the given share of the best score in `before`. */
 function limitRise(scores: Float32Array, before: Float32Array, share: number): void {
   let best = 0
   for (let at = 0; at < before.length; at++) if ((before[at] as number) > best) best = before[at] as number

@@ -25,23 +25,27 @@ export interface FoundSnippet {
   readonly score: number
 }
 
-/** How many of the best snippets give names for a second search, and how many names are searched for. */
+/** How many of the best snippets are searched for names (step 2), and how many of these names are used as terms. */
 const [HOP_SNIPPETS, HOP_TERMS] = [8, 8]
-/** The weight of a name that the question does not have, and the share of the best score up to which names can raise a score. */
+/** The weight of a name that is not in the question, and the share of the best score up to which such names can raise a score. */
 const [HOP_WEIGHT, HOP_UP_TO] = [0.5, 0.7]
-/** A name counts only if it is rare: at most this number or this share of the snippets have it. A common name is in too many texts. */
+/**
+ * A name is used only if it is rare: at most this number, or this share, of the snippets contain it. A common name would match too many
+ * texts.
+ */
 const [RARE, RARE_SHARE] = [8, 0.01]
 /**
  * Searches in these steps:
  *
  *   1. Score all snippets and conversations with the terms of the question, and with words that mean nearly the same.
- *   2. Take the names in the best snippets, and add these names as weak terms. A question that needs two places often names only one of
- *      them; the other place shares a person, a file or a thing with the first. Texts that match the question well keep their order.
+ *   2. Take the names in the best snippets, and add these names as weak terms. If an answer needs two snippets, the question often matches
+ *      only one of them. The second snippet mentions the same person, file or thing as the first. Texts that match the question well keep
+ *      their order.
  *   3. Give a share of the score of a snippet to its neighbours, because an answer often has none of the words of its question.
  *   4. Add the score of the conversation, and a little for recent snippets, for snippets of the time that the question names, and for
  *      snippets of the person whose words the question asks for.
- *   5. Join the list with that of the snippets with similar vectors, by rank.
- *   6. Keep one snippet per turn. Only now cut the list.
+ *   5. Join this list, by rank, with the list of the snippets that have similar vectors.
+ *   6. Keep one snippet per turn. Cut the list only after this.
  */
 export function searchIndex(tables: IndexReader, owner: Owner, documents: Documents, search: IndexSearch): readonly FoundSnippet[] {
   const { asked, added, ...question } = analyseQuestion(search.question, search.now)
@@ -74,7 +78,7 @@ function createFinder(tables: IndexReader, owner: Owner, search: Pick<IndexSearc
   }
 }
 
-/** The names in the best snippets that the question does not have. A name counts more if it stands in several snippets. */
+/** The names in the best snippets that are not in the question. A name gets more weight if it occurs in several snippets. */
 function hopTerms(
   best: readonly number[],
   asked: readonly WeightedTerm[],

@@ -14,7 +14,7 @@ import type { StoredVector } from './vectors.ts'
  */
 
 export const CHUNK = 4_096
-/** How many snippets a row of `documents` has. Adding a snippet writes this row again, so it is short. */
+/** How many snippets a row of `documents` has. Adding a snippet writes the whole row again, so the rows are short. */
 export const GROUP = 128
 export const DOCUMENT_BYTES = 12
 export const POSTING_BYTES = 3
@@ -64,7 +64,7 @@ export interface IndexReader {
   snippet(owner: number, number: number): StoredSnippet | undefined
   /** The vectors of the snippet `from` and of later snippets, made by this model. */
   vectors(owner: number, model: number, from: number, limit: number): readonly StoredVector[]
-  /** Whether the turn searched the memory and did nothing but look things up. */
+  /** Whether the turn searched the memory and called no tools except tools that look something up. */
   isLookup(conversation: number, turnId: string): boolean
   /** The snippets of one turn, in order. `ordinal` is the position of the turn in the conversation; the first turn is 1. */
   snippetsOfTurn(conversation: number, ordinal: number): readonly StoredSnippet[]
@@ -98,13 +98,16 @@ export interface IndexWriter {
 export const roleIds: Readonly<Record<MemoryTarget, number>> = { user: 1, assistant: 2, attachment: 3, summary: 4, notes: 5 }
 
 /**
- * The folder of a conversation: its id up to the last slash. It names the tenant, project and user. It is empty for the local user. The
- * conversation of a sub-agent is a folder of its own, because the user has not said what it contains.
+ * The folder of a conversation: its id up to the last slash. It names the tenant, project and user. The folder is empty for the local user.
+ * The conversation of a sub-agent has a folder of its own, because its texts are not from the user.
  */
 export const folderOf = (conversationId: string): string =>
   isChildKey(conversationId) ? conversationId : conversationId.slice(0, conversationId.lastIndexOf('/') + 1)
 
-/** A hash of 53 bits that stands for a term. Stores keep these hashes, so a term must have the same hash in every version of Daybook. */
+/**
+ * A hash of a term, with 53 bits. It identifies the term. Stores keep these hashes, so a term must have the same hash in every version of
+ * Daybook.
+ */
 export function termKey(term: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

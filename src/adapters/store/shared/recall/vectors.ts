@@ -1,6 +1,6 @@
 import type { MemoryVectors, SnippetText } from '../../../../ports/store/memory-index.ts'
 
-/** How many vectors are compared before other work of the process goes on. */
+/** How many vectors are compared in one step. After each step, other work of the process can run. */
 export const VECTORS_PER_STEP = 512
 /** How many of the most similar snippets are used. */
 const SIMILAR = 128
@@ -69,7 +69,7 @@ export function createSimilar(question: Float32Array) {
   }
 }
 
-/** The numbers of a vector. They are copied if their position in the buffer does not allow to read them in place. */
+/** The numbers of a vector. They are copied if their position in the buffer is not aligned to four bytes. */
 function numbersOf(body: Uint8Array): Float32Array {
   const aligned = body.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 ? body : body.slice()
   return new Float32Array(aligned.buffer, aligned.byteOffset, Math.floor(aligned.byteLength / Float32Array.BYTES_PER_ELEMENT))

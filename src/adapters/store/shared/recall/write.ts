@@ -14,7 +14,9 @@ import {
   termKey,
 } from './tables.ts'
 
-/** What the index stores of one entry. It is computed before the transaction, because other writers wait for a transaction. */
+/**
+ * What the index stores of one entry. It is computed before the transaction begins, because other writers wait until a transaction ends.
+ */
 export interface IndexedEntry {
   readonly seq: number
   readonly snippets: readonly AnalysedSnippet[]
@@ -109,7 +111,7 @@ export function removeSnippets(tables: IndexWriter, folder: string, snippets: re
   const places = new Map<string, { readonly key: PostingKey; readonly removed: Set<number> }>()
   for (const snippet of snippets) {
     tables.removeSnippet(snippet)
-    if (snippet.owner !== owner?.key) continue // in a damaged index, the owner and its postings may be gone already
+    if (snippet.owner !== owner?.key) continue // in a damaged index, the owner and its postings may be missing
     const [chunk, place] = [Math.floor(snippet.number / CHUNK), snippet.number % CHUNK]
     for (const term of countTerms(snippet.text).keys()) {
       const list = places.get(`${chunk} ${term}`) ?? { key: { owner: owner.key, term: termKey(term), chunk }, removed: new Set<number>() }
@@ -138,7 +140,7 @@ function removePostings(tables: IndexWriter, key: PostingKey, removed: ReadonlyS
   tables.writePostings(key, kept.subarray(0, size))
 }
 
-/** The place, in its chunk, of the snippet whose posting begins at `at`. */
+/** The position of a snippet in its chunk. The posting of the snippet begins at `at`. */
 export const placeAt = (postings: Uint8Array, at: number): number => ((postings[at] as number) << 8) | (postings[at + 1] as number)
 
 /** Overwrites the document with zeros. Its place is not used again. */

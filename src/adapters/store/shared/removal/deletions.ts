@@ -1,6 +1,6 @@
 /**
- * Finishes several deletions, one after the other. A failure does not stop the others; it is thrown at the end. `finish` returns false when
- * there was nothing to finish. Returns the ids of the deletions that were finished.
+ * Finishes several deletions, one after the other. A failure does not stop the other deletions. It is thrown at the end. `finish` returns
+ * false when there was nothing to finish. Returns the ids of the deletions that were finished.
  */
 export async function finishAll(ids: readonly string[], finish: (id: string) => Promise<boolean>): Promise<readonly string[]> {
   const finished: string[] = []

@@ -24,7 +24,7 @@ interface RemovalLimits {
  * are removed or none, so that a turn log is complete or missing. These entries stay:
  *
  * - entries with visible blocks, and entries of the open turn
- * - entries of turns that stored a version of their files. Later versions list only what changed, and refer to these
+ * - entries of turns that stored a version of their files. Later versions list only what changed, and refer to the earlier versions
  * - entries about sources, titles, events and feedback
  */
 export function removableEntries(entries: readonly TimedEntry[], limits: RemovalLimits): readonly number[] {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Block, blobRefsOf, isHidden } from '../../../../core/block/index.ts'
 import { stripHidden } from '../../../../core/timeline/frame.ts'
-import { isPlainTextAppend } from './fast-validate.ts'
+import { isPlainResponse, isPlainTextAppend } from './fast-validate.ts'
 import { validateChange } from './validate.ts'
 
 const blob = { sha256: 'a'.repeat(64), size: 1 }
@@ -53,4 +53,55 @@ it.each([
   ['a hole in the list', { type: 'blocks.appended', blocks: new Array(1) }],
 ])('leaves to the full validation: %s', (_name, change) => {
   expect(isPlainTextAppend(change)).toBe(false)
+})
+
+const plainResponse = {
+  type: 'response.received',
+  turn_id: 't',
+  ts: '2026-01-01T00:00:00Z',
+  iteration: 0,
+  call_id: 'c1',
+  raw: '<channel:answer>Hello.</channel:answer>',
+  finish_reason: 'stop',
+  usage: { uncached: 1, cache_read: 0, cache_write: 0, output: 2, reasoning: 0 },
+  prompt: { model: 'm', marks: [0], shown: { from: 0, hashes: [1, 2], chain: 3 } },
+}
+const responseFields = [...Object.keys(plainResponse), 'role', 'dialect', 'error', 'retried', 'wrap_up', 'request_hash', 'other']
+const usageFields = [...Object.keys(plainResponse.usage), 'cache_write_long', 'other']
+const oddResponse = fc
+  .tuple(
+    fc.dictionary(fc.constantFrom(...responseFields), oddValue, { maxKeys: 1, noNullPrototype: true }),
+    fc.dictionary(fc.constantFrom(...usageFields), oddValue, { maxKeys: 1, noNullPrototype: true }),
+    fc.dictionary(fc.constantFrom('marks', 'shown', 'other'), oddValue, { maxKeys: 1, noNullPrototype: true }),
+  )
+  .map(([odd, usage, prompt]) => ({
+    ...plainResponse,
+    usage: { ...plainResponse.usage, ...usage },
+    prompt: { ...plainResponse.prompt, ...prompt },
+    ...odd,
+  }))
+
+it('accepts only responses that the full validation returns unchanged', () => {
+  let accepted = 0
+  fc.assert(
+    fc.property(oddResponse, (change) => {
+      if (!isPlainResponse(change)) return
+      accepted += 1
+      expect(validateChange(change)).toBe(change)
+    }),
+    { numRuns: 3_000 },
+  )
+  expect(accepted).toBeGreaterThan(100)
+})
+
+it.each([
+  ['another type of change', { ...plainResponse, type: 'title.set' }],
+  ['an optional field', { ...plainResponse, role: 'gate' }],
+  ['a response without usage', { ...plainResponse, usage: undefined }],
+  ['a time that is not ISO 8601', { ...plainResponse, ts: 'today' }],
+  ['a turn whose id is not well-formed text', { ...plainResponse, turn_id: '\ud800' }],
+  ['an iteration of -0, which JSON can not hold', { ...plainResponse, iteration: -0 }],
+  ['a prompt that JSON can not hold', { ...plainResponse, prompt: { marks: [Number.NaN] } }],
+])('leaves a response to the full validation: %s', (_name, change) => {
+  expect(isPlainResponse(change)).toBe(false)
 })

@@ -1,14 +1,23 @@
 import { type Block, blockNumber } from '../../../../core/block/index.ts'
-import { type BlocksAppended, blocksOfChange, type Change } from '../../../../core/timeline/change.ts'
-import { isBlockId, isPlainNumber, isPlainObject, isTimestamp, type NewBlockNumbers, newBlockNumbers, validateChange } from './validate.ts'
+import { type BlocksAppended, blocksOfChange, type Change, type ResponseReceived } from '../../../../core/timeline/change.ts'
+import {
+  isBlockId,
+  isPlain,
+  isPlainNumber,
+  isPlainObject,
+  isTimestamp,
+  type NewBlockNumbers,
+  newBlockNumbers,
+  validateChange,
+} from './validate.ts'
 
 /**
- * Does the same as `validateChange` on every change of an append, but faster. Most changes append blocks of text. For these,
- * `isPlainTextAppend` shows that `validateChange` would return them unchanged. This saves about 2 µs of the 20 µs that a round takes with
- * the memory store.
+ * Does the same as `validateChange` on every change of an append, but faster. Most changes append blocks of text or journal a response of
+ * the model. For these, `isPlainTextAppend` and `isPlainResponse` show that `validateChange` would return them unchanged. This saves about
+ * 3 µs of the 20 µs that a round takes with the memory store.
  */
 export function validateChangesFast(changes: readonly Change[]): readonly Change[] {
-  return changes.map((change) => (isPlainTextAppend(change) ? change : validateChange(change)))
+  return changes.map((change) => (isPlainTextAppend(change) || isPlainResponse(change) ? change : validateChange(change)))
 }
 
 /**
@@ -26,33 +35,21 @@ export function isPlainTextAppend(change: unknown): change is BlocksAppended {
 
 function isPlainTextBlock(block: unknown): boolean {
   if (!isPlainObject(block)) return false
-  let required = 0
-  for (const key in block) {
-    const value = block[key]
-    switch (key) {
-      case 'id':
-        if (typeof value !== 'string' || !isBlockId(value)) return false
-        required += 1
-        continue
-      case 'ts':
-        if (typeof value !== 'string' || !isTimestamp(value)) return false
-        required += 1
-        continue
-      case 'type':
-      case 'author':
-      case 'turn_id':
-        required += 1
-        break
-      case 'meta':
-        if (!isPlainTextMeta(value)) return false
-        continue
-      case 'base64':
-      case 'blob':
-        return false
-    }
-    if (typeof value !== 'string') return false
+  const { id, type, author, turn_id, ts, mime, path, call_id, tool_id, text, meta } = block
+  if (typeof id !== 'string' || !isBlockId(id)) return false
+  if (typeof type !== 'string' || typeof author !== 'string' || typeof turn_id !== 'string') return false
+  if (typeof ts !== 'string' || !isTimestamp(ts)) return false
+  let known = 5
+  if (typeof mime === 'string') known++
+  if (typeof path === 'string') known++
+  if (typeof call_id === 'string') known++
+  if (typeof tool_id === 'string') known++
+  if (typeof text === 'string') known++
+  if (meta !== undefined) {
+    if (!isPlainTextMeta(meta)) return false
+    known++
   }
-  return required === 5
+  return countFields(block) === known
 }
 
 function isPlainTextMeta(meta: unknown): boolean {
@@ -73,6 +70,48 @@ function isPlainTextMeta(meta: unknown): boolean {
     isEmpty = false
   }
   return !isEmpty
+}
+
+/**
+ * Whether a change is a response of a decision with the usual fields: those that a complete response has in the dialect `channels`.
+ */
+export function isPlainResponse(change: unknown): change is ResponseReceived {
+  if (!isPlainObject(change) || change.type !== 'response.received') return false
+  const { turn_id, ts, iteration, call_id, raw, finish_reason, usage, prompt } = change
+  return (
+    typeof turn_id === 'string' &&
+    turn_id.isWellFormed() &&
+    typeof ts === 'string' &&
+    isTimestamp(ts) &&
+    Number.isSafeInteger(iteration) &&
+    !Object.is(iteration, -0) &&
+    typeof call_id === 'string' &&
+    typeof raw === 'string' &&
+    typeof finish_reason === 'string' &&
+    isPlainUsage(usage) &&
+    isPlainObject(prompt) &&
+    isPlain(prompt, 1) &&
+    countFields(change) === 9
+  )
+}
+
+function isPlainUsage(usage: unknown): boolean {
+  if (!isPlainObject(usage)) return false
+  const { uncached, cache_read, cache_write, output, reasoning } = usage
+  return (
+    isPlainNumber(uncached) &&
+    isPlainNumber(cache_read) &&
+    isPlainNumber(cache_write) &&
+    isPlainNumber(output) &&
+    isPlainNumber(reasoning) &&
+    countFields(usage) === 5
+  )
+}
+
+function countFields(value: object): number {
+  let count = 0
+  for (const _ in value) count++
+  return count
 }
 
 /**

@@ -41,11 +41,11 @@ export async function prepareAppend(given: readonly Change[], blobs: BlobStore, 
 }
 
 /**
- * Checks that the blobs of the rows exist. Puts a blob again that was removed since it was put. Call it in the transaction that writes the
- * rows. Blobs are only removed under the same lock, so they can not disappear before the rows are written.
+ * Checks that the blobs of the rows exist. If a blob was removed since it was put, puts it again. Call it in the transaction that writes
+ * the rows. Blobs are only removed under the same lock, so they can not disappear before the rows are written.
  */
 export async function ensureBlobs(needed: PreparedAppend['needed'], blobs: Pick<BlobStore, 'has' | 'put'>): Promise<void> {
-  // in one order, because transactions that put the same blobs in different orders could wait for each other
+  // blobs are put in a fixed order, because transactions that put the same blobs in different orders could wait for each other
   for (const [sha256, bytes] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (await blobs.has(sha256)) continue
     if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)

@@ -28,7 +28,10 @@ interface DeleterParts {
   readonly clock: Clock
 }
 
-/** How many blobs or entries one transaction removes. The numbers are small, because appends to other conversations wait meanwhile. */
+/**
+ * How many blobs or entries one transaction removes. The numbers are small, because appends to other conversations wait during the
+ * transaction.
+ */
 const BLOBS_PER_STEP = 64
 const ENTRIES_PER_STEP = 1_000
 
@@ -42,7 +45,7 @@ const ENTRIES_PER_STEP = 1_000
  * commit.
  */
 export function createDeleter({ database, conversations, recall, receipts, blobs, clock }: DeleterParts) {
-  // the title is removed at once, because the row stays until the last step of the deletion
+  // the title is removed in this first step, because the row itself stays until the last step of the deletion
   const mark = database.writeStatement(
     `UPDATE conversations SET deleted_at = ?, title = NULL, open_turn = NULL, waiting = NULL, waits = NULL, due_at = NULL, offers = NULL
      WHERE key = ?`,
@@ -130,7 +133,7 @@ export function createDeleter({ database, conversations, recall, receipts, blobs
     }
   }
 
-  /** Takes over an unfinished deletion. Undefined when the deletion is finished, or when a living process works on the deletion. */
+  /** Takes over an unfinished deletion. Undefined when the deletion is already finished, or when a living process works on it. */
   const takeOver = (conversationId: string, options: DeleteOptions): Promise<Deletion | undefined> =>
     database.write(() => {
       const row = conversations.findAny(conversationId)
@@ -167,7 +170,7 @@ export function createDeleter({ database, conversations, recall, receipts, blobs
     begin,
     finish,
 
-    /** Finishes unfinished deletions, and empties the log if an earlier deletion could not. */
+    /** Finishes unfinished deletions, and empties the log if an earlier deletion could not empty it. */
     async finishUnfinished({ conversationId, ...options }: DeleteOptions & { readonly conversationId?: string } = {}) {
       const ids = database.read(() => unfinished.all().map(({ id }) => id))
       const wanted = conversationId === undefined ? ids : ids.filter((id) => id === conversationId)

@@ -6,7 +6,7 @@ import { ENTRIES_AFTER } from '../journal.ts'
 
 /**
  * SQL that counts the rows of the conversation with key ?1 in each table. The rows of the memory index are counted when they are removed,
- * because the conversations of a user share them. A test compares the list with the tables of the schema.
+ * because the conversations of a user share these rows. A test compares the list with the tables of the schema.
  */
 const counted = {
   conversations: 'SELECT count(*) AS count FROM conversations WHERE key = ?1',
@@ -18,7 +18,7 @@ const counted = {
   ),
 }
 
-/** The receipts of deletions. Call the functions besides `port` inside the transaction that removes the data. */
+/** The receipts of deletions. Call all functions except `port` inside the transaction that removes the data. */
 export function createReceipts(database: Database, clock: Clock) {
   const counters = Object.entries(counted).map(([table, sql]) => [table, database.writeStatement<{ count: number }>(sql)] as const)
   const insert = database.writeStatement('INSERT INTO receipts (receipt, subject, started_at) VALUES (?, ?, ?)')
@@ -77,7 +77,7 @@ export function createReceipts(database: Database, clock: Clock) {
           addTo(receipt, { tenants: removed, budgets: removedBudgets, [SHARED_BLOBS]: countShared.get(receipt)?.count ?? 0 })
           forgetAllShared.run(receipt)
           end.run(clock.now(), receipt)
-          noteFreedText.run() // the names of tenants and budgets are deleted text, too
+          noteFreedText.run() // the names of tenants and budgets were also deleted, and the log still contains them
         }
         return read(byId.get(receipt) as ReceiptRow) // receipts are never removed
       }),
@@ -90,7 +90,7 @@ export function createReceipts(database: Database, clock: Clock) {
       if (assign.run(key, receipt) === 0) return
       addTo(receipt, Object.fromEntries(counters.map(([table, statement]) => [table, statement.get(key)?.count ?? 0])))
     },
-    /** Whether the conversation has a receipt, and its files were not counted for it yet. */
+    /** Whether the conversation has a receipt for which its files were not counted yet. */
     needsFiles: (key: number): boolean => assigned.get(key)?.files_counted === 0,
     addFiles(key: number, counts: Counts): void {
       const row = assigned.get(key)
@@ -102,7 +102,7 @@ export function createReceipts(database: Database, clock: Clock) {
       const row = assigned.get(key)
       if (row) addTo(row.receipt, counts)
     },
-    /** Counts the blobs that were removed, and notes those that stay because another conversation refers to them. */
+    /** Counts the blobs that were removed. Also stores the hashes of the blobs that stay because another conversation refers to them. */
     addBlobs(key: number, { removed, shared }: { readonly removed: readonly string[]; readonly shared: readonly string[] }): void {
       const row = assigned.get(key)
       if (!row) return

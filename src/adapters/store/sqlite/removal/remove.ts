@@ -27,9 +27,9 @@ interface RemoverParts {
 
 /**
  * Removes old entries and unused blobs, in two transactions. The first transaction deletes rows and records the blobs whose last reference
- * may be gone. The second removes the recorded blobs to which no entry refers. If the process dies between the two, the next removal
- * deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears
- * between the check and the commit.
+ * may have been deleted. The second transaction removes those recorded blobs to which no entry refers. If the process dies between the two,
+ * the next removal deletes these blobs. Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob
+ * disappears between the check and the commit.
  */
 export function createRemover({ database, conversations, recall, blobs, deleter, offers }: RemoverParts) {
   const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE deleted_at IS NULL')
@@ -124,7 +124,7 @@ export function createRemover({ database, conversations, recall, blobs, deleter,
         async (id) => {
           const deletion = await database.write(() => {
             const row = conversations.find(id)
-            return row && isIdle(row) ? deleter.begin(row, options) : undefined // another process may have used it since
+            return row && isIdle(row) ? deleter.begin(row, options) : undefined // another process may have used the conversation meanwhile
           })
           if (deletion) removedBlobs += await deleter.finish(deletion, options)
           return deletion !== undefined
@@ -133,7 +133,7 @@ export function createRemover({ database, conversations, recall, blobs, deleter,
       let entries = 0
       for (const row of historyBefore === undefined ? [] : await database.write(() => allConversations.all())) {
         entries += await database.write(() => {
-          const current = conversations.find(row.id) // undefined if it was deleted since
+          const current = conversations.find(row.id) // undefined if the conversation was deleted meanwhile
           return current ? removeHistory(current, historyBefore ?? '') : 0
         })
       }

@@ -2,7 +2,7 @@ import { firstTables } from './first-tables.ts'
 import { createMemoryTables } from './memory-tables.ts'
 
 /**
- * The SQL of the schema, one step per version. `docs/format.md` describes the tables. A released step is never changed; a new version adds
+ * The SQL of the schema, one step per version. `docs/format.md` describes the tables. A released step is never changed. A new version adds
  * a step. When an older file is opened, the missing steps run in one transaction.
  */
 export const migrations: readonly string[] = [
@@ -49,8 +49,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_unfinished ON conversations (last_activity_at DESC, id)
     WHERE deleted_at IS NULL AND (open_turn IS NOT NULL OR waiting IS NOT NULL);
   `,
-  // The column `offers` is the number of offers that were not taken, or null when there are none. References of an offer to blobs are in
-  // `blob_refs` with the negative number of the offer as `seq`.
+  // The column `offers` is the number of offers that were not taken, or null when there are no such offers. References of an offer to blobs
+  // are in `blob_refs` with the negative number of the offer as `seq`.
   `
   CREATE TABLE offers (
     number INTEGER PRIMARY KEY,
@@ -68,8 +68,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_unfinished ON conversations (last_activity_at DESC, id)
     WHERE deleted_at IS NULL AND (open_turn IS NOT NULL OR waiting IS NOT NULL OR offers IS NOT NULL);
   `,
-  // Turns that wait. `work_at` is computed, because a process with an older version of Daybook may still have the file open, and it writes
-  // neither `waits` nor `due_at`. It is '' if there is work now, a time if there is work from then on, and null if there is none.
+  // Turns that wait. `work_at` is a computed column, because a process with an older version of Daybook may still have the file open, and
+  // such a process writes neither `waits` nor `due_at`. `work_at` is '' if the conversation has work now, a time if it has work from this
+  // time on, and null if it has no work.
   `
   ALTER TABLE conversations ADD COLUMN waits TEXT;
   ALTER TABLE conversations ADD COLUMN due_at TEXT;
@@ -119,8 +120,8 @@ export const migrations: readonly string[] = [
   UPDATE conversations SET memory_seq = 0;
   `,
   // The time of the last entry while a turn runs. `last_activity_at` is part of the indexes of lists, and an append that changed it would
-  // write a page of each. A process with an older version of Daybook may still have the file open. It writes only `last_activity_at`, which is
-  // then the later one of the two.
+  // write a page of each of these indexes. A process with an older version of Daybook may still have the file open. Such a process writes
+  // only `last_activity_at`, which is then later than this column.
   `
   ALTER TABLE conversations ADD COLUMN active_at TEXT;
   `,
@@ -149,8 +150,8 @@ export const migrations: readonly string[] = [
   UPDATE conversations SET memory_seq = 0;
   INSERT OR IGNORE INTO memory_behind SELECT key FROM conversations WHERE last_seq > 0;
   `,
-  // Events that are offered at a later time. A schedule that does not fire any more has no `next_at`. Its row stays, because the numbers of its
-  // events go on if it is added again. `removed` says that it can be added again. `fired_at` is when it last fired.
+  // Events that are offered at a later time. A schedule that does not fire any more has no `next_at`. Its row stays, because the numbering
+  // of its events continues if the schedule is added again. `removed` says that it can be added again. `fired_at` is when it last fired.
   `
   CREATE TABLE schedules (
     conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
@@ -166,8 +167,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX schedules_by_time ON schedules (next_at) WHERE next_at IS NOT NULL;
   CREATE INDEX schedules_by_last_time ON schedules (fired_at) WHERE next_at IS NOT NULL AND fired_at IS NOT NULL;
   `,
-  // The work list. `free_at` is computed: the time from which the conversation can be claimed, or null when it has no work, is parked, or
-  // belongs to a sub-agent. A process with an older version of Daybook may still have the file open. It does not count attempts.
+  // The work list. `free_at` is a computed column. It has the time from which the conversation can be claimed, or null when the
+  // conversation has no work, is parked, or belongs to a sub-agent. A process with an older version of Daybook may still have the file
+  // open. Such a process does not count attempts.
   `
   ALTER TABLE conversations ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE conversations ADD COLUMN attempt_seq INTEGER;
@@ -212,8 +214,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX receipt_conversations_by_receipt ON receipt_conversations (receipt);
   CREATE TABLE receipt_blobs (receipt TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (receipt, sha256)) STRICT, WITHOUT ROWID;
   `,
-  // Budgets, in tokens and in millionths of money. A reservation counts while its conversation has the lease with its epoch. It has no
-  // reference to the conversation, so that \`reserved\` of its budget stays the sum of its rows when the conversation is removed.
+  // Budgets, in tokens and in millionths of money. A reservation counts while its conversation has a lease with the epoch of the
+  // reservation. There is no foreign key to the conversation: if removing a conversation also removed its reservations, `reserved` of the
+  // budget would no longer be the sum of its reservations.
   `
   CREATE TABLE budgets (
     name TEXT PRIMARY KEY,
