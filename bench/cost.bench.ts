@@ -25,7 +25,7 @@ const budget = 1.02
 
 /**
  * Compares the cost of the prompts of 20 turns with the lowest possible cost. It counts tokens, so that the numbers are the same on every
- * machine. The first lines that it prints are about scripted timelines. The last two lines are about the prompts of a whole agent, one line
+ * machine. The first printed lines are for scripted timelines. The last two printed lines are for the prompts of a whole agent, one line
  * for each dialect.
  */
 export async function bench(): Promise<void> {

@@ -12,8 +12,8 @@ import { decided } from '../test/support/decisions/responses.ts'
 import { someTools } from '../test/support/decisions/signatures.ts'
 
 /**
- * Measures how long it takes to read a decision, relative to parsing its JSON alone. Also compares reading it in a short conversation with
- * reading it in a long one.
+ * Measures how long it takes to read a decision, relative to parsing its JSON alone. Also compares the time for reading a decision in a
+ * short conversation with the time in a long conversation.
  */
 export async function bench(): Promise<void> {
   const search = {
@@ -48,7 +48,7 @@ function planned(blocks: number): Timeline {
   return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 }
 
-/** The microseconds per run. Seven series of runs are measured, and the fastest series counts. */
+/** The microseconds per run. Seven series of runs are measured, and the fastest series is the result. */
 function time(run: () => unknown, runs = 10_000): number {
   let kept: unknown
   const takes = Array.from({ length: 7 }, () => {

@@ -9,8 +9,8 @@ import { assignIds, emptyTimeline, type Timeline } from '../src/core/timeline/ti
 import { completion, minute, rounds } from '../src/testing/blocks.ts'
 
 /**
- * Measures expiry and compaction. The time must be proportional to the number of replaced blocks. While no block is replaced, it must not
- * depend on the length of the timeline.
+ * Measures expiry and compaction. The time must be proportional to the number of replaced blocks. If no block is replaced, the time must
+ * not depend on the length of the timeline.
  */
 export async function bench(): Promise<void> {
   report('meter, next round', ratio(meterRound(10_000), meterRound(100)), 1.5)

@@ -15,7 +15,7 @@ console.log((user + system) / 1000)`
 
 const runs = 15
 
-/** The allowed time relative to importing `ai`. */
+/** The time to import Daybook may be at most this many times the time to import `ai`. */
 const budget = 1.1
 
 /** Compares the time to import the published package with the time to import `ai`. Run `npm run build` first. */

@@ -14,7 +14,10 @@ const look = defineTool({
   run: ({ shelf }) => `books on ${shelf}: ${'a title, '.repeat(30)}`,
 })
 
-/** Two large conversations are measured. One has `turns` turns and about 5,000 blocks, the other has a prompt of about 200,000 tokens. */
+/**
+ * Two large conversations are measured. The first one has `turns` turns and about 5,000 blocks. The second one has a prompt of about
+ * 200,000 tokens.
+ */
 const turns = 260
 const shelves = ['A', 'B', 'C', 'D']
 const longTurns = 16
@@ -64,7 +67,7 @@ async function runTurns(agent: Agent, id: string, count: number, text: string): 
   for (let turn = 0; turn < count; turn++) await agent.run(id, text).result
 }
 
-/** Scrolls the page to its end and back. Returns the milliseconds of the longest task that the page had meanwhile. */
+/** Scrolls the page to its end and back. Returns the duration in milliseconds of the longest task that the page ran while it scrolled. */
 async function longestTask(tab: Page, name: string): Promise<number> {
   await tab.locator(`[data-testid="${name}"]`).hover()
   const tasks = await taskTimes(tab, async () => {
@@ -104,15 +107,15 @@ interface TraceEvent {
 }
 
 /**
- * The milliseconds that each task of the page's main thread took while `action` ran, longest first. It is processor time, so other programs
- * on the machine hardly change it.
+ * The milliseconds that each task of the page's main thread took while `action` ran, longest first. The milliseconds are processor time, so
+ * other programs on the machine hardly change them.
  */
 async function taskTimes(tab: Page, action: () => Promise<unknown>): Promise<readonly number[]> {
   const browser = tab.context().browser()
   await browser?.startTracing(tab, { categories: ['toplevel', '__metadata'] })
   await action()
   const trace = (await browser?.stopTracing())?.toString() ?? '{}'
-  const { traceEvents = [] } = JSON.parse(trace) as { readonly traceEvents?: readonly TraceEvent[] } // Chromium wrote it
+  const { traceEvents = [] } = JSON.parse(trace) as { readonly traceEvents?: readonly TraceEvent[] } // Chromium wrote the trace
   const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`
   const mains = new Set(traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(threadOf))
   const tasks = traceEvents.filter((event) => event.tdur !== undefined && mains.has(threadOf(event)))

@@ -54,8 +54,8 @@ function readAll(text: string): number {
 }
 
 /**
- * The time per chunk at the end of a long string, relative to the time at its beginning. It would be above 1 if the reader scanned text
- * twice.
+ * The time per chunk at the end of a long string, relative to the time at its beginning. The ratio would be above 1 if the reader scanned
+ * text twice.
  */
 function growth(): number {
   const chunks = Array.from({ length: 60_000 }, () => 'twenty characters, \\n')

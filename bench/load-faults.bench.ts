@@ -9,7 +9,10 @@ const runs: readonly (readonly [name: string, run: FaultRun])[] = [
   ['two servers, one killed every 5 s', { conversations: conversations / 5, seconds: seconds / 2, killEveryMs: 5_000, servers: 2 }],
 ]
 
-/** Loads servers, kills them, and prints what the clients have seen. Everything after `entries` must be 0. */
+/**
+ * Sends many requests to servers, kills the servers meanwhile, and prints what the clients have seen. All printed counts after `entries`
+ * must be 0.
+ */
 export async function bench(): Promise<void> {
   for (const [name, run] of runs) {
     const { errors, ...numbers } = await runWithFaults(run)

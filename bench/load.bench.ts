@@ -10,14 +10,14 @@ import type { LoadServerMessage, Measurement } from '../test/support/load/load-s
 
 const levels = (process.env.LOAD_CONVERSATIONS ?? '50,500,2000').split(',').map(Number)
 const seconds = Number(process.env.LOAD_SECONDS ?? 10)
-/** The conversations start one after the other within this time, because users do not all send their messages in the same moment. */
+/** The starts of the conversations are spread over this time, because users do not all send their messages in the same moment. */
 const RAMP_MS = 2_000
 const script = join(import.meta.dirname, '../test/support/load/load-server.ts')
 
 /**
  * Measures a server in a second process, with SQLite on disk and a model without delay. Each conversation sends a message, reads the events
- * of the turn until it is closed, and then sends the next message. A turn has one tool call. Meanwhile other clients connect, ten per
- * second.
+ * of the turn until it is closed, and then sends the next message. A turn has one tool call. While the conversations run, other clients
+ * connect, ten per second.
  */
 export async function bench(): Promise<void> {
   console.log(`Times in milliseconds; ${seconds} s for each number of conversations.`)
@@ -51,7 +51,7 @@ async function measure(conversations: number): Promise<void> {
     await inGroups(ids, 50, (id) => client.create(id))
     const streams = ids.map((id) => followTurns(client, id))
     await Promise.all(streams.map(({ opened }) => opened))
-    await inGroups([...ids.entries()], 50, ([index, id]) => firstTurn(client, id, streams[index] as TurnStream)) // it also makes a title
+    await inGroups([...ids.entries()], 50, ([index, id]) => firstTurn(client, id, streams[index] as TurnStream)) // also makes a title
     await nextMeasurement(child)
     const { turns, took, accepted, waited, firstEvents, refused } = await converse(client, ids, streams)
     const { cpu, lag } = await nextMeasurement(child)
@@ -82,7 +82,7 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
   let turns = 0
   let refused = 0
   const began = performance.now()
-  let ended = began // when the last turn was closed. Clients that were refused may wait longer
+  let ended = began // when the last turn was closed. Clients that the server refused may wait longer
   const isOver = () => performance.now() - began > seconds * 1000
   const conversations = ids.map(async (id, index) => {
     await sleep((RAMP_MS * index) / ids.length)
@@ -116,7 +116,7 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
     }
   })()
   await Promise.race([Promise.all([...conversations, newConnections]), sleep((seconds + 60) * 1000, undefined, { ref: false })])
-  // connections without any event count with the time that they have waited so far
+  // a connection that has received no event yet counts with the time that it has waited so far
   for (const started of opening) firstEvents.push(performance.now() - started)
   return { turns, took: (ended - began) / 1000, accepted, waited, firstEvents, refused }
 }
@@ -144,7 +144,7 @@ async function nextMessage<Message extends LoadServerMessage>(child: ChildProces
   return message
 }
 
-/** Ends the current measurement of the server and returns its result. The server starts the next measurement at once. */
+/** Ends the current measurement of the server and returns its result. The server then starts the next measurement. */
 function nextMeasurement(child: ChildProcess): Promise<Measurement> {
   child.send('measure')
   return nextMessage(child)

@@ -19,8 +19,8 @@ import { defineTool } from '../src/tools/define.ts'
 import type { Call } from '../src/tools/tool.ts'
 
 /**
- * Measures the overhead of a round in memory and on disk. It imports the source code of Daybook, and measures after a warm-up. The bench
- * `watched` measures the package as users have it, and the bench `growth` measures long turns.
+ * Measures the overhead of a round in memory and on disk. This bench imports the source code of Daybook, and measures after a warm-up. The
+ * bench `watched` measures the package as users have it, and the bench `growth` measures long turns.
  */
 export async function bench(): Promise<void> {
   await roundInMemory()
@@ -166,8 +166,8 @@ async function nativeRound(): Promise<void> {
 }
 
 /**
- * Compares rounds on disk with their commits alone, made one directly after another. A commit within a round takes longer than that, so the
- * times of both kinds of commits are printed.
+ * Compares rounds on disk with the same commits alone, which are made one directly after another. A commit within a round takes longer than
+ * a commit that directly follows another one, so both times are printed.
  */
 async function durableRound(): Promise<void> {
   await withSqlite(async (store) => {

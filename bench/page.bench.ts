@@ -63,7 +63,7 @@ function firstLoad(): number {
 
 /**
  * Counts the frames until the page shows the end of the sent text. Memory is measured at each quarter of the text, after a garbage
- * collection. The model waits during this measurement, and the frames in this time do not count.
+ * collection. The model waits while memory is measured, and the frames in this time are not counted.
  */
 async function measureStreaming(browser: TestBrowser, client: Client, url: string, pauses: readonly Pause[]): Promise<void> {
   await client.conversations.create({ id: 'stream' })
@@ -78,9 +78,9 @@ async function measureStreaming(browser: TestBrowser, client: Client, url: strin
     await watchFrames(tab)
     resume.resolve()
     await reached.promise
-    await tab.getByText(shown).waitFor({ timeout: 120_000 }) // the page may still draw
+    await tab.getByText(shown).waitFor({ timeout: 120_000 }) // the page may not have drawn the text yet
     frames.push(...(await takeFrames(tab)))
-    await tab.waitForTimeout(300) // the page removes the elements of parts that are far from the screen
+    await tab.waitForTimeout(300) // in this time, the page removes elements that are far from the visible part
     samples.push(await memory(session))
   }
   print('frames while 1 MB arrives, p95', p95(frames), 50, 'ms')
@@ -168,7 +168,7 @@ async function measureTyping(browser: TestBrowser, agent: Agent, client: Client,
   console.log(`  p95 of each run  ${runs.map((ms) => ms.toFixed(1)).join(' · ')} ms`)
 }
 
-/** How many blocks a conversation shows. A call and its result are two. */
+/** How many blocks a conversation shows. A call and its result count as two blocks. */
 const blocksIn = ({ turns }: ConversationView) =>
   turns.reduce(
     (sum, { steps, answers }) => sum + 1 + steps.reduce((count, { kind }) => count + (kind === 'tool' ? 2 : 1), 0) + answers.length,
@@ -176,8 +176,8 @@ const blocksIn = ({ turns }: ConversationView) =>
   )
 
 /**
- * Collects the time from each key until the typed letter is in the layout of the page. It is measured in a microtask that runs after the
- * one in which React renders, because React has queued its microtask first. Reading a height makes the browser compute the layout.
+ * Collects the time from each key until the typed letter is in the layout of the page. The time ends in a microtask. It runs after the
+ * microtask in which React renders, because React has queued its microtask first. Reading a height makes the browser compute the layout.
  */
 const watchKeys = (tab: Page) =>
   tab.evaluate(`{

@@ -18,14 +18,14 @@ const RUNS = 60
 const me = { id: 'bench', host: 'here', pid: process.pid }
 
 /**
- * Compares a store that has 100,000 conversations and 10 million entries with an almost empty store. It takes minutes and about 8 GB of
- * disk, so it runs only if it is named: `npm run bench -- postgres-scale`. With `--keep=FOLDER`, the large database stays in that folder,
- * and the next run with this folder uses it again.
+ * Compares a store that has 100,000 conversations and 10 million entries with an almost empty store. This takes minutes and about 8 GB of
+ * disk, so this bench runs only if it is named: `npm run bench -- postgres-scale`. With `--keep=FOLDER`, the large database stays in that
+ * folder, and the next run with this folder uses it again.
  */
 export async function bench(options: readonly string[]): Promise<void> {
   if (!process.argv.includes('postgres-scale')) return console.log('takes minutes: it runs only if it is named')
   const keptIn = options.find((option) => option.startsWith('--keep='))?.slice('--keep='.length)
-  // not durable: otherwise the time for syncing the disk would be the largest part of each number
+  // the database is not durable: otherwise the time for syncing the disk would be the largest part of each number
   const server = await startPostgres(keptIn === undefined ? {} : { keptIn })
   try {
     const stores = { small: await open(server.url, 'small', SMALL), large: await open(server.url, `large_${LARGE}`, LARGE) }
@@ -37,7 +37,7 @@ export async function bench(options: readonly string[]): Promise<void> {
   }
 }
 
-/** Opens the store of a database. The small database is always made anew. The large one is made only if no earlier run has left it. */
+/** Opens the store of a database. The small database is always made anew. The large database is made only if no earlier run has kept it. */
 async function open(server: string, name: string, conversations: number): Promise<ConversationStore> {
   const url = server.replace(/[^/]+$/, name)
   const client = new pg.Client({ connectionString: server })
@@ -49,7 +49,7 @@ async function open(server: string, name: string, conversations: number): Promis
       await migratePostgres({ url })
       return await createPostgresStore({ url, clock: createSystemClock() })
     }
-    // the database has this name until it is complete: if a run ends early, the next run makes it again
+    // the database has this name until it is complete, so that the next run makes it again if this run ends early
     const unfinished = `${name}_unfinished`
     await client.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`)
     await client.query(`CREATE DATABASE ${unfinished}`)
@@ -116,7 +116,7 @@ const works: Readonly<Record<string, Work>> = {
   },
   delete: (store, id) => store.delete(id),
 }
-/** Chooses other conversations in each run, because an earlier run has deleted some of those in a kept database. */
+/** Chooses other conversations in each run, because an earlier run has deleted some conversations of a kept database. */
 const first = Math.floor(Date.now() / 1000)
 const claims = new Map<ConversationStore, Awaited<ReturnType<ConversationStore['claim']>>>()
 
@@ -124,7 +124,8 @@ const numberOf = (n: number, count: number) => 1 + n * Math.floor(count / RUNS) 
 const idOf = (number: number, count: number) => `t${number % (count / 100)}/p/u/c${number}`
 
 /**
- * Reads the conversations that are measured once. Otherwise the first of the stores would also be measured with a cold cache of the disk.
+ * Reads each of the measured conversations once before the measurement. Otherwise the numbers of the store that is measured first would
+ * include reading from the disk.
  */
 async function readOnce(stores: Readonly<Record<'small' | 'large', ConversationStore>>): Promise<void> {
   for (let n = 0; n < RUNS; n++)

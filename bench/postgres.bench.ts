@@ -26,7 +26,7 @@ const ROUNDS = 10
 const TURNS = 100
 /** The sizes of the texts that the model writes and the tool returns in a round. The texts are random, so that no store can compress them. */
 const [THOUGHT, RESULT] = [200, 400]
-/** How long after a turn the bare commits begin, so that work which follows a turn, such as its index, does not slow them down. */
+/** The bare commits begin this long after a turn. So work that follows a turn, such as indexing its texts, does not slow them down. */
 const SETTLE_MS = 20
 const randomText = (length: number) => randomBytes(length).toString('base64').slice(0, length)
 
@@ -104,7 +104,7 @@ async function benchRounds(client: pg.Client, url: string): Promise<void> {
     })
     bare.push((2 * took) / bodies.length)
   }
-  // warm-up: a server runs for days, but the code of the first turns is not compiled yet
+  // warm-up: in the first turns, the engine has not yet compiled the code. A server runs for days, so these turns are not measured
   for (let turn = 0; turn < TURNS; turn++) await measureTurn('warm-up')
   for (const values of [ours, bare, written]) values.length = 0
   for (let turn = 0; turn < TURNS; turn++) await measureTurn('c')
@@ -113,7 +113,7 @@ async function benchRounds(client: pg.Client, url: string): Promise<void> {
   const floor = median(bare)
   report(`durable round (two bare commits: ${floor.toFixed(2)} ms)`, median(ours) / floor, 2.5, 'two commits')
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  // about every third turn is followed by an index of its entries, so the mean of a few turns would depend on how many of them do
+  // only about every third turn is followed by indexing, which also writes to the log. So the mean of only a few turns would vary too much
   const [first, last] = [mean(written.slice(1, 31)), mean(written.slice(-30))]
   report(`log bytes per round, turn 100 (turn 1: ${(first / 1024).toFixed(1)} KB)`, last / first, 1.3, 'turn 1')
 }

@@ -11,11 +11,11 @@ import { benchAppends, benchSpeed } from './recall/speed.ts'
 import { twoPeopleSamples } from './recall/two-people.ts'
 
 /**
- * Measures what a memory search finds, how long it takes, and how much slower the index makes an append. `--data path`, once or several
- * times, names files in the shape of LoCoMo or LongMemEval-S. Without it, generated conversations are searched. The conversations called
- * held out have other subjects, people and phrases than the conversations with which the rules of the search were chosen. There is one
- * exception: the list of topics for advice was written with the questions for advice in `chats-held-out.txt` at hand. So only
- * `chats-by-the-way.txt` and `chats-advice-held-out.txt` count for questions for advice.
+ * Measures what a memory search finds, how long it takes, and how much slower the index makes an append. `--data path` names a file in the
+ * format of LoCoMo or LongMemEval-S, and can be given several times. Without this option, generated conversations are searched. The
+ * conversations called held out have other subjects, people and phrases than the conversations with which the rules of the search were
+ * chosen. There is one exception: the author of the list of topics for advice had seen the questions for advice in `chats-held-out.txt`. So
+ * only `chats-by-the-way.txt` and `chats-advice-held-out.txt` are held out for questions for advice.
  */
 export async function bench(options: readonly string[] = []): Promise<void> {
   const files = [...dataFiles(options), ...(process.env.RECALL_DATA ?? '').split(',').filter((file) => file !== '')]

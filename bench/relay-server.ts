@@ -12,7 +12,7 @@ import { createMetrics, metricsHelp, observe } from '../src/server/metrics.ts'
 import { serve } from '../src/server/serve.ts'
 import { defaultServerSettings } from '../src/server/settings.ts'
 
-/** The time in milliseconds, more precise than `Date.now()`. Two processes of one machine can compare their times. */
+/** The time in milliseconds, more precise than `Date.now()`. The times of two processes on one machine can be compared. */
 const now = () => performance.timeOrigin + performance.now()
 
 const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }

@@ -17,7 +17,8 @@ export async function bench(): Promise<void> {
   const child = fork(join(import.meta.dirname, 'relay-server.ts'), { execArgv: ['--expose-gc'] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   try {
-    await idle(url, child) // first, because later measurements free memory, which would make this result too small
+    // this measurement runs first: after the others, the process would have freed memory, and the result would be too small
+    await idle(url, child)
     await firstDelta(url)
     await relay(url, child)
   } finally {

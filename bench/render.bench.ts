@@ -33,7 +33,7 @@ function round(turnId: string, iteration: number): readonly Draft[] {
 const grown = (timeline: Timeline, drafts: readonly Draft[]) =>
   applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
 
-/** A timeline of closed turns with six rounds each, with at least this many blocks, and an open turn after them. */
+/** A timeline with at least this many blocks. It has closed turns with six rounds each, and then an open turn. */
 function conversation(blocks: number): Timeline {
   let timeline = emptyTimeline()
   for (let turn = 1; timeline.size < blocks; turn++) {
@@ -78,7 +78,9 @@ const withTails = (iteration: number): RenderOptions => ({
   }),
 })
 
-/** The microseconds of a render after one more round. It is the median of 60 rounds, so that garbage collections have little effect. */
+/**
+ * The microseconds of a render after one more round. The result is the median of 60 rounds, so that garbage collections have little effect.
+ */
 function nextRound(before: Timeline, options: (iteration: number) => RenderOptions): number {
   const renderer = createRenderer()
   const spent: number[] = []

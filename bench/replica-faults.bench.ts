@@ -16,9 +16,9 @@ const fullRun: ReplicaFaults = {
 const shortRun: ReplicaFaults = { ...fullRun, conversations: 40, kills: 12, databaseRestarts: 2, pauseMs: 4_000 }
 
 /**
- * Runs three replicas with one database under load, while processes are killed and frozen: once with PostgreSQL alone, and once with Redis.
- * Prints how much was done, and then the counts of errors, which must be 0. `--short` runs for some minutes. The environment variables
- * FAULT_* change the long run.
+ * Runs three replicas with one database under load, and kills and freezes processes meanwhile. There are two runs: one with PostgreSQL
+ * alone, and one with PostgreSQL and Redis. Prints how much was done, and then the counts of errors, which must be 0. `--short` runs for
+ * some minutes. The environment variables FAULT_* change the long run.
  */
 export async function bench(options: readonly string[] = []): Promise<void> {
   const run = options.includes('--short') ? shortRun : fullRun
@@ -66,7 +66,7 @@ const done: readonly Row[] = [
   ['oldest lease (/metrics)', ({ oldestLeaseSeconds }) => seconds(oldestLeaseSeconds)],
 ]
 
-/** These must be 0. */
+/** Counts of errors. All of them must be 0. */
 const wrong: readonly Row[] = [
   ['messages without an answer', ({ unanswered }) => unanswered],
   ['messages read twice', ({ repeatedEvents }) => repeatedEvents],

@@ -36,9 +36,9 @@ const writingModel = (firstMs: number, pieces: number, everyMs: number): Model =
 })
 
 /**
- * Measures how long after the acceptance of a message a follower sees the first piece of the answer: in the process that runs the turn, and
- * in another process. Then many followers in one process follow an answer of another process, and the memory at the end of the answer is
- * compared with the memory at its beginning.
+ * Measures the time from the acceptance of a message until a follower sees the first piece of the answer. One follower is in the process
+ * that runs the turn, and one is in another process. After that, many followers in one process follow an answer that another process
+ * produces. The memory of the followers' process at the end of the answer is compared with its memory at the beginning.
  */
 export async function bench(): Promise<void> {
   const postgres = await startPostgres()
@@ -68,7 +68,7 @@ export async function bench(): Promise<void> {
   }
 }
 
-/** The median time from the acceptance of a message to the first piece of its answer, at a follower of `reader`. */
+/** The median time from the acceptance of a message to the first piece of its answer, measured by a follower in the process of `reader`. */
 async function firstPieces(owner: Agent, reader: Agent, name: string): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < ROUNDS; round++) {

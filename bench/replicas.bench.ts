@@ -16,13 +16,15 @@ const clock = createSystemClock()
 /** How many milliseconds each response of the model takes. A turn has two responses. */
 const MODEL_MS = 50
 /**
- * How many conversations a worker runs at the same time when numbers of workers are compared. It is small, so that the model and not the
- * processor is the limit.
+ * How many conversations a worker runs at the same time in the measurement that compares one worker with several workers. The number is
+ * small, so that the time of the model is the limit, and not the processor.
  */
 const SLOTS = 4
 const FLOOD = 10_000
 
-/** Measures workers in processes of their own that share a PostgreSQL database. The messages are stored as a web server stores them. */
+/**
+ * Measures workers in processes of their own that share a PostgreSQL database. The bench stores messages in the same way as a web server.
+ */
 export async function bench(): Promise<void> {
   const server = await startPostgres({ durable: true })
   try {
@@ -66,7 +68,7 @@ function report(what: string, value: number, unit: string, limit: { readonly bud
 
 let messages = 0
 
-/** Stores a message for a conversation, which is created if it does not exist. Returns its id. */
+/** Stores a message for a conversation, which is created if it does not exist. Returns the id of the message. */
 async function say(store: ConversationStore, key: string): Promise<string> {
   const id = `m${++messages}`
   await store.offer(key, { event_id: id, kind: 'followup', ts: clock.now(), text: messageText(id) }, { create: true })

@@ -1,5 +1,6 @@
 // `npm run bench [-- name …]` runs all benchmarks or the named ones, one after another in one process. Compare ratios only within one run,
-// because the speed of the machine may change between runs. What follows the first `--option` goes to the benchmarks.
+// because the speed of the machine may change between runs. The first argument that begins with `--` and all arguments after it are passed
+// to the benchmarks.
 
 import { readdirSync } from 'node:fs'
 

@@ -12,7 +12,10 @@ import { median, report, timed } from './measure.ts'
 const RUNS = 40
 const hello = 'print("hello")'
 
-/** Compares a small Python program in the sandbox, and through the whole tool, with the same program in bubblewrap alone. */
+/**
+ * Measures a small Python program in three ways: in bubblewrap alone, in the sandbox, and with the whole tool. Compares the second and
+ * third way with the first.
+ */
 export async function bench(): Promise<void> {
   const found = await findSandbox()
   if (!found.sandbox) return console.log(`no sandbox: ${found.reason}`)
@@ -39,7 +42,7 @@ export async function bench(): Promise<void> {
     tool: () => tool?.run(params, { ...call, code: hello }),
   }
   const times: Record<keyof typeof ways, number[]> = { bare: [], sandbox: [], tool: [] }
-  // The ways take turns, so that other work on this machine disturbs all of them.
+  // The three ways alternate, so that other load affects all of them.
   for (let n = 0; n < RUNS; n += 1) for (const way of ['bare', 'sandbox', 'tool'] as const) times[way].push(await timed(ways[way]))
   rmSync(folder, { recursive: true, force: true })
   console.log(`bwrap python3 alone: ${median(times.bare).toFixed(1)} ms`)

@@ -20,7 +20,10 @@ const ROUNDS = 2
 const SLOTS = 4
 const clock = createSystemClock()
 
-/** Measures what a turn costs a worker and PostgreSQL: processor time, transactions and bytes. `docs/scaling.md` computes with these numbers. */
+/**
+ * Measures what a turn costs a worker and PostgreSQL: processor time, transactions and bytes. The calculations in `docs/scaling.md` use
+ * these numbers.
+ */
 export async function bench(): Promise<void> {
   const server = await startPostgres({ durable: true })
   const folder = mkdtempSync(join(tmpdir(), 'daybook-scaling-'))
@@ -32,7 +35,7 @@ export async function bench(): Promise<void> {
   try {
     await once(worker, 'message')
     await client.connect()
-    await runTurns(store, 'first', 20) // everything is loaded
+    await runTurns(store, 'first', 20) // after these turns, the worker has loaded all code
     const measureWorker = async () => {
       worker.send('measure')
       const [message] = (await once(worker, 'message')) as [LoadServerMessage]
@@ -85,7 +88,7 @@ async function measureDatabase(client: pg.Client, schema: string) {
 
 const TICK_MS = 10
 
-/** The processor time of the server to which a connection belongs, with its other processes, in milliseconds. */
+/** The processor time of all processes of the PostgreSQL server to which a connection belongs, in milliseconds. */
 function cpuOfServer(connectionPid: number): number {
   // the name of a program may have blanks, so the fields are counted from the end of the name
   const fields = (pid: string) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []

@@ -5,12 +5,12 @@ import { type RunResult, scenario, simulateScenario } from './simulation/run.ts'
 
 const SEED = 1
 
-/** By which share a prediction may differ from the measured value. */
+/** The largest allowed difference between a prediction and the measured value, as a share of the measured value. */
 const TOLERANCE = 0.2
 
 /**
  * Compares the simulation with three real workers. Then simulates 100 workers and 100,000 conversations, while workers are killed and
- * frozen. The worker, the work list, the leases, the pauses and the parking are the code of Daybook. Only the turns are simulated.
+ * frozen. The worker, the work list, the leases, the pauses and the parking run the real code of Daybook. Only the turns are simulated.
  */
 export async function bench(): Promise<void> {
   const { durations, result, arrivals } = await measureScenario()

@@ -43,8 +43,8 @@ export async function bench(): Promise<void> {
 }
 
 /**
- * Feeds the arguments of a native call in chunks and shows the content while it arrives. Returns the time for the last tenth of a megabyte
- * relative to the time for the first tenth.
+ * Reads the arguments of a native call in chunks, and shows the content while it arrives. The arguments have one megabyte. Returns the time
+ * for the last tenth relative to the time for the first tenth.
  */
 function lastToFirstOfArguments(chunks: readonly string[]): number {
   const tenth = Math.floor(chunks.length / 10)
@@ -113,10 +113,13 @@ function concatenate(chunks: readonly string[]): number {
   return read(text)
 }
 
-/** Reads one character of a text. The engine has kept only the pieces of the text, and now has to join them. */
+/**
+ * Reads one character of a text. The JavaScript engine stores a joined text as a list of pieces. Reading a character makes the engine join
+ * the pieces.
+ */
 const read = (text: string): number => (text === '' ? 0 : text.charCodeAt(text.length - 1))
 
-/** The time for the last tenth of a message, relative to the time for the first tenth. It is the median of 15 runs. */
+/** The time for the last tenth of a message, relative to the time for the first tenth. The result is the median of 15 runs. */
 function lastToFirst(chunks: readonly string[]): number {
   const tenth = Math.floor(chunks.length / 10)
   const ratios = Array.from({ length: 15 }, () => {

@@ -20,8 +20,8 @@ function withBlocks(count: number): Timeline {
 const ROUNDS = 20
 
 /**
- * Appends 20 rounds and measures the microseconds. Use the returned timeline afterwards: an append to the given one would have to copy its
- * blocks.
+ * Appends 20 rounds and measures the microseconds. Use the returned timeline afterwards: another append to the given timeline would have to
+ * copy its blocks.
  */
 function sample(timeline: Timeline): { readonly took: number; readonly timeline: Timeline } {
   let last = timeline

@@ -5,7 +5,8 @@ import { join, relative } from 'node:path'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Measures the work of the compiler for an agent with many tools. It should be little more than the work for the schemas of these tools.
+ * Measures the work of the compiler for an agent with many tools. This work should be little more than the work for the schemas of the
+ * tools alone.
  */
 export async function bench(): Promise<void> {
   const [one, many] = [instantiations(1, tool), instantiations(50, tool)]

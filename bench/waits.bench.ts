@@ -58,7 +58,7 @@ async function interleaved(repeats: number, first: () => Promise<number>, second
 
 const kinds = ['approval', 'later', 'provider', 'child'] as const
 
-/** A store in a folder, with an agent that runs turns which wait. */
+/** Opens a store in a folder, and an agent whose turns stop and wait. */
 async function openWaiting(turns: number) {
   // A folder in memory, because the time of the disk is not measured here.
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-bench-waits-'))
@@ -96,7 +96,10 @@ async function openWaiting(turns: number) {
     async recover(): Promise<number> {
       return processorTime(() => agent.recover())
     },
-    /** Stores decisions for some turns, as a process does that has ended since. Then measures `recover`. */
+    /**
+     * Stores decisions for some turns directly in the store, as if another process had accepted them and then ended. Then measures
+     * `recover`.
+     */
     async recoverDue(): Promise<number> {
       for (let due = 0; due < DUE; due++, decided++) {
         const id = `approval-${(decided % (FEW / kinds.length)) * kinds.length}`

@@ -8,12 +8,12 @@ import { type Measured, measure, type RunOptions } from './watched/processes.ts'
 
 /**
  * Measures what users have: the packed package, in new processes, with a caller that reads the events. Each number is the best of several
- * processes. The floor is what a hand-written program without Daybook needs, measured in the same run. Run `npm run build` first.
+ * processes. The floor is the time of a hand-written program without Daybook, measured in the same run. Run `npm run build` first.
  *
  *   npm run bench -- watched [--only round,http] [--processes 3] [--against <other checkout>] [--cpu-prof <folder>]
  *
- * With `--against`, another built checkout is also measured, in turns with this one. With `--cpu-prof`, profiles are written to a folder,
- * and `scripts/profile-top.ts` prints their functions.
+ * With `--against`, another built checkout is also measured. The measurements of the two checkouts alternate. With `--cpu-prof`, profiles
+ * are written to a folder, and `scripts/profile-top.ts` prints their functions.
  */
 export async function bench(options: readonly string[]): Promise<void> {
   const { values } = parseArgs({

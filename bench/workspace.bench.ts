@@ -72,7 +72,7 @@ async function benchPublish(folder: string): Promise<void> {
   report(`git publish of 1 of ${files} files (by hand: ${floor.toFixed(1)} ms)`, median(times.ours.slice(3)) / floor, 1.5, 'by hand')
 }
 
-/** Counts how many blobs a pull fetches. It must not fetch files again that are already on the machine. */
+/** Counts how many blobs a pull fetches. A pull must not fetch files that are already on the machine. */
 async function benchPull(folder: string): Promise<void> {
   const blobs = createMemoryBlobs()
   let read = 0

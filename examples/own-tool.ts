@@ -7,7 +7,7 @@ const weather = defineTool({
   id: 'weather.today',
   description: 'The weather in a city.',
   params: z.object({ city: z.string().describe('which city') }),
-  repeatable: true, // it changes nothing, so it may run again after a crash
+  repeatable: true, // the tool changes nothing, so it may run again after a crash
   run: ({ city }) => ({ ok: true, ret: { city, sky: 'clear', degrees: 21 } }),
 })
 

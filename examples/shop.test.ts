@@ -5,7 +5,7 @@ import { createHarness, reply } from 'daybook/testing'
 import { order, orders, search } from './shop-tools.ts'
 
 test('the agent writes a cited report, and orders only after an approval', async () => {
-  const rendering = createDocumentRenderer() // an agent in a test makes no documents without it
+  const rendering = createDocumentRenderer() // without a renderer, an agent in a test makes no documents
   const { agent, conversationId, say } = createHarness({
     tools: [search, order],
     builtIn: { rendering },
@@ -36,5 +36,5 @@ test('the agent writes a cited report, and orders only after an approval', async
   assert.equal(cost.money, 0.01)
 
   await agent.close()
-  await rendering.close() // ends the browser that has made the PDF file. Otherwise the process goes on for a minute
+  await rendering.close() // ends the browser that made the PDF file. Otherwise the process would run for another minute
 })

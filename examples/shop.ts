@@ -17,9 +17,9 @@ const model = scriptedModel([
   reply.answer('I have ordered two kettles, and the report is ready [[S:1]].'),
 ])
 const shop = defineAgent({ model, tools: [search, order], instructions: 'You help people in a shop.' })
-const folder = await mkdtemp(join(tmpdir(), 'daybook-shop-')) // a real application has a folder that stays
+const folder = await mkdtemp(join(tmpdir(), 'daybook-shop-')) // a real application uses a permanent folder
 const store = await openStore({ data: folder })
-const priceOf = () => 0.002 // dollars for each call. Without `priceOf`, the list prices of the models count
+const priceOf = () => 0.002 // dollars for each call. Without `priceOf`, the list prices of the models apply
 const agent = createAgent({ ...shop, store, settings: { priceOf } })
 
 // The application: a page of its own, and the agent with all routes and its web page below /agent.

@@ -6,7 +6,7 @@ await runInWorkers(import.meta.url, async (folder) => {
   const { agent, sent, close } = await openMailAgent(folder)
 
   const activities = {
-    /** May run any number of times: a message whose id is already known has no effect, and `untilClosed` only reads. */
+    /** May run any number of times: a second message with the same id has no effect, and `untilClosed` only reads. */
     async askAgent(conversationId: string, eventId: string, text: string) {
       await agent.send(conversationId, text, { eventId })
       const { answer } = await agent.untilClosed(conversationId, eventId)

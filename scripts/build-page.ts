@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const record = join(root, 'ui/dist/built-from.json')
 
-/** Files that change the result but that no module of the page imports. */
+/** Files that affect the built page although no module of the page imports them. */
 const alwaysRead = ['ui/index.html', 'ui/vite.config.ts', 'ui/package.json', 'package-lock.json', 'scripts/build-page.ts']
 
 interface BuildRecord {
@@ -26,7 +26,7 @@ export async function buildPage(): Promise<'built' | 'up to date'> {
     name: 'collect-modules',
     moduleParsed: ({ id }: { readonly id: string }) => void modules.add(id.replace(/[?].*$/, '')),
   }
-  // vitest sets this variable to `test`, which would give the slow form of React that is meant for development
+  // vitest sets this variable to `test`. With this value, the build would contain the slow development version of React
   const environment = process.env.NODE_ENV
   process.env.NODE_ENV = 'production'
   try {
@@ -44,7 +44,7 @@ export async function buildPage(): Promise<'built' | 'up to date'> {
 
 function isUpToDate(): boolean {
   if (!existsSync(record)) return false
-  const { hash, files } = JSON.parse(readFileSync(record, 'utf8')) as BuildRecord // this script wrote it
+  const { hash, files } = JSON.parse(readFileSync(record, 'utf8')) as BuildRecord // this script wrote the record
   return files.every((path) => existsSync(join(root, path))) && hashOf(files) === hash
 }
 

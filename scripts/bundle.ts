@@ -32,7 +32,8 @@ const isOurs = (id: string) => /^[./]/.test(id) || id === 'zod' || id.startsWith
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((path) => [nameOf(path), path])),
   platform: 'node',
-  preserveEntrySignatures: 'allow-extension', // the group below needs this. The group contains no entry, so no entry gets further exports
+  // `codeSplitting` below needs this option. Its group contains no entry, so no entry gets additional exports
+  preserveEntrySignatures: 'allow-extension',
   external: (id) => !isOurs(id),
   logLevel: 'warn',
 })
@@ -43,7 +44,7 @@ const files: OutputOptions = {
   chunkFileNames: 'chunks/[name]-[hash].js',
   sourcemap: true,
   // A shorter file is imported faster. The types have the comments, and the source maps have the names. Line breaks stay, because Node
-  // prints the line of an error that nothing has caught: one line with all the code of a file would hide the message.
+  // prints the line in which an uncaught error was thrown. If all code of a file were one line, this line would hide the message.
   comments: false,
   minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
 }
@@ -65,7 +66,8 @@ function modulesOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]): Rea
     .map(({ fileName }) => loadedModules(fileName, chunks))
     .filter(({ size }) => size < main.size / 2)
   const alsoInSmall = new Set(small.flatMap((modules) => [...modules]))
-  // A module that is also imported on demand belongs to the file, too: in a file of its own, each of the two files would import the other.
+  // A module that is also imported on demand stays in the file of the main entry. If it had a file of its own, the two files would import
+  // each other.
   const entryModules = new Set([...chunks.values()].flatMap(({ isEntry, facadeModuleId }) => (isEntry ? [facadeModuleId] : [])))
   return new Set([...main].filter((id) => !alsoInSmall.has(id) && !entryModules.has(id)))
 }

@@ -20,7 +20,7 @@ import type { ReplicaRole } from './cluster/replica.ts'
 
 /** Where the commands `kill` and `restart` find the running cluster. */
 const controlFile = join(tmpdir(), `daybook-cluster-${userInfo().uid}.json`)
-/** How long a killed replica stays away. */
+/** How long after a kill the replica is started again. */
 const AWAY_MS = 3_000
 
 const { values, positionals } = parseArgs({
@@ -44,7 +44,7 @@ async function run(): Promise<void> {
     process.exitCode = 1
     return
   }
-  // a signal that arrives while the replicas start takes effect when they have started, so that none of them keeps running
+  // if a signal arrives while the replicas start, they are ended when all of them have started, so that no replica keeps running
   const ended = Promise.withResolvers<void>()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   console.log('starting PostgreSQL and the replicas …')

@@ -1,5 +1,6 @@
-// Prints the functions of a CPU profile that take the most time by themselves, and with the functions that they call. The profile is a file
-// that `node --cpu-prof` or `npm run bench -- watched --cpu-prof <folder>` wrote, or a folder, whose largest profile is read.
+// Prints two lists of the functions of a CPU profile: those that take the most time by themselves, and those that take the most time
+// together with the functions that they call. The profile is a file that `node --cpu-prof` or `npm run bench -- watched --cpu-prof
+// <folder>` wrote, or a folder, whose largest profile is read.
 //
 //   node scripts/profile-top.ts <file or folder> [how many functions]
 
@@ -61,7 +62,7 @@ function add(times: Map<string, number>, name: string, time: number): void {
   times.set(name, (times.get(name) ?? 0) + time)
 }
 
-/** The name and the place of a function. If there is a source map, they are its name and place in the source. */
+/** The name and the place of a function. If the file has a source map, these are the name and the place in the source. */
 function nameOf({ callFrame: { functionName, url, lineNumber, columnNumber } }: ProfileNode): string {
   const name = functionName || '(anonymous)'
   const place = url.startsWith('file:') ? placeInSource(fileURLToPath(url), lineNumber, columnNumber) : undefined

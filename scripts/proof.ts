@@ -1,5 +1,6 @@
-// `npm run proof [-- NAME …] [--full] [--dataset FILE]` runs the commands that show what Daybook promises, and writes docs/proof.md from their
-// output. With names, only these sections are made again, and the page keeps the others. `npm run proof -- --list` prints the names.
+// `npm run proof [-- NAME …] [--full] [--dataset FILE]` runs the commands that show what Daybook promises, and writes docs/proof.md from
+// their output. With names, only the named sections are made again, and the page keeps the other sections. `npm run proof -- --list` prints
+// the names.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -46,7 +47,7 @@ async function writeProof(): Promise<void> {
   }
 }
 
-/** The section in the form that the options ask for. */
+/** The section with the options of the command line applied: `--full` and `--dataset`. */
 function chosen(section: Section): Section {
   const { full, ...short } = section
   const form: Section = values.full && full ? { ...short, ...full } : short

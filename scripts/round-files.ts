@@ -53,7 +53,7 @@ export async function filesOfToolRound({ watched }: { readonly watched: boolean 
   return files.filter((path) => !path.startsWith('testing/'))
 }
 
-/** Starts counting function calls with V8. `take` returns the files in which a function was called since the `take` before. */
+/** Starts counting function calls with V8. `take` returns the files in which a function was called since the previous call of `take`. */
 function openCoverage() {
   const session = new Session()
   session.connect()

@@ -6,11 +6,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const limitMinutes = 75
-/** How long vitest may take to end after the last test. Afterwards it is killed, and the result of the tests counts. */
+/** How long vitest may take to end after the last test. After this time vitest is killed, and the exit code is that of the tests. */
 const closingSeconds = 30
 
 // Child processes inherit this variable, even when they outlive their parent. Its name does not begin with `DAYBOOK_`, because the command
-// refuses unknown variables with such a name.
+// `daybook` refuses unknown variables whose name begins with `DAYBOOK_`.
 const run = `TEST_RUN_ID=${process.pid}-${Date.now()}`
 const [name = '', value = ''] = run.split('=')
 
@@ -53,7 +53,7 @@ function endLeftovers(): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it has ended meanwhile
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // the process has ended meanwhile
     }
   }
 }

@@ -6,15 +6,15 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 interface SystemProgram {
-  /** Shows that the program is installed: a command on PATH, or an absolute path of a file. */
+  /** If this exists, the program is installed. It is the name of a command on PATH, or the absolute path of a file. */
   readonly shownBy: string
   readonly debianPackage: string
   readonly neededBy: string
 }
 
 /**
- * Programs of the model see the Python of the system, so packages are looked for there. A Python of a version manager, such as pyenv, has
- * its own packages.
+ * A program that the model wrote runs with the Python of the system, so the package must be installed for this Python. A Python of a
+ * version manager, such as pyenv, has other packages.
  */
 const pythonPackage = (name: string): SystemProgram => ({
   shownBy: `/usr/lib/python3/dist-packages/${name}`,

@@ -1,5 +1,5 @@
-// Runs one operation of the archive on the conversation `c` of a store: `node archive-call.ts <folder> <operation>`. Prints the microseconds
-// that it took, and by how many kilobytes the memory of the process grew at most.
+// Runs one operation of the archive on the conversation `c` of a store: `node archive-call.ts <folder> <operation>`. Prints how many
+// microseconds the operation took, and how many kilobytes the memory of the process grew at its peak.
 import { createAgent } from '../../src/wiring/agent.ts'
 import { openStore } from '../../src/wiring/store.ts'
 import { steadyModel } from '../watched/programs/steady-model.ts'

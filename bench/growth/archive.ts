@@ -19,7 +19,10 @@ const root = join(tmpdir(), `daybook-growth-${process.pid}`)
 process.once('exit', () => rmSync(root, { recursive: true, force: true }))
 const folderOf = (messages: number) => join(root, String(messages))
 
-/** A store on disk with a conversation whose turns were run by an agent. The store is made once for each number of messages. */
+/**
+ * A store on disk with a conversation whose turns were run by an agent. The store is made only once for each number of messages, and is
+ * used by all measurements with this number.
+ */
 function storeWith(messages: number): Promise<string> {
   const made = folders.get(messages) ?? make(messages)
   folders.set(messages, made)
@@ -50,7 +53,7 @@ async function make(messages: number): Promise<string> {
   return folderOf(messages)
 }
 
-/** How long each operation of the archive takes per message, and how much memory its process needs at most. */
+/** How long each operation of the archive takes per message, and the peak memory of the process that runs it. */
 export const growthOfArchive: readonly Growth[] = archiveCalls.flatMap((call) =>
   (['micros', 'peakMemory'] as const).map((value): Growth => {
     return {

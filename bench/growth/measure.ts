@@ -6,15 +6,18 @@ export interface Growth {
   readonly what: string
   readonly smallest: number
   readonly cost: CostPerUnit
-  /** How often each size is measured. The lowest cost counts. */
+  /** How often each size is measured. The result is the lowest cost. */
   readonly takes?: number
-  /** What a unit is. */
+  /** The text after the cost in the printed line, such as ` per list`. */
   readonly unit?: string
 }
 
 const BUDGET = 1.3
 
-/** Measures the cost of a unit at the three sizes, which alternate. Prints the largest growth of the cost between two sizes. */
+/**
+ * Measures the cost of a unit at the three sizes. The measurements of the sizes alternate. Prints the largest growth of the cost between
+ * two sizes.
+ */
 export async function measureGrowth({ what, smallest, cost, takes = 4, unit = '' }: Growth): Promise<void> {
   const sizes = [smallest, 10 * smallest, 100 * smallest]
   const best = sizes.map(() => Number.POSITIVE_INFINITY)

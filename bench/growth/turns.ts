@@ -45,7 +45,7 @@ async function turnMicros(rounds: number, tool: Tool, respond: Respond = callOf)
   return micros
 }
 
-/** Calls the tool, and hides its result in the next round. The prompt says which path the result has. */
+/** Calls the tool, and hides its result in the next round. It finds the path of the result in the prompt. */
 function hideEverySecond(round: number, { parts }: ModelRequest): string {
   if (round % 2 === 0) return callOf(round)
   const path = parts.map((part) => (part.type === 'text' ? /\btc:\S+\.result\b/.exec(part.text)?.[0] : undefined)).findLast(Boolean)

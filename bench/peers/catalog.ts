@@ -11,17 +11,20 @@ export interface Metric {
   readonly id: string
   readonly title: string
   readonly unit: string
-  /** How values of several runs become one, and which value is better. Words are not compared. */
+  /**
+   * Which value is better. The best value of several runs is shown. With `words`, values are not compared, and the value of the last run is
+   * shown.
+   */
   readonly better: 'less' | 'more' | 'words'
 }
 
-/** Something that every framework does in the same way. Its code is in `workloads/<name>.ts`. */
+/** A task that every framework runs in the same way. Its code is in `workloads/<name>.ts`. */
 export interface Workload {
   readonly name: string
   readonly title: string
   readonly about: string
   readonly metrics: readonly Metric[]
-  /** In how many fresh processes each framework runs it. */
+  /** In how many new processes each framework runs the workload. */
   readonly runs: number
   /** The longest time of one run in seconds. */
   readonly seconds: number

@@ -8,7 +8,7 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
 const quiet = ['--ignore-scripts', '--no-audit', '--no-fund']
 
-/** Installs the packages of a framework into its folder. Returns why this is not possible, or undefined. */
+/** Installs the packages of a framework into its folder. Returns undefined, or the reason why the installation failed. */
 export async function install(name: string): Promise<string | undefined> {
   const folder = join(import.meta.dirname, name)
   try {
@@ -20,7 +20,7 @@ export async function install(name: string): Promise<string | undefined> {
   }
 }
 
-/** Packs this checkout and installs the package, so that the code is measured that users get. */
+/** Packs this checkout and installs the package, so that the bench measures the code that users get. */
 async function installDaybook(folder: string): Promise<void> {
   const target = mkdtempSync(join(tmpdir(), 'daybook-pack-'))
   try {

@@ -1,12 +1,12 @@
 import { peers, workloads } from './catalog.ts'
 
-/** What `npm run bench:peers` shall do. */
+/** The options of `npm run bench:peers`. */
 export interface Options {
   readonly workloads: readonly string[]
   readonly peers: readonly string[]
-  /** Smaller workloads and one run of each. Good for trying out, not for figures. */
+  /** Smaller workloads and one run of each. Use this to try out the bench. The numbers are not precise enough to publish. */
   readonly isQuick: boolean
-  /** Uses the packages that are installed already. */
+  /** Whether to use the packages that are already installed. */
   readonly skipsInstall: boolean
 }
 

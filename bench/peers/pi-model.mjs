@@ -47,7 +47,7 @@ const blankMessage = () => ({
   timestamp: Date.now(),
 })
 
-/** A status of pi and a signal of Flue are messages of the user, too, but they do not start a turn. */
+/** A status of pi and a signal of Flue are also messages with the role `user`, but they do not start a turn. */
 function roleOf({ role, content }) {
   if (role === 'assistant') return 'assistant'
   if (role !== 'user') return 'other'

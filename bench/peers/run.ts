@@ -1,5 +1,5 @@
-// `npm run bench:peers` installs the other frameworks, runs the same workloads with each of them, and prints the tables. Each run of a workload
-// has a process of its own, and the frameworks take turns, so that other load on the machine affects all of them.
+// `npm run bench:peers` installs the other frameworks, runs the same workloads with each of them, and prints the tables. Each run of a
+// workload has a process of its own. The runs of the frameworks alternate, so that other load on the machine affects all of them.
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -35,7 +35,7 @@ async function bench(options: Options): Promise<void> {
   )
 }
 
-/** Writes the section of a workload at once, so that a run that is stopped keeps what it has measured. */
+/** Writes the section of a workload as soon as the workload is measured, so that a run that is stopped keeps what it has measured. */
 function write(workload: Workload, results: ReadonlyMap<string, Result>): void {
   const file = join(import.meta.dirname, 'results.md')
   const versions = peers.flatMap(({ name }) => versionOf(name) ?? []).join(', ')
@@ -46,7 +46,7 @@ function write(workload: Workload, results: ReadonlyMap<string, Result>): void {
   )
 }
 
-/** Returns why frameworks could not be installed, by their names. */
+/** Returns the names of the frameworks that could not be installed, each with the reason. */
 async function installAll(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const problems = new Map<string, string>()
   for (const name of names.filter((each) => each !== 'floor')) {
@@ -65,7 +65,7 @@ async function runWorkload(workload: Workload, options: Options, problems: Reado
     for (const { name, title } of running) {
       const problem = problems.get(name)
       const previous = results.get(name)
-      if (previous !== undefined && 'problem' in previous) continue // a second try would only take as long
+      if (previous !== undefined && 'problem' in previous) continue // has failed in an earlier run of this workload
       const result = problem === undefined ? await runOnce(workload, name, options.isQuick) : { problem }
       if ('problem' in result) {
         if (previous === undefined) results.set(name, result)
@@ -84,7 +84,7 @@ async function runWorkload(workload: Workload, options: Options, problems: Reado
   return results
 }
 
-/** Runs a workload in a process of its own, and ends the process with its children after its time. */
+/** Runs a workload in a process of its own, and ends the process and its children when `seconds` have passed. */
 function runOnce({ name: workload, seconds }: Workload, name: string, isQuick: boolean): Promise<Result> {
   const args = [join(import.meta.dirname, 'workload.ts'), workload, name, ...(isQuick ? ['--quick'] : [])]
   const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -4,7 +4,7 @@ export interface Response {
   readonly calls: readonly { readonly id: string; readonly args: { readonly a: number; readonly b: number } }[]
 }
 
-/** One request as the cache of a provider sees it: the texts in order, and which of them have a cache mark. */
+/** One request as the cache of a provider sees it: the texts in order, and for each text whether it has a cache mark. */
 export interface RecordedRequest {
   readonly system: string
   readonly isSystemMarked: boolean
@@ -55,7 +55,7 @@ export function addingScript(rounds: number, more: Partial<Script> & { readonly 
   }
 }
 
-/** The pieces of a response, at the pace of the script. */
+/** Yields the pieces of a response. Calls `beforeResponse` of the script first. */
 export async function* play(script: Script, response: Pick<Response, 'chunks'>): AsyncGenerator<string> {
   await script.beforeResponse?.()
   yield* response.chunks
@@ -76,11 +76,14 @@ export function roundOf<Message>(messages: readonly Message[], roleOf: (message:
 export interface Peer {
   /** Runs one turn, streams its text to `onText`, and returns after the turn has ended. */
   turn(conversation: string, text: string, onText?: (text: string) => void): Promise<void>
-  /** Puts `rounds` rounds of earlier turns into the history of a conversation, without the model if the framework can. */
+  /**
+   * Puts `rounds` rounds of earlier turns into the history of a conversation. The model is not called if the framework can add messages
+   * without it.
+   */
   seed(conversation: string, rounds: number): Promise<void>
-  /** Continues what a killed process left behind, as the documentation of the framework says. */
+  /** Continues the turn of a killed process in the way that the documentation of the framework describes. */
   resume?(conversation: string): Promise<void>
-  /** Serves turns over HTTP, with the means of the framework if it has any. */
+  /** Serves turns over HTTP, with the server of the framework if it has one. */
   serve?(): Promise<ServedPeer>
   close(): Promise<void>
 }
@@ -95,9 +98,15 @@ export interface ServedPeer {
 export interface PeerModule {
   /** Modules that a program imports before its first turn. */
   readonly imports: readonly string[]
-  /** Set if the framework has no way to show the model a text that is new in every round. The tables show this word. */
+  /**
+   * Set if the framework has no way to show the model a text that is new in every round. The tables then show this word in place of a
+   * number.
+   */
   readonly hasNoStatus?: string
-  /** Opens an agent. With a folder it is durable, in the form that the documentation of the framework recommends for one process. */
+  /**
+   * Opens an agent. With a folder, the agent stores its conversations durably, in the form that the documentation of the framework
+   * recommends for one process.
+   */
   open(options: { readonly script: Script; readonly folder?: string }): Promise<Peer>
   /** Sends one message to the server of `serve` and waits for the end of its turn. Without this function, `ask` of `http.ts` is used. */
   ask?(base: string, conversation: string, text: string): Promise<void>

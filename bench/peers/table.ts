@@ -1,10 +1,10 @@
 import { peers as allPeers, type Metric, type Workload } from './catalog.ts'
 import type { Measured } from './workloads/measured.ts'
 
-/** What all runs of one workload with one framework gave: values, or the reason why there are none. */
+/** The result of all runs of one workload with one framework: values, or the reason why there are no values. */
 export type Result = { readonly measured: Measured } | { readonly problem: string }
 
-/** The values of several runs as one: the best number of each metric, or the last word. */
+/** Combines the values of several runs: the best number of each metric, or the word of the last run. */
 export function combine(metrics: readonly Metric[], runs: readonly Measured[]): Measured {
   return Object.fromEntries(
     metrics.map(({ id, better }) => {
@@ -28,7 +28,7 @@ export function sectionOf(workload: Workload, results: ReadonlyMap<string, Resul
   return `<!-- workload ${name} -->\n## ${title}\n\n${about}\n\n${when}:\n\n${tableOf(workload, results)}\n\n<!-- end of workload ${name} -->\n`
 }
 
-/** The page with a new section. The sections of other workloads stay as they are. */
+/** Returns the page with the section of the workload `name` replaced by `section`. The sections of other workloads stay as they are. */
 export function pageWith(page: string, workloads: readonly Workload[], name: string, section: string): string {
   const sections = workloads.flatMap((workload) => {
     if (workload.name === name) return [section]
@@ -38,7 +38,7 @@ export function pageWith(page: string, workloads: readonly Workload[], name: str
   return `${introduction}\n${sections.join('\n')}`
 }
 
-/** The table of one workload, and below it in words where another framework is better than Daybook. */
+/** The table of one workload. The lines below it say in which metrics another framework is better than Daybook. */
 export function tableOf(workload: Workload, results: ReadonlyMap<string, Result>): string {
   const { metrics } = workload
   const titleOf = ({ title, unit }: Metric) => (unit === '' || unit === '/s' ? title : `${title} (${unit})`)

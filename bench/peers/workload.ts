@@ -1,5 +1,5 @@
-// One run of one workload with one framework, in a process of its own: `node workload.ts WORKLOAD PEER`. The last line that it prints has the
-// values. `serve` and `die` are the second processes of the workloads `http` and `kill`.
+// One run of one workload with one framework, in a process of its own: `node workload.ts WORKLOAD PEER`. The last printed line has the
+// measured values. `serve` and `die` are the second processes of the workloads `http` and `kill`.
 
 import { join } from 'node:path'
 import type { PeerModule } from './script.ts'
@@ -21,5 +21,5 @@ if (workload === 'serve') {
   }
   const measured = await measure(module, { name, folder, isQuick: option === '--quick' })
   console.log(JSON.stringify(measured))
-  process.exit(0) // some frameworks keep timers that would keep the process
+  process.exit(0) // some frameworks have timers that would keep the process running
 }

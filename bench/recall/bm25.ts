@@ -1,7 +1,7 @@
 import type { RecallSample } from './data.ts'
 import type { Ranked } from './quality.ts'
 
-/** Plain BM25: lower-case words are the terms. Sessions are ranked by their whole text, and turns by their own text. */
+/** Plain BM25. Its terms are the words in lower case. Sessions are ranked by their whole text, and turns by their own text. */
 export function plainBm25({ sessions }: RecallSample): (question: string) => Ranked {
   const bySession = rankWith(sessions.map(({ id, turns }) => ({ id, words: wordsOf(turns.map(({ text }) => text).join('\n')) })))
   const byTurn = rankWith(sessions.flatMap(({ turns }) => turns.map(({ id, text }) => ({ id, words: wordsOf(text) }))))

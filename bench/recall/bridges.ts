@@ -2,8 +2,8 @@ import type { RecallSample } from './data.ts'
 import { createRandom, type Random } from './random.ts'
 
 /*
- * Questions that need two places. The question describes a thing, one place tells the name of this thing, and the other place says something
- * about the name. The second place often has no word of the question.
+ * Questions whose answer needs two messages. The question describes a thing. The first message tells the name of this thing, and the second
+ * message says something about the name. The second message often has no word of the question.
  */
 
 const names =

@@ -4,15 +4,16 @@ import type { RecallQuestion, RecallSample } from './data.ts'
 import { createRandom } from './random.ts'
 
 /*
- * Questions without templates: one sentence is taken out of a paragraph of a real document, and asks for the rest of the paragraph. A
- * document is a session, and its paragraphs are the turns. So rules that help only in conversations like those of the other sets show here.
+ * Questions that are not made from templates. One sentence is taken out of a paragraph of a real document. This sentence is the question,
+ * and the rest of the paragraph is the answer. A document is a session, and its paragraphs are the turns. A rule of the search that helps
+ * only in conversations like those of the other sets does not help here.
  */
 
 const [MIN_PARAGRAPH, MIN_SENTENCE] = [160, 40]
 /** About this share of the paragraphs gets a question. */
 const ASKED = 0.3
 
-/** One sample of the pages of a folder. */
+/** Makes one sample of all Markdown files of a folder. */
 export function clozeSample(folder: string, seed = 5): RecallSample {
   const random = createRandom(seed)
   const questions: RecallQuestion[] = []

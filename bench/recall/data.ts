@@ -18,13 +18,15 @@ export interface RecallQuestion {
   /** The kind of question, in the words of the data set. */
   readonly category: string
   readonly sessions: readonly string[]
-  /** Empty when the data set names only sessions. */
+  /** The turns that contain the answer. Empty when the data set names only sessions. */
   readonly turns: readonly string[]
-  /** When the question is asked. Undefined if the data set does not say it: the question is then asked after the last session. */
+  /**
+   * When the question is asked. Undefined if the data set has no date for the question. The question is then asked after the last session.
+   */
   readonly date?: string
 }
 
-/** Reads a file in the shape of LoCoMo or of LongMemEval-S. */
+/** Reads a file in the format of LoCoMo or of LongMemEval-S. */
 export function readRecallFile(path: string): readonly RecallSample[] {
   const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
   return listOf(parsed).map((sample, n) => {
@@ -79,7 +81,7 @@ function locomoSample(sample: Fields): RecallSample {
 /** The turns that a text names. One text may name several, as in `D8:6; D9:17` or `D1:18 D1:20`. */
 const turnsIn = (text: string): readonly string[] => (text.match(/D:?\d+:\d+/g) ?? []).map(normalTurn)
 
-/** Some evidence of the data set is written as `D:11:26` or `D30:05`. */
+/** The data set writes some turns as `D:11:26` or `D30:05`, instead of `D11:26` or `D30:5`. */
 const normalTurn = (id: string): string => id.replace(/^D:?0*(\d+):0*(\d+)$/, 'D$1:$2')
 
 /** Questions whose id ends in `_abs` have no answer in the sessions. A session may be in the list twice. */

@@ -5,7 +5,7 @@ import { createRandom, type Random } from './random.ts'
 
 /*
  * Conversations in the shape of LongMemEval-S: one person asks an assistant for advice, in about 50 sessions per question. The assistant
- * answers at length. The person mentions facts in passing, and a question asks for them later.
+ * answers at length. The person mentions facts in passing, and later a question asks for these facts.
  */
 
 const categories = {
@@ -17,7 +17,7 @@ const categories = {
   m: 'multi-session',
 } as const
 
-/** The texts about one subject. Each line of the file is one text, and the first character of a line says of which kind it is. */
+/** The texts about one subject. Each line of the file is one text, and the first character of the line is the kind of the text. */
 interface Subject {
   readonly name: string
   /** Messages that begin a conversation. */
@@ -79,9 +79,9 @@ const replies = [
 interface OneUserOptions {
   readonly file: 'chats.txt' | 'chats-held-out.txt' | 'chats-by-the-way.txt' | 'chats-advice.txt' | 'chats-advice-held-out.txt'
   /**
-   * What the sessions without the answer are about. `same`: the subject of the question, so several sessions are nearly as good as the
-   * evidence. `elsewhere`: other subjects, mostly subjects without any question. In LongMemEval-S, these sessions come from the chats of
-   * other people.
+   * What the sessions without the answer are about. `same`: they have the subject of the question, so that several sessions match the
+   * question nearly as well as the sessions with the answer. `elsewhere`: they have other subjects, mostly subjects without any question.
+   * In LongMemEval-S, these sessions come from the chats of other people.
    */
   readonly others: 'same' | 'elsewhere'
 }
@@ -98,7 +98,7 @@ export function oneUserSamples({ file, others }: OneUserOptions, seed = 1): read
 
 interface Subjects {
   readonly subjects: readonly Subject[]
-  /** Subjects without questions. If there are any, two thirds of the sessions without the answer are about them. */
+  /** Subjects without questions. If the list is not empty, two thirds of the sessions without the answer are about these subjects. */
   readonly elsewhere: readonly Subject[]
 }
 

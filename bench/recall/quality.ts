@@ -22,7 +22,7 @@ export interface Answered {
 }
 
 const me = { id: 'bench', host: 'here', pid: process.pid }
-/** How many snippets a search returns here. It is large enough that the best 10 sessions are among them. */
+/** How many snippets a search returns here. The limit is so high that the best 10 sessions are always among the snippets. */
 const LIMIT = 400
 
 /** Stores each session as a conversation of one user, and each of its turns as a turn. */
@@ -71,7 +71,10 @@ export async function askAll(samples: readonly RecallSample[]): Promise<readonly
 
 const cuts = [1, 3, 5, 10] as const
 
-/** Two percentages of questions: those for which all wanted ids are among the first k, and those for which any wanted id is. */
+/**
+ * Two percentages of questions: for how many questions all wanted ids are among the first k found ids, and for how many questions at least
+ * one wanted id is.
+ */
 export function percentages(
   answered: readonly Answered[],
   who: 'ours' | 'plain',

@@ -25,7 +25,7 @@ function memoryOf({ memory }: ConversationStore): MemoryIndex {
 const wordOf = (number: number): string =>
   [...number.toString(13)].map((digit) => 'ba ce di fo gu ha je ki lo mu na pe ri'.split(' ')[Number.parseInt(digit, 13)]).join('')
 
-/** English words. Questions with them also look for words of nearly the same meaning. */
+/** English words. For a question with an English word, the search also looks for words of nearly the same meaning. */
 const englishWords = (): readonly string[] => {
   const text = readFileSync(join(import.meta.dirname, 'chats.txt'), 'utf8').toLowerCase()
   return [...new Set(text.match(/[a-z]{3,}/g))]
@@ -117,8 +117,8 @@ const dateOf = (n: number): string => new Date(Date.UTC(2025, 0, 1) + n * 3_600_
 
 /**
  * Compares the commits of turns whose texts are indexed with commits of turns whose texts are not. The two kinds alternate, so that other
- * load affects both. Texts are indexed after the commits, so the ratio shows only that no commit has become longer. The next printed line
- * shows how long the indexing itself takes.
+ * load affects both. Texts are indexed after the commits, so the ratio shows only whether the commits themselves take longer. The next
+ * printed line shows how long the indexing itself takes.
  */
 export async function benchAppends(folder: string): Promise<void> {
   const store = await open(folder, 'appends')
@@ -130,7 +130,7 @@ export async function benchAppends(folder: string): Promise<void> {
     for (const kind of ['indexed', 'plain'] as const) {
       const turnId = `t${n}`
       const [asked, answered] = [userPromptBlock(turnId, dateOf(n), text(30)), completionBlock(turnId, dateOf(n), { text: text(120) })]
-      // the same texts in blocks of another type are stored in the same way, but not indexed
+      // blocks of this other type are stored in the same way, but their texts are not indexed
       const stored = (draft: Draft): Draft => (kind === 'indexed' ? draft : { ...draft, type: 'react.notes' })
       const round = (number: number) => appended([{ ...answered, type: 'react.notes', text: text(200) }], 10 * n + number)
       const commits = [

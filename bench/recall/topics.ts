@@ -1,7 +1,7 @@
 /**
- * A topic of the synthetic conversations. A fact is `what is said | a question about it`. A part before `>` is what the other person says
- * first. `{A}` is the person who tells the fact, and `{B}` is the other person. Where people would do so, the question uses other words
- * than the fact.
+ * A topic of the synthetic conversations. A fact is `what is said | a question about it`. If the fact contains `>`, the part before `>` is
+ * what the other person says first. `{A}` is the person who tells the fact, and `{B}` is the other person. The question uses other words
+ * than the fact where a person would also use other words.
  */
 export interface Topic {
   /** A word for the topic. */

@@ -24,9 +24,9 @@ interface Session {
 }
 
 /**
- * Makes conversations in the shape of LoCoMo: two people talk about their lives in many sessions. Every fact is told once, between small
- * talk with the same words. Most questions ask for one fact, in the words of a person who remembers it roughly. A multi-hop question asks
- * for everything that a person has told about a topic, in several sessions.
+ * Makes conversations in the shape of LoCoMo: two people talk about their lives in many sessions. Every fact is told once. Between the
+ * facts is small talk that uses the same words. Most questions ask for one fact, in the words of a person who remembers the fact only
+ * roughly. A multi-hop question asks for everything that a person has told about a topic, in several sessions.
  */
 export function twoPeopleSamples(count: number, world: World = firstWorld, seed = 1): readonly RecallSample[] {
   const random = createRandom(seed)

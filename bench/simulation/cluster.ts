@@ -14,7 +14,7 @@ const ATTEMPTS = 5
 export interface Durations {
   /** A claim in the database. */
   readonly claimMs: number
-  /** From the commit of a message until the workers know of it. */
+  /** From the commit of a message until the workers are notified of it. */
   readonly hintMs: number
   /** From a claim until the turn is opened. */
   readonly startMs: number
@@ -43,9 +43,9 @@ export interface Resumption {
 }
 
 /**
- * Workers that share a store, in virtual time. The workers are the code of Daybook, and so is the store in memory with its work list,
- * leases, pauses and parking. Only the turns are replaced: a simulated turn takes some time, writes two entries and renews its lease as an
- * agent does.
+ * Workers that share a store, in virtual time. The workers run the real code of Daybook, and so does the store in memory with its work
+ * list, leases, pauses and parking. Only the turns are replaced: a simulated turn takes some time, writes two entries and renews its lease
+ * as an agent does.
  */
 export function createCluster(time: VirtualTime, options: ClusterOptions) {
   const { claimMs, hintMs, startMs, turnMs, slots } = options
@@ -71,7 +71,10 @@ export function createCluster(time: VirtualTime, options: ClusterOptions) {
     const number = numbers++
     const owner: Owner = { id: `w${number}`, host: `host${number}`, pid: 1 }
     const active = new Map<string, string>()
-    /** Resolves when the process runs: at once, when it is woken, or never if it was killed. */
+    /**
+     * Resolves when the process is running. That is immediately if it was not stopped, and after it is woken if it is frozen. For a killed
+     * process, the promise never resolves.
+     */
     const running = (): Promise<void> =>
       own.stoppedAt === undefined ? Promise.resolve() : new Promise((resolve) => void own.held.push(resolve))
     const pause = async (ms: number) => {
@@ -101,7 +104,7 @@ export function createCluster(time: VirtualTime, options: ClusterOptions) {
           await store.renew(claim)
         }
       }
-      beat().catch(() => {}) // another worker has claimed the conversation; the next append reports this
+      beat().catch(() => {}) // a failure means that another worker has claimed the conversation. The next append throws for the same reason
       try {
         await pause(startMs)
         const takes = (await store.readOffers(id)).map(({ event_id: eventId }) => ({ eventId, outcome: 'refused' as const }))
@@ -193,7 +196,7 @@ export function createCluster(time: VirtualTime, options: ClusterOptions) {
       await store.offer(id, { event_id: 'e1', kind: 'followup', ts: time.clock.now(), text: 'x' }, { create: true })
       hint(id)
     },
-    /** Ends a worker at once. A new worker starts after `restartMs`. */
+    /** Kills a worker. A new worker starts after `restartMs`. */
     kill(process: Process, restartMs: number): void {
       stop(process)
       process.isKilled = true
@@ -201,7 +204,7 @@ export function createCluster(time: VirtualTime, options: ClusterOptions) {
       processes.splice(processes.indexOf(process), 1)
       time.after(restartMs, () => void processes.push(startProcess()))
     },
-    /** Stops a worker for a while. After that, it goes on as if nothing had happened. */
+    /** Stops a worker for a while. After that, it continues as if nothing had happened. */
     freeze(process: Process, ms: number): void {
       stop(process)
       time.after(ms, () => {

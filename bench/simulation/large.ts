@@ -5,8 +5,8 @@ import { keyOf, rateOf } from './run.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
 /**
- * The large simulation. Half of the conversations belong to one tenant and get their messages at once. The others belong to many tenants
- * and get their messages over time.
+ * The large simulation. Half of the conversations belong to one tenant, and their messages all arrive at the beginning. The other
+ * conversations belong to many tenants, and their messages arrive over time.
  */
 export const large = {
   conversations: 100_000,
@@ -63,7 +63,7 @@ export async function simulateLarge(durations: Omit<Durations, 'turnMs'>, seed: 
   await time.runUntil(() => cluster.problems.length > 0 || cluster.counts.closed >= closed)
   if (cluster.problems.length > 0) throw new Error('the simulation failed', { cause: cluster.problems[0] })
   const busySeconds = time.nowMs() / 1_000
-  const end = time.nowMs() + 180_000 // at this time, the conversations that fail are parked, and all frozen workers are awake again
+  const end = time.nowMs() + 180_000 // by this time, the conversations that fail are parked, and all frozen workers are running again
   await time.runUntil(() => time.nowMs() > end)
   const waitsOf = Map.groupBy(cluster.started, ({ conversationId }) => conversationId.split('/')[0] ?? '')
   const waits = (tenant: string) => (waitsOf.get(tenant) ?? []).map(({ waitedMs }) => waitedMs)

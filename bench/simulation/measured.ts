@@ -16,8 +16,8 @@ import type { Durations } from './cluster.ts'
 import { burstKeys, firstKeys, keyOf, mean, type RunResult, rateOf, scenario } from './run.ts'
 
 /**
- * How many milliseconds each response of the model takes. A turn has two responses. It is long, so that the model and not the processor is
- * the limit.
+ * How many milliseconds each response of the model takes. A turn has two responses. The time is long, so that the model is the limit, and
+ * not the processor.
  */
 const MODEL_MS = 500
 /** How many milliseconds after the commit of a message the workers get the notice about it. */
@@ -26,8 +26,8 @@ const HINT_MS = 6
 const clock = createSystemClock()
 
 /**
- * Measures two things on a PostgreSQL database: the durations of one worker, with which the simulation computes, and the scenario with real
- * workers.
+ * Measures two things on a PostgreSQL database. The first are the durations of the steps of one worker, which the simulation uses. The
+ * second is the scenario, run with real workers.
  */
 export async function measureScenario(): Promise<{
   readonly durations: Durations
@@ -110,7 +110,7 @@ async function measureDurations(store: ConversationStore): Promise<Durations> {
 async function runScenario(store: ConversationStore, [stopped]: readonly ServerProcess[]) {
   const { workers, slots, many, freezeAfterMs } = scenario
   const before = Math.max(...(await sayAll(store, firstKeys)))
-  await sleep(freezeAfterMs) // by now, the workers have claimed these conversations
+  await sleep(freezeAfterMs) // after this time, the workers have claimed these conversations
   const stored = await sayAll(store, burstKeys)
   const opened: number[] = []
   for (const key of burstKeys) opened.push(await openedAt(store, key))
@@ -128,9 +128,9 @@ async function runScenario(store: ConversationStore, [stopped]: readonly ServerP
   return { result, arrivals: stored.map((at) => at - before) }
 }
 
-/** The milliseconds until other workers have gone on with the conversations of a worker that has stopped. */
+/** For each conversation of a stopped worker, the milliseconds until another worker has continued it. */
 async function resumeTimes(store: ConversationStore, keys: readonly string[], stoppedAt: number): Promise<readonly number[]> {
-  await sleep(6 * MODEL_MS) // by now, the workers that go on have closed the turns of their own conversations
+  await sleep(6 * MODEL_MS) // after this time, the workers that still run have closed the turns of their own conversations
   const asker = createOwner(clock)
   const times: number[] = []
   const untilResumed = async (key: string) => {

@@ -11,13 +11,13 @@ export interface RunResult {
   /** The mean wait of the tenant with many messages (`manyWaitMs`), and of the tenant with few messages (`fewWaitMs`). */
   readonly manyWaitMs: number
   readonly fewWaitMs: number
-  /** The median time from the stop of a worker until another worker went on with one of its conversations. */
+  /** The median time from the stop of a worker until another worker continued one of its conversations. */
   readonly resumeMs: number
 }
 
 /**
- * The scenario that is measured and simulated. While all slots are busy, messages of two tenants arrive at once. After they are answered,
- * all slots get busy again, and one worker stops.
+ * The scenario that is measured and simulated. While all slots are busy, messages of two tenants arrive together. After these messages are
+ * answered, new messages make all slots busy again, and one worker stops.
  */
 export const scenario = { workers: 3, slots: 4, many: 72, few: 18, freezeAfterMs: 400 }
 

@@ -10,7 +10,7 @@ interface Event {
 }
 
 /**
- * A clock for simulations. Its time moves on when nothing is left to do at the current moment. The events of one moment run in the order in
+ * A clock for simulations. Its time advances when no event is left at the current moment. The events of one moment run in the order in
  * which they were added.
  */
 export interface VirtualTime extends WorkerTimers {
@@ -52,7 +52,7 @@ export function createVirtualTime(): VirtualTime {
         if (event.isCancelled) continue
         now = event.at
         event.run()
-        // first runs the code that waits for promises which are resolved already
+        // lets the code that waits for resolved promises run before the next event
         await new Promise((resolve) => void setImmediate(resolve))
       }
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /**
  * Packs a built checkout as npm does, and unpacks it into `folder` beside the programs of the bench. So the programs import the package as
- * its users do. All other packages come from the `node_modules` of the checkout.
+ * its users do. The packages that Daybook depends on come from the `node_modules` of the checkout.
  */
 export function installPackage(checkout: string, folder: string): void {
   checkBuilt(checkout)

@@ -11,7 +11,7 @@ export type Measured = Readonly<Record<string, number>>
 export interface RunOptions {
   /** The folders in which packages are installed, by name. The first package is the one of this checkout. */
   readonly packages: Readonly<Record<string, string>>
-  /** How many processes run each program. The best number of all processes counts. */
+  /** How many processes run each program. The result is the best number of all processes. */
   readonly processes: number
   /** The folder for profiles of the programs. Without it, no profile is made. */
   readonly profiles?: string | undefined
@@ -37,8 +37,8 @@ export async function runProgram(
 }
 
 /**
- * Runs a program for each package in turns, and also its floor (the part of it without Daybook) if it has one. Returns the best numbers of
- * each.
+ * Runs a program for each package, and also its floor (the part of the program without Daybook) if it has one. These runs alternate.
+ * Returns the best numbers of each package and of the floor.
  */
 export async function measure(
   options: RunOptions,
@@ -59,7 +59,7 @@ export async function measure(
   return { floor, packages }
 }
 
-/** The lower of each number. */
+/** For each name, the lower of the two numbers. */
 function bestOf(best: Measured, taken: Measured): Measured {
   return Object.fromEntries(Object.entries(taken).map(([name, value]) => [name, Math.min(best[name] ?? Number.POSITIVE_INFINITY, value)]))
 }

@@ -8,7 +8,7 @@ const dice = defineTool({
   run: ({ count }) => ({ ok: true, ret: Array.from({ length: count }, () => 1 + Math.floor(Math.random() * 6)) }),
 })
 
-/** The store of the agent. The program closes it at its end, because the agent does not close a store that it was given. */
+/** The store of the agent. The program closes this store when it ends, because an agent does not close a store that was passed to it. */
 export const store = await openStore({ data: process.env.AGENT_DATA ?? '.daybook' })
 
 /** The agent of all examples in this folder. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createHarness, reply, timelineText } from 'daybook/testing'
 import { agent } from './agent.ts'
 
-// The replies take the place of the model, so the test needs no key and no network. The tool runs as it is.
+// Prepared replies replace the model, so the test needs no key and no network. The tool really runs.
 test('the agent splits a bill with its tool', async () => {
   const harness = createHarness({
     agent,

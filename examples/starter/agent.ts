@@ -9,7 +9,7 @@ const splitBill = defineTool({
     people: z.number().int().min(1).describe('how many people pay'),
     tipPercent: z.number().min(0).max(100).default(0).describe('the tip in percent'),
   }),
-  repeatable: true, // it changes nothing, so it may run again after a crash
+  repeatable: true, // the tool changes nothing, so it may run again after a crash
   run: ({ total, people, tipPercent }) => {
     const withTip = total * (1 + tipPercent / 100)
     return { ok: true, ret: { total: round(withTip), each: round(withTip / people) } }

@@ -45,7 +45,7 @@ export async function openMailAgent(folder: string): Promise<MailAgent> {
   }
 }
 
-/** Kills this process at once (SIGKILL), if no process of the folder was killed before. */
+/** Kills this process (SIGKILL), if no process with this folder was killed before. */
 function dieOnce(folder: string): void {
   const file = join(folder, 'died')
   if (existsSync(file)) return

@@ -9,7 +9,7 @@ export interface Context {
 
 type Handlers = Readonly<Record<string, (ctx: Context, input: never) => Promise<unknown>>>
 
-/** As `restate.service`. */
+/** Like `restate.service`. */
 export const service = <H extends Handlers>(definition: { readonly name: string; readonly handlers: H }) => definition
 
 /** Calls a handler, as the server of Restate does. It repeats actions until they succeed. */

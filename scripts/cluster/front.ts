@@ -10,8 +10,8 @@ export interface Front {
 }
 
 /**
- * Starts a front. A server that can not be reached, or that answers 503 because it shuts down, is skipped: the request goes to the next
- * one. So no request fails while at least one server works. `urls` returns the addresses of the current servers.
+ * Starts a front. If a server can not be reached, or answers 503 because it shuts down, the request is passed to the next server. So no
+ * request fails while at least one server works. `urls` returns the addresses of the current servers.
  */
 export async function startFront(urls: () => readonly string[], port: number): Promise<Front> {
   let next = 0
@@ -38,7 +38,7 @@ export async function startFront(urls: () => readonly string[], port: number): P
     })
     passed.on('error', () => {
       if (outgoing.headersSent) return outgoing.destroy()
-      // the server may have handled the request and only its answer was lost: an idempotency key prevents that it is handled twice
+      // the server may have handled the request before its answer was lost. An idempotency key prevents that the request is handled twice
       if (tries > 1) return pass(incoming, body, outgoing, tries - 1)
       outgoing.writeHead(503, { 'retry-after': '1' }).end('No replica can be reached.')
     })

@@ -15,7 +15,7 @@ export interface Replica {
   readonly url: string
   readonly pid: number | undefined
   readonly isRunning: boolean
-  /** Ends the process: `SIGKILL` at once, `SIGTERM` after its turns were handed over. Resolves when it has ended. */
+  /** Ends the process. With `SIGKILL`, it ends immediately. With `SIGTERM`, it first hands over its turns. Resolves when it has ended. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
   start(): Promise<void>
 }

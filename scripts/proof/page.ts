@@ -2,9 +2,9 @@ import type { Section } from './sections.ts'
 
 const introduction = `# Proof
 
-Every table on this page is the output of a command, on the day and machine that stand above it. \`npm run proof\` makes the whole page again;
-\`npm run proof -- NAME\` makes one section, and \`npm run proof -- --full\` runs the long form of those that have one. Compare ratios only within
-one section, because the speed of a machine changes. Where a line is over its budget, or could not be run, the page says so.
+Every table on this page is the output of a command. The day and the machine are above the table. \`npm run proof\` makes the whole page
+again, and \`npm run proof -- NAME\` makes one section. Some sections have a long form, which \`npm run proof -- --full\` runs. Compare ratios
+only within one section, because the speed of a machine changes. If a line is over its budget or could not be run, the page says so.
 `
 
 /** The whole page: what was run, and then the sections. */
@@ -16,13 +16,13 @@ export function createPage(sections: readonly Section[], texts: readonly string[
   return `${introduction}\n| section | result |\n|---|---|\n${rows.join('\n')}\n\n${texts.join('\n')}`
 }
 
-/** A section as the page has it. Undefined if the page does not have it. */
+/** The text of a section in the given page. Undefined if the page does not contain the section. */
 export function keptSection(page: string, name: string): string | undefined {
   const [start, end] = [page.indexOf(`<!-- ${name} -->`), page.indexOf(`<!-- end of ${name} -->`)]
   return start < 0 || end < 0 ? undefined : `${page.slice(start, end)}<!-- end of ${name} -->\n`
 }
 
-/** The day, what is over its budget, and what is not complete, from the lines above the tables of a section. */
+/** Reads three facts from the lines above the tables of a section: the day, what is over its budget, and what is not complete. */
 function resultIn(text: string): string {
   const day = /^Made on (\d{4}-\d\d-\d\d)/m.exec(text)?.[1] ?? 'an unknown day'
   const budget = /^Of \d+ lines with a budget, .*$/m.exec(text)?.[0]

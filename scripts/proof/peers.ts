@@ -1,4 +1,4 @@
-// Prints the table of `npm run bench:peers`, if it was made. With `--run`, it is made first.
+// Prints the tables that the last `npm run bench:peers` wrote, if there are any. With `--run`, runs the bench first.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

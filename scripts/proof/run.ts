@@ -16,7 +16,9 @@ interface Ran {
   readonly problem?: string
 }
 
-/** Runs the commands of a section, one after the other. If one fails or takes too long, the page says so, and the next one runs. */
+/**
+ * Runs the commands of a section, one after the other. If a command fails or takes too long, the page says so, and the next command runs.
+ */
 export async function makeSection(section: Section, print: (line: string) => void): Promise<MadeSection> {
   const startedAt = performance.now()
   const deadline = startedAt + section.minutes * 60_000
@@ -39,7 +41,7 @@ export async function makeSection(section: Section, print: (line: string) => voi
   return { text: sectionText(section, results, minutes, problems), minutes, problems }
 }
 
-/** The command as a reader would type it. Paths in the repository are shown without the folder of the machine. */
+/** The command as a reader would type it. Paths are shown relative to the repository. */
 export const textOf = (command: Command): string =>
   command
     .map((word) => (word.startsWith('/') ? (relative('.', word).startsWith('..') ? word.replace(/^.*\//, '') : relative('.', word)) : word))
@@ -65,7 +67,7 @@ function sectionText(section: Section, results: readonly Ran[], minutes: number,
   return `<!-- ${name} -->\n## ${title}\n\n${about}\n\n${remarks.join('\n')}\n\n${shown.join('\n\n')}\n\n<!-- end of ${name} -->\n`
 }
 
-/** Runs a command, prints its output, and ends it with its children after its time. */
+/** Runs a command and prints its output. When `withinMs` have passed, ends the command and its child processes. */
 async function run({ show = (line) => line }: Section, command: Command, withinMs: number): Promise<Ran> {
   const [program, ...args] = command
   const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } })
@@ -107,7 +109,9 @@ async function run({ show = (line) => line }: Section, command: Command, withinM
   return { command, lines, ...(problem !== undefined && { problem }) }
 }
 
-/** The line of the error output that names the error, without the folder of the machine. Empty if there is none. */
+/**
+ * The line of the error output that names the error, without the path of the repository on this machine. Empty if no line names an error.
+ */
 function reasonIn(errors: string): string {
   const line = errors.split('\n').find((each) => /\b\w*Error\b.*: \S/.test(each))
   return line === undefined ? '' : ` (${line.trim().replaceAll(process.cwd(), '.').replaceAll(/[|`]/g, ' ').slice(0, 160)})`

@@ -23,7 +23,7 @@ async function section(names: readonly string[]): Promise<string> {
   return [`${'#'.repeat(names.length + 1)} daybook ${names.join(' ')}`, codeBlock(help), ...parts].join('\n\n')
 }
 
-/** The names of the commands that a help lists. */
+/** The names of the commands that a help text lists. */
 const commandsIn = (help: string): readonly string[] =>
   [...(help.split('\nCommands:')[1] ?? '').matchAll(/^ {2}([a-z-]+)(?:\|[a-z]+)?(?: |$)/gm)]
     .map(([, name]) => name as string)

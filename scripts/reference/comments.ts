@@ -58,8 +58,8 @@ const withoutTags = (text: string): string =>
     .join('`')
 
 /**
- * The doc comments of the fields of one declaration in a source file, by name. A field in a group has the name `group.field`. `start` is the
- * line on which the declaration begins. It ends at the first line with a closing brace at its beginning.
+ * The doc comments of the fields of one declaration in a source file, by name. A field in a group has the name `group.field`. `start` is
+ * the line on which the declaration begins. The declaration ends at the first line that begins with a closing brace.
  */
 export function fieldComments(file: string, start: string): Readonly<Record<string, string>> {
   const [, after] = readFileSync(file, 'utf8').split(`${start}\n`)

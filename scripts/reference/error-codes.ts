@@ -24,7 +24,7 @@ const patterns: readonly { readonly pattern: RegExp; readonly prefix: string }[]
   { pattern: /\bwarning\(\s*'([a-z_]+)'/g, prefix: 'protocol_warning.' },
 ]
 
-/** Codes that the patterns find and that are not in a timeline, or that another page describes. */
+/** Codes that the patterns find but that the page leaves out, because they are not in a timeline or because another page describes them. */
 const elsewhere: ReadonlySet<string> = new Set([
   ...['declined', 'invalid', 'not_asked'], // codes of a refusal of structured output: docs/sdk.md
   ...['missing_param', 'wrong_type', 'unknown_param', 'unknown_tool_id', 'bad_params'], // details of a notice

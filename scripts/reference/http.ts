@@ -66,7 +66,10 @@ function body(document: unknown, type: string, schema: Schema): string {
   return `Body ${code(type)}:\n\n${table(['field', 'type', 'required', 'meaning'], rows)}`
 }
 
-/** The fields of the JSON that a successful response has. Fields of objects in it are named with a dot, those of lists with `[]`. */
+/**
+ * The fields of the JSON that a successful response has. A field of an object has a name such as `object.field`, and a field in a list has
+ * a name such as `list[].field`.
+ */
 function responseFields(document: unknown, operation: Operation): readonly string[] {
   return Object.entries(operation.responses ?? {}).flatMap(([status, { content = {} }]) => {
     const schema = status.startsWith('2') ? (content['application/json']?.schema as Schema | undefined) : undefined
@@ -90,7 +93,8 @@ function fieldRows(document: unknown, schema: Schema, prefix: string, depth: num
       `${prefix}${name}${isList ? '[]' : ''}.`,
       depth - 1,
     )
-    const isExplained = depth > 1 && parts.some((part) => part.at(-1) !== '') // otherwise the meaning of the whole explains its parts
+    // if no part has a description, the description of the whole field explains its parts
+    const isExplained = depth > 1 && parts.some((part) => part.at(-1) !== '')
     const names = parts.map(([part = '']) => code(part.slice(part.lastIndexOf('.') + 1, -1)))
     const type =
       isExplained || names.length === 0 ? typeText(document, value) : `${isList ? 'list of objects' : 'object'} with ${names.join(', ')}`

@@ -1,4 +1,4 @@
-/** A page of the reference. It begins with its title and says how it is made. */
+/** A page of the reference. The page begins with its title, and says with which command it is generated. */
 export const page = (title: string, intro: string, ...sections: readonly string[]): string =>
   `${[`# ${title}`, `<!-- Written by \`npm run reference\`. Do not change this page by hand. -->`, intro, ...sections].join('\n\n')}\n`
 

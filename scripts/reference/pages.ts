@@ -5,7 +5,7 @@ import { eventsPage } from './events.ts'
 import { httpPage } from './http.ts'
 import { settingsPage } from './settings.ts'
 
-/** The pages of docs/reference by their names, except those of the SDK, which need declaration files. */
+/** The pages of docs/reference by their names. The pages of the SDK are left out, because they need declaration files. */
 export const referencePages = async (): Promise<Readonly<Record<string, string>>> => ({
   'blocks.md': blocksPage(),
   'cli.md': await cliPage(),

@@ -4,7 +4,7 @@ import { defaultServerSettings } from '../../src/server/settings.ts'
 import { fieldComments } from './comments.ts'
 import { code, page, table, withTexts } from './markdown.ts'
 
-/** Texts for settings that have no comment in the source, because their name says all. */
+/** Texts for settings that have no comment in the source. */
 const commandTexts: Readonly<Record<string, string>> = {
   's3.bucket': 'The name of the bucket.',
   's3.region': 'The region of the bucket.',

@@ -40,7 +40,7 @@ export interface AgentContext {
   readonly budgetWatch: BudgetWatch
   /** The models that a run can choose by name. */
   readonly namedModels: ReadonlyMap<string, Model>
-  /** Wraps a model that a run has chosen, so that the telemetry sees its calls. The models in `models` are wrapped already. */
+  /** Wraps a model that a run has chosen, so that the telemetry observes its calls. The models in `models` are already wrapped. */
   observed?(model: Model): Model
   readonly toolsFor?: ToolsFor | undefined
   readonly toolbox: Toolbox
@@ -51,13 +51,13 @@ export interface AgentContext {
   readonly settings: AgentSettings
   readonly hooks: Hooks
   /**
-   * True when a hook runs between the last response of a turn and the commit that ends the turn. Then the response is committed before the
-   * hook runs. Otherwise a crash in the hook would lose the response.
+   * True when a hook runs between the last response of a turn and the commit that ends the turn. In this case the response is committed
+   * before the hook runs, because a crash in the hook would lose it otherwise.
    */
   readonly hooksDelayCompletion: boolean
   /**
-   * Calls the function `announce` of the application and returns its sections for the announce of a round. Never rejects. Undefined when
-   * the application passed no `announce`.
+   * Calls the function `announce` of the application and returns its sections for the announce of a round. The promise never rejects. The
+   * function is undefined when the application passed no `announce`.
    */
   readonly announce?: ReturnType<typeof createAnnouncer> | undefined
   /** The rule of the agent about calls that need an approval. Undefined when the agent has no such rule. */
@@ -110,7 +110,7 @@ export type TurnServices = Pick<
 > & {
   readonly store: Pick<ConversationStore, 'blobs'>
   readonly remarks?: ToolServices['remarks']
-  /** The options of the turn. Undefined when it has none. */
+  /** The options of the turn. Undefined when the turn has no options of its own. */
   readonly options?: StoredTurnOptions
   /** The title in a recording. Set in a replay, if the recorded turn asked for a title. */
   readonly recordedTitle?: PendingTitle | undefined
@@ -125,7 +125,9 @@ export interface Models {
   readonly decision: Model
   readonly gate: Model
   readonly compaction: Model
-  /** Asked for decisions while the provider of `decision` can not answer. Without it, the turn waits or ends. */
+  /**
+   * The model that makes the decisions while the provider of `decision` can not answer. Without a fallback model, the turn waits or ends.
+   */
   readonly fallback?: Model
 }
 
@@ -138,7 +140,10 @@ export interface Problem {
 const HOOK_TIMEOUT_MS = 10_000
 const ANNOUNCE_TIMEOUT_MS = 1_000 // only one second, because the round waits for the function `announce` of the application
 
-/** `hub` is passed when the parts of an agent are replaced: it is the hub of this agent. A new agent gets a new hub. */
+/**
+ * Makes the context of an agent. `hub` is passed only when the parts of an existing agent are replaced, and it is the hub of that agent. A
+ * new agent gets a new hub.
+ */
 export function createAgentContext(parts: AgentParts, hub?: EventHub): AgentContext {
   const { store, clock, hosting, workspaces, documents } = parts
   const { onEntry, onProblem } = safeCallbacks(parts)

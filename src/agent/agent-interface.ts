@@ -24,8 +24,8 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
   ): TurnHandle<OutputOf<Schema>>
   run(conversationId: string, text: string, options?: RunOptions): TurnHandle
   /**
-   * Sends a message without waiting for the answer. The message starts a turn or becomes a followup, as with `run`. Resolves as soon as the
-   * message is in the journal and so can not be lost.
+   * Sends a message without waiting for the answer. The message starts a turn or becomes a followup, as with `run`. Resolves when the
+   * message is in the journal. From then on the message can not be lost.
    */
   send(conversationId: string, text: string, options?: SendOptions): Promise<Accepted>
   /**
@@ -46,20 +46,20 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
    */
   notify(conversationId: string, text: string, options?: NotifyOptions): Promise<void>
   /**
-   * Waits until the turn that has read a message is closed, in whichever process it runs, and returns its result. It only reads, so it can be
-   * called any number of times, even after the end of the turn. `eventId` is the id that was sent with the message. Throws `message.missing`
-   * if there is no such message, and `message.withdrawn` if it was taken back.
+   * Waits until the turn that has read a message is closed, in whichever process it runs, and returns its result. It changes nothing, so it
+   * can be called any number of times, even after the end of the turn. `eventId` is the id that was sent with the message. Throws
+   * `message.missing` if there is no such message, and `message.withdrawn` if it was withdrawn.
    */
   untilClosed(conversationId: string, eventId: string, options?: UntilClosedOptions): Promise<StoredResult>
   /** Yields the stored entries of a conversation, then its events as they happen. */
   follow(conversationId: string, options?: FollowOptions): AsyncIterable<TurnEvent>
-  /** What callers can choose, and the limits of attachments. */
+  /** What callers can choose, such as models, and the limits of attachments. */
   readonly about: AgentAbout
   /** Ids of the conversations that have a running turn in this process. */
   readonly running: Iterable<string>
   /**
-   * How many commits of running conversations have waited for the store for longer than `ms` milliseconds. If there are several, the process
-   * has too much to do, or its disk is slow. Servers then refuse messages.
+   * How many commits of running conversations have waited for the store for longer than `ms` milliseconds. If there are several such
+   * commits, the process is overloaded or its disk is slow. Servers then refuse messages.
    */
   slowCommits(ms: number): number
   /** Reads and limits the budgets that conversations share, in all processes with the same store. */
@@ -68,15 +68,15 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
   readonly archive: Archive
   /**
    * Finishes deletions that failed, resumes every unfinished turn, and starts a turn for every waiting followup. Resolves when these turns
-   * have ended. Skips a conversation while another agent holds its claim: that agent may still be working, or its process is dead but this
+   * have ended. Skips a conversation while another agent has its claim. That agent may still be running. Or its process is dead, but this
    * can not be proven, for example because its container was replaced. The result lists the skipped conversations with the time at which to
    * try again.
    */
   recover(options?: RecoverOptions): Promise<Recovery>
   /**
    * Takes conversations with work from the store and runs them, until the returned function is called. Work is a message that any process
-   * has stored, or a turn that a dead process left unfinished. Also sends scheduled messages. Any number of agents can share the work of a
-   * store. Servers call this function. After the returned function is called, running conversations go on.
+   * has stored, or a turn that a dead process left unfinished. The function also sends scheduled messages. Any number of agents can share
+   * the work of a store. Servers call this function. When the returned function is called, conversations that are already running continue.
    */
   work(options?: WorkOptions): () => void
   /**

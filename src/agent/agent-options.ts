@@ -31,10 +31,7 @@ import { builtInIds, builtInNamespaces } from './tools.ts'
 /** A model that implements `Model` of ports/model.ts. */
 const modelRule = group('a model', { stream: callback, name: text, window: numberFrom(1) }, 'other names allowed')
 
-/**
- * The rule for an option that is one model or an object with a model for each role. `isModel` tells which of the two an object is meant to
- * be.
- */
+/** The rule for an option that is one model or an object with a model for each role. `isModel` tells whether a given object is a model. */
 const modelOrRoles =
   (expected: OptionRule, isModel: (value: object) => boolean, model: OptionRule): OptionRule =>
   (value) => {
@@ -199,7 +196,7 @@ export const agentOptions = group('an object with at least `model`', {
   ...embeddingRules,
 })
 
-/** The rules for the options of `defineAgent`: everything that defines what the agent does, and nothing of where it runs. */
+/** The rules for the options of `defineAgent`: everything that defines what the agent does, but not where it runs. */
 export const agentDefinition = group('an object with parts of an agent', {
   ...definition,
   model: optional(modelOrRoles(modelName, isOneModel, modelChoice)),

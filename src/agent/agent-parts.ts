@@ -22,16 +22,16 @@ import type { ToolsFor } from './turn/turn-options.ts'
 /** The parts that an agent is made of: models, store, tools, texts, settings and callbacks. */
 export interface AgentParts {
   /**
-   * One model for all roles, or a model for each role. A role without a model uses the model for `decision`. `fallback` is asked for
-   * decisions while the provider of `decision` can not answer.
+   * One model for all roles, or a model for each role. A role without a model uses the model for `decision`. `fallback` makes the decisions
+   * while the provider of `decision` can not answer.
    */
   readonly model: Model | (Pick<Models, 'decision'> & Partial<Models>)
   /** Models that a single run can choose by name: `run(id, text, { model: 'fast' })`. */
   readonly models?: Readonly<Record<string, Model>>
   readonly store: ConversationStore
   /**
-   * If true, the agent runs no turns. It stores messages, steers and decisions for other processes with the same store, whose agents `work`.
-   * Default: false.
+   * If true, the agent runs no turns. It stores messages, steers and decisions. Agents in other processes with the same store, which call
+   * `work`, run the turns. Default: false.
    */
   readonly acceptOnly?: boolean
   readonly clock: Clock
@@ -51,11 +51,9 @@ export interface AgentParts {
    * lists all tools, so the provider's cache stays valid. If it fails, no tool can be called in the turn.
    */
   readonly toolsFor?: ToolsFor
-  /** MCP servers, whose tools the agent can call. The agent does not close them. */
+  /** MCP servers whose tools the agent can call. The caller must close the servers, because the agent does not. */
   readonly mcp?: McpServers
-  /**
-   * The memory, knowledge and skills that the built-in tools read and search. The built-in tools can read the timeline without any option.
-   */
+  /** The memory, knowledge and skills that the built-in tools read and search. The timeline is always available to the built-in tools. */
   readonly builtIn?: Omit<BuiltInOptions, 'contextTokens' | 'documents'>
   /** Decides which calls run, which wait for a person, and which are refused. See also `approval` of a tool. */
   readonly approve?: ApprovalRule

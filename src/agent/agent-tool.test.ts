@@ -202,7 +202,7 @@ describe('a sub-agent', () => {
     expect(results.map(({ answer }) => answer)).toEqual(['It is clear.'])
     const changes = await journal(await openedChild(store))
     expect(changes.filter((change) => change.type === 'response.received' && !change.role)).toHaveLength(2)
-    expect(looks).toHaveLength(2) // it is repeatable
+    expect(looks).toHaveLength(2) // the tool is repeatable, so it ran twice
   })
 
   it('whose process died is stopped if the user has steered its caller before the next process came', async () => {

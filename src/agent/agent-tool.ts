@@ -20,8 +20,8 @@ export interface AgentToolOptions<Schema extends StandardSchemaV1>
   /** The id of the tool, in the form `namespace.name`. The default is `agents.ask`. */
   readonly id?: string
   /**
-   * The message for the sub-agent. By default, it is the value of the parameter if there is only one, and otherwise a line `name: value` for each
-   * parameter.
+   * The message for the sub-agent. By default, it is the value of the parameter if the tool has only one parameter. Otherwise it has a line
+   * `name: value` for each parameter.
    */
   prompt?(params: OutputOf<Schema>): string
 }
@@ -34,13 +34,16 @@ const maxDepth = 3
  */
 const messageId = 'ask'
 
-/** After how many milliseconds a call sends its message again, because another process may hold the sub-agent's conversation. */
+/**
+ * After how many milliseconds a call sends its message again. This is needed because another process may have the claim of the sub-agent's
+ * conversation.
+ */
 const RETRY_MS = 5_000
 
 /**
- * Makes a tool that gives a task to another agent. Each call opens a conversation of its own for this sub-agent. The id of this
- * conversation is derived from the call (`childConversationId`). So a call that is repeated after a crash continues the same conversation.
- * The answer of the sub-agent is the result of the call. The cost of the sub-agent's model calls is part of the cost of the calling
+ * Makes a tool that gives a task to another agent. Each call opens a separate conversation for this sub-agent. The id of this conversation
+ * is derived from the call (`childConversationId`). Therefore a call that is repeated after a crash continues the same conversation. The
+ * answer of the sub-agent is the result of the call. The cost of the sub-agent's model calls is part of the cost of the calling
  * conversation.
  */
 export function agentTool<Schema extends StandardSchemaV1>(agent: Agent, options: AgentToolOptions<Schema>): Tool {
@@ -72,7 +75,7 @@ export function childConversationId(idempotencyKey: string): string {
   return childKey(parent, createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 12))
 }
 
-/** The default message: the value of the parameter if there is only one, and otherwise a line for each parameter. */
+/** The default message: the value of the parameter if the tool has only one parameter, and otherwise a line for each parameter. */
 function promptOf(params: unknown): string {
   if (typeof params !== 'object' || params === null) return String(params)
   const entries = Object.entries(params)
@@ -83,8 +86,8 @@ function promptOf(params: unknown): string {
 
 /**
  * Sends the message to the sub-agent, unless the sub-agent has it already, and waits for the end of the sub-agent's turn. If this turn
- * waits, the call waits too and is run again later. If the call is stopped, the turn is stopped, too. If the calling agent is closed, the
- * turn stays open, and the repeated call continues it.
+ * waits for something, the call also waits and is run again later. If the call is stopped, the sub-agent's turn is also stopped. If the
+ * calling agent is closed, the sub-agent's turn stays open, and the repeated call continues it.
  */
 async function runChild(agent: Agent, child: string, text: string, { signal, clock, onProblem }: Call): Promise<Outcome> {
   const ask = () => agent.send(child, text, { eventId: messageId })
@@ -118,11 +121,14 @@ async function runChild(agent: Agent, child: string, text: string, { signal, clo
   }
 }
 
-/** Whether the turn of the sub-agent may be waiting after this change. If it was waiting before, an event may leave it waiting. */
+/**
+ * Whether the turn of the sub-agent may be waiting after this change. The result is also true for an accepted event, because a turn that
+ * was waiting may still wait after the event.
+ */
 const mayPark = (change: Change): boolean =>
   change.type === 'event.accepted' || change.type === 'event.folded' || (change.type === 'turn.waiting' && pausesTurn(change))
 
-/** The wait of the caller while its sub-agent waits. It says what the sub-agent waits for. */
+/** The wait of the calling conversation while its sub-agent waits. It says what the sub-agent waits for. */
 function waitFor({ waits, dueAt }: ConversationInfo): LateResult {
   const question = waits.find((wait) => wait.question !== undefined)?.question
   const note = question?.startsWith(WAITS) ? question : question === undefined ? undefined : `${WAITS}${question}`
@@ -131,16 +137,20 @@ function waitFor({ waits, dueAt }: ConversationInfo): LateResult {
 
 const WAITS = 'A sub-agent waits: '
 
-/** Stops the turn of a sub-agent, whose result is not awaited any more. Returns its result. Undefined when it has no turn. */
+/**
+ * Stops the turn of a sub-agent when the caller does not need its result any more. Returns the result of the turn. Undefined when the
+ * sub-agent has no turn.
+ */
 async function stopChild(agent: Agent, child: string, signal: AbortSignal): Promise<Outcome | undefined> {
   const head = await headIfAny(agent, child)
   if (!head || head.lastSeq === 0) return undefined
   if (head.openTurn !== null) {
-    // If the turn waits, the stop is stored, and the turn reads it when it is continued. If the process of the turn has died, only a turn
-    // that was continued can be stopped. It may begin to wait before the stop arrives, so there is a second attempt.
+    // If the turn waits, the stop is stored, and the turn reads it when it is continued. If the process of the turn has died, the turn must
+    // be continued before it can be stopped. It may begin to wait before the stop arrives, so there is a second attempt.
     for (const _attempt of [1, 2]) {
       await agent.stop(child)
-      await agent.send(child, 'Stop.', { eventId: messageId }) // this event id is known, so it only continues the turn
+      // This event id was used before, so the message has no effect except that the turn is continued.
+      await agent.send(child, 'Stop.', { eventId: messageId })
     }
     await untilClosed(agent, child, signal)
   }
@@ -152,7 +162,7 @@ async function untilClosed(agent: Agent, child: string, signal: AbortSignal): Pr
   for await (const event of agent.follow(child, { signal })) if (event.type === 'entry' && event.change.type === 'turn.closed') return
 }
 
-/** Whether a call was aborted because the calling agent is closed. Other reasons are a steer and a time limit. */
+/** Whether a call was aborted because the calling agent is closed. A call can also be aborted by a steer or a time limit. */
 const isClosing = (reason: unknown): boolean => reason instanceof Error && reason.message === 'The agent is closing.'
 
 /** The first turn of the sub-agent, if it has ended. */

@@ -70,7 +70,8 @@ describe('closing an agent', () => {
     const append: ConversationStore['append'] = async (...given) => {
       if (given[1].some(({ type }) => type === 'event.accepted')) {
         storing.resolve()
-        await new Promise((resolve) => setTimeout(resolve, 20)) // a store of another machine may be overtaken by a later request
+        // As with a store on another machine, a later request may finish before this one.
+        await new Promise((resolve) => setTimeout(resolve, 20))
       }
       return inner.append(...given)
     }

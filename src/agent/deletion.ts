@@ -14,7 +14,9 @@ export interface Deletion {
   /** Stops the conversation if it runs in this process, then deletes it. Returns false when there is no such conversation. */
   delete(key: string, options?: Pick<DeleteOptions, 'receipt'>): Promise<boolean>
   retain(policy: RetentionPolicy): Promise<RetentionReport>
-  /** Finishes deletions that a failure or a dead process left unfinished: of one conversation, or all. */
+  /**
+   * Finishes deletions that a failure or a dead process left unfinished. With `key`, only the deletion of this conversation is finished.
+   */
   finish(key?: string): Promise<void>
 }
 
@@ -73,7 +75,10 @@ async function childrenOf(store: Pick<ConversationStore, 'list'>, key: string): 
 const PAUSE_MS = 100
 const MAX_PAUSES = 50
 
-/** Repeats the deletion while the conversation is busy. The call that opened it was stopped just now, and its sub-agent needs a moment. */
+/**
+ * Repeats the deletion while the conversation is busy. The call that opened this conversation was just stopped, and its sub-agent needs
+ * some time to end.
+ */
 async function whenFree(deleteIt: () => Promise<unknown>): Promise<void> {
   for (let pauses = 0; ; pauses++) {
     try {
@@ -86,7 +91,7 @@ async function whenFree(deleteIt: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Removes the workspace and the hosted files of a conversation. May be repeated. */
+/** Removes the workspace and the hosted files of a conversation. It may be called several times. */
 export async function removeFilesOf(key: string, { hosting, workspaces }: FileOwners): Promise<void> {
   const { scope, name } = parseConversationKey(key)
   await workspaces?.remove(scope, name)

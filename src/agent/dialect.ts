@@ -43,8 +43,8 @@ export interface Speech {
 }
 
 /**
- * Some servers accept tools only for some of their models, and only a request shows for which. So with the setting `auto` an agent begins
- * with `native` and changes to `channels` when a request was refused. It stays there until the process ends.
+ * Some servers accept tools only for some of their models, and only a request shows for which. Therefore, with the setting `auto`, an agent
+ * begins with `native` and changes to `channels` when a request was refused. It then uses `channels` until the process ends.
  */
 export function createSpeech(
   setting: AgentSettings['dialect'],
@@ -71,7 +71,7 @@ export interface SystemPrompt {
   readonly text: string
   /** The tools that are sent with the text, in the dialect `native`. */
   readonly tools?: readonly RequestTool[]
-  /** Hashes of the system text with its tools, and of the tools alone. They show whether one of the two has changed. */
+  /** Hashes of the system text with its tools, and of the tools alone. They show whether the system text or the tools have changed. */
   readonly fingerprint: SystemFingerprint
   /** The number of tokens of the text. The tokens are counted at the first call. */
   tokens(): number

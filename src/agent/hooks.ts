@@ -11,7 +11,7 @@ export interface HookFunctions {
   onAfterCompaction(report: unknown): void | Promise<void>
   /** Gets the summary that replaces the compacted blocks. An application can store it in another place as well. */
   saveSummary(summary: Block): void | Promise<void>
-  /** Called when blocks were made of an event in the inbox: a followup, a steer or an external event. */
+  /** Called when blocks were made from an event in the inbox: a followup, a steer or an external event. */
   onExternalEvent(folded: FoldedEvent): void | Promise<void>
   /**
    * Returns blocks that are committed before the answer. If an event arrives during the call, the answer is deferred. The hook is then

@@ -28,7 +28,7 @@ export interface RunOptions extends TurnChoices {
   /** If one file is rejected, the message fails with `attachment.rejected`, and nothing of the message is stored. */
   readonly attachments?: readonly Upload[]
   /**
-   * Takes the message back:
+   * Aborting this signal withdraws the message:
    * - If the message started a turn, this turn is stopped, as by `Agent.stop`.
    * - If the message is a followup that no turn has read yet, it is withdrawn. `result` rejects with an `AbortError`.
    * - If the message is a followup that the turn of another message has read, that turn goes on. `result` rejects with an `AbortError`.
@@ -67,8 +67,8 @@ export interface SteerOptions extends EventOptions {
 /** What happened to a message that `Agent.send` has accepted. The message is in the journal, so it can not be lost. */
 export interface Accepted {
   /**
-   * `turn`: the message started a turn. `followup`: it is a followup. `known`: a message with this event id was accepted before, so this
-   * message has no effect.
+   * `turn`: the message started a turn. `followup`: the message became a followup. `known`: a message with this event id was accepted
+   * before, so this message has no effect.
    */
   readonly how: 'turn' | 'followup' | 'known'
   /** The turn that reads the message. Undefined for a followup that waits between two turns, and for a known message. */

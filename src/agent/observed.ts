@@ -5,7 +5,7 @@ import type { AgentParts } from './agent.ts'
 import type { AgentContext, Models } from './agent-context.ts'
 import { bookkeepingFor } from './conversation/spending.ts'
 
-/** Starts the telemetry of an agent. Undefined when the agent has none. */
+/** Starts the telemetry of an agent. Undefined when the agent has no telemetry. */
 export function startTelemetry(parts: AgentParts, onProblem: AgentContext['onProblem']): AgentTelemetry | undefined {
   const { store, telemetry, bookkeeping = bookkeepingFor(parts.settings?.priceOf), tokens: count = roughTokens } = parts
   return telemetry?.observe({
@@ -50,7 +50,7 @@ export function observedEntries(
     try {
       telemetry.onEntry(conversationId, event)
     } catch (error) {
-      onProblem({ where: 'telemetry', error }) // the entry is stored, so the turn goes on
+      onProblem({ where: 'telemetry', error }) // the entry is already stored, so the turn continues
     }
   }
 }

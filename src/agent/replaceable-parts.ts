@@ -4,12 +4,12 @@ import type { AgentParts } from './agent.ts'
 import { type AgentContext, createAgentContext } from './agent-context.ts'
 import { agentPartRules } from './agent-options.ts'
 
-/** The parts of an agent that hold data or threads. They stay the same as long as the agent lives. */
+/** The parts of an agent that have data or threads. They can not be replaced while the agent exists. */
 type KeptPart = 'store' | 'clock' | 'workspaces' | 'hosting' | 'documents' | 'bookkeeping' | 'acceptOnly'
 
 /**
- * Replaces the model, the tools, the texts, the settings and the hooks of an agent. A conversation that is running keeps the old ones until
- * its turns have ended.
+ * Replaces the model, the tools, the texts, the settings and the hooks of an agent. A conversation that is running keeps the old parts
+ * until its turns have ended.
  */
 export type ReplaceParts = (parts: Omit<AgentParts, KeptPart>) => void
 
@@ -19,7 +19,7 @@ export interface CurrentParts {
   readonly context: AgentContext
 }
 
-/** Checks the parts and makes the context. `onReplaceable` gets the function that replaces the parts later. */
+/** Checks the parts and makes the context. `onReplaceable` is called with the function that replaces the parts later. */
 export function createCurrentParts(parts: AgentParts, onReplaceable?: (replace: ReplaceParts) => void): () => CurrentParts {
   checkParts(parts)
   let current = { parts, context: createAgentContext(parts) }

@@ -6,9 +6,9 @@ import type { ConversationStore, Owner } from '../ports/store.ts'
 import { isBusy } from './conversation/claim.ts'
 import { check, checkText } from './message.ts'
 
-/** Options of `Agent.schedule`. At least one of `at` and `every` is needed. */
+/** Options of `Agent.schedule`. The options must have `at`, `every` or both. */
 export interface ScheduleOptions {
-  /** When the message is sent first: a `Date`, or a text such as `2030-01-31T09:00:00Z`. Default: `every` seconds from now. */
+  /** When the message is sent for the first time: a `Date`, or a text such as `2030-01-31T09:00:00Z`. Default: `every` seconds from now. */
   readonly at?: string | Date
   /** The interval in seconds at which the message is sent again. Without it, the message is sent once. */
   readonly every?: number
@@ -24,25 +24,27 @@ export interface ScheduleOptions {
   readonly notification?: { readonly source?: string; readonly reactive?: boolean }
 }
 
-/** What became of `Agent.schedule`. `known`: a schedule with this id was added before. The existing schedule does not change. */
+/** The result of `Agent.schedule`. `known`: a schedule with this id was added before, and it was not changed. */
 export interface Scheduled {
   readonly status: 'added' | 'known'
   readonly scheduleId: string
-  /** When it is sent next. Null when it was sent for the last time. */
+  /** When the message is sent next. Null when it will not be sent again. */
   readonly nextAt: string | null
 }
 
-/** The functions about messages that are sent at a later time. Agents that `work`, such as servers, send them. */
+/**
+ * The functions about messages that are sent at a later time. Agents that call `work`, such as the agents of servers, send these messages.
+ */
 export interface Scheduling {
   /**
-   * Sends a message at a later time, once or again and again. At each of its times it is sent once, even if several processes run. If no
+   * Sends a message at a later time, once or repeatedly. At each time of the schedule it is sent once, even if several processes run. If no
    * process runs at that time, it is sent when the next process starts, and missed repetitions are skipped. A conversation that does not
-   * exist is created. Throws `schedule.invalid`, and `schedule.limit` if the conversation has too many schedules.
+   * exist is created. Throws `schedule.invalid` for invalid options, and `schedule.limit` if the conversation has too many schedules.
    */
   schedule(conversationId: string, text: string, options: ScheduleOptions): Promise<Scheduled>
-  /** Removes a schedule. Returns false when the conversation has none with this id. */
+  /** Removes a schedule. Returns false when the conversation has no schedule with this id. */
   unschedule(conversationId: string, scheduleId: string): Promise<boolean>
-  /** The messages that will be sent, page by page, the next one first. */
+  /** The messages that will be sent, page by page. The message that is due first comes first. */
   schedules(query?: ScheduleQuery): Promise<SchedulePage>
 }
 
@@ -117,7 +119,7 @@ function timeOf(at: string | Date): string {
 /** How often an agent looks for schedules that other processes have added. */
 const LOOK_MS = 1_000
 
-/** Fires schedules when their time has come. Returns a function that ends this. */
+/** Fires schedules when they are due, until the returned function is called. */
 export function runSchedules(schedules: Schedules, clock: Pick<Clock, 'now'>, onError: (error: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined
   let stopped = false

@@ -34,11 +34,11 @@ export interface AgentSettings {
    * tool still returns within `stopGraceMs`, its response or result is used.
    */
   readonly maxSeconds: number | undefined
-  /** How many seconds a call waits for the approval of a person. After this time it counts as refused. Default: without limit. */
+  /** How many seconds a call waits for the approval of a person. After this time the call counts as refused. Default: without limit. */
   readonly approvalSeconds: number | undefined
   /**
-   * How many seconds a turn may wait in all for a model provider that accepts no requests and says when to ask again. The turn then waits in
-   * the journal. With 0, such a turn ends with an error.
+   * How many seconds a turn may wait in all for a model provider that accepts no requests and says when to ask again. The wait is recorded
+   * in the journal, and the turn needs no process until it is over. With 0, such a turn ends with an error.
    */
   readonly providerWaitSeconds: number
   /** How many seconds the wrap-up after `maxSeconds` may take. If there is no answer by then, the answer is a fixed text. */
@@ -72,7 +72,7 @@ export interface AgentSettings {
   /**
    * How many milliseconds a tool or a model may take to stop after it was aborted. A steer, `maxSeconds` or the tool's `timeoutMs` may
    * abort it. If a tool returns within this time, its result is used. If the model completes its response within this time, the response is
-   * used, but not after a steer. When the time is over, the turn goes on without the tool or the model.
+   * used, but not after a steer. When the time is over, the turn continues without the tool or the model.
    */
   readonly stopGraceMs: number
   /**
@@ -86,7 +86,8 @@ export interface AgentSettings {
    */
   readonly keptTimelineBytes: number
   /**
-   * How often a repeatable tool is started for one call. If the process died each time, the call fails with `gave_up` and the turn goes on.
+   * How often a repeatable tool is started for one call. If the process died each time, the call fails with `gave_up` and the turn
+   * continues.
    */
   readonly maxCallAttempts: number
   /** How many milliseconds `lookUp` of a tool may take. */
@@ -101,15 +102,15 @@ export interface AgentSettings {
   readonly keepRecentTurns: number
   readonly cache: CachePolicy
   /**
-   * `react.hide` hides a block only if at most this many tokens follow it in the prompt. The provider has no cache for these tokens
-   * afterwards and has to process them again.
+   * `react.hide` hides a block only if at most this many tokens follow it in the prompt. After the block is hidden, the provider has to
+   * process these tokens again, because its cache ends at the changed block.
    */
   readonly editableTailTokens: number
   readonly expiry: ExpirySettings
   readonly timezone: string
   /**
-   * Whether the journal stores the text of every prompt, and not only its hashes. With the text, a replay can name the byte that differs.
-   * The journal becomes about twice as large.
+   * Whether the journal stores the text of every prompt, and not only its hashes. With the text, a replay can report the first byte that
+   * differs. The journal becomes about twice as large.
    */
   readonly recordPrompts: boolean
   readonly sources: SourceSettings
@@ -131,8 +132,9 @@ export interface BudgetSettings {
   readonly user?: BudgetLimits
   readonly conversation?: BudgetLimits
   /**
-   * What a turn does when its next model call does not fit into a budget. `wrap-up` (the default): it answers with what it has. `ask`: it waits
-   * until an operator raises the budget. `cheaper-model`: it asks `cheaperModel`, and wraps up if this call does not fit either.
+   * What a turn does when its next model call would exceed a budget. `wrap-up` (the default): it answers with the results that it has.
+   * `ask`: it waits until an operator raises the budget. `cheaper-model`: it calls `cheaperModel`, and wraps up if this call would also
+   * exceed the budget.
    */
   readonly whenReached?: 'wrap-up' | 'ask' | 'cheaper-model'
   /** The name of one of the `models` of the agent. */
@@ -165,7 +167,7 @@ export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettin
   return settings
 }
 
-/** The longest time that `setTimeout` can wait. With a longer time it fires at once. */
+/** The longest time that `setTimeout` can wait. With a longer time it fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The settings of an agent that is created without settings. */

@@ -27,7 +27,7 @@ export interface Toolbox {
   readonly has: (id: string) => boolean
   /** Whether this tool can be called in the turn. If undefined, all tools can be called. */
   readonly offers?: (id: string) => boolean
-  /** Whether a program of the model may call a tool. Missing if it may call all tools that programs can call. */
+  /** Whether a program of the model may call a tool in this turn. If undefined, it may call all tools with `callableFromCode`. */
   readonly offersToPrograms?: (id: string) => boolean
   /** Whether a tool with this id may appear while the agent runs, because an MCP server may have it. If undefined, no tool can appear. */
   readonly mayHave?: (id: string) => boolean
@@ -44,8 +44,8 @@ export interface Toolbox {
 const aliases: ReadonlyMap<string, string> = new Map([['react.memory_hide', 'react.hide']])
 
 /**
- * Functions that exist only inside the programs of exec tools. They have a signature. So, if a model calls one of them as a tool, the error
- * explains that only programs can call it.
+ * Functions that exist only inside the programs of exec tools. They have a signature. With the signature, the error for a model that calls
+ * one of them as a tool can explain that only programs can call it.
  */
 const onlyInCode = ['ctx_tools.fetch_ctx', 'context_tools.fetch_ctx', 'io_tools.tool_call']
 
@@ -69,19 +69,24 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
 }
 
 /**
- * Whether calls of a tool may need the approval of a person, because the agent has a rule or the tool asks for it. Other calls run at once.
+ * Whether calls of a tool may need the approval of a person, because the agent has a rule or the tool asks for it. All other calls run
+ * without waiting.
  */
 export const mayNeedApproval = ({ approve }: { readonly approve?: ApprovalFunction | undefined }, tool: Tool | undefined): boolean =>
   approve !== undefined || tool?.approval !== undefined
 
 /** The objects that the built-in tools read and search. Without `memory` or `knowledgeSearch`, the tool that searches it is left out. */
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
-  /** What `react.memsearch` searches. By default, `createAgent` searches the memory index of its store. With false, there is no such tool. */
+  /**
+   * What `react.memsearch` searches. By default, `createAgent` searches the memory index of its store. With false, the agent does not have
+   * this tool.
+   */
   readonly memory?: MemorySearch | false
   readonly knowledgeSearch?: KnowledgeSearch
   /**
    * The built-in tools that the agent has: ids such as `react.read`, or all tools of a namespace such as `rendering_tools.*`. By default it
-   * has all of them. With false or an empty list, it has none. A tool that lacks what it needs, such as `memory`, is left out in any case.
+   * has all of them. With false or an empty list, it has none. A tool is left out in any case if the option that it needs, such as
+   * `memory`, is missing.
    */
   readonly tools?: readonly string[] | false
   /** Makes documents for the tools `rendering_tools.write_*`. With false, the agent has none of these tools. */
@@ -90,7 +95,7 @@ export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills'
   readonly contextTokens?: number
 }
 
-/** The built-in tools that are the same for every agent. They are made with the first agent, which keeps `import` quick. */
+/** The built-in tools that are the same for every agent. They are made when the first agent is created, so that `import` stays fast. */
 function sharedTools() {
   madeTools ??= {
     write: createWriteTool(),
@@ -152,7 +157,9 @@ function namespaceOf(id: string): string {
   return id.slice(0, id.indexOf('.'))
 }
 
-/** The tools of the sandbox. Empty without a sandbox: then no program runs. `others` are all other tools of the agent. */
+/**
+ * The tools of the sandbox. Empty if the agent has no sandbox, because then no program can run. `others` are all other tools of the agent.
+ */
 export function execTools(
   sandbox: Sandbox | undefined,
   others: readonly Tool[],

@@ -26,7 +26,7 @@ export type { Waiting, WaitingPage, WaitingQuery } from './archive/waiting-list.
 /** What a person decides about a call that waits for an approval. */
 export interface Decision {
   readonly approved: boolean
-  /** Words for the model: why the call was refused, or what to mind. */
+  /** A text for the model, for example why the call was refused. */
   readonly note?: string
   /** The parameters with which the tool runs in place of those that the model wrote. A notice tells the model about the change. */
   readonly params?: JsonObject
@@ -45,28 +45,33 @@ export interface CompleteOptions {
   readonly token?: string
 }
 
-/** What became of a decision or a late result. `known`: an earlier one was recorded for this call, and only the first counts. */
+/**
+ * The result of recording a decision or a late result. `known`: a decision or result was already recorded for this call, and only the first
+ * one is used.
+ */
 export type Recorded = 'recorded' | 'known'
 
 /** The functions of an agent about turns that wait. */
 export interface WaitingTurns {
   /**
    * Records what a person decided about a call that waits for an approval. `callId` is the id of the call or of its wait. If the turn waits
-   * for a larger budget, it is the id of the wait, and `params` of an approval say how much more the budget may have: `{ tokens }` or
-   * `{ money }`. The first decision counts, from whichever process it comes. This process then resumes the turn, unless another one is
-   * working on the conversation. Throws `call.missing` when there is no such call, `call.settled` when it does not wait for an approval any
-   * more, and `call.expired` when the time for it is over.
+   * for a larger budget, `callId` is the id of this wait, and an approval needs `params` with the amount to add to the budget: `{ tokens }`,
+   * `{ money }` or both. Only the first decision is used, whichever process records it. This process then resumes the turn, unless another process is
+   * running the conversation. Throws `call.missing` when there is no such call, `call.settled` when it does not wait for an approval any
+   * more, and `call.expired` when the time for the approval is over.
    */
   decide(conversationId: string, callId: string, decision: Decision): Promise<Recorded>
   /**
-   * Delivers the result of a call whose tool returned `later(…)`. `callId` is the id of the call or of its wait. The result is accepted for every call without a result, even while the tool runs.
-   * If the turn has gone on without the result, the model gets it as an event. Throws `call.missing` and `call.settled`, and
-   * `call.refused` if there is a `token` and it does not belong to this call.
+   * Delivers the result of a call whose tool returned `later(…)`. `callId` is the id of the call or of its wait. The result is accepted for
+   * every call without a result, even while the tool runs. If the turn has continued without the result, the model gets the result as an
+   * event. Throws `call.missing` when there is no such call, `call.settled` when the call already has a final result, and `call.refused`
+   * when there is a `token` and it does not belong to this call.
    */
   complete(conversationId: string, callId: string, outcome: Completion, options?: CompleteOptions): Promise<Recorded>
   /**
-   * The tools of unfinished calls that this agent does not have. If such a call was approved, its turn is not resumed, because another agent
-   * with the same store may have the tool. Empty when no turn is open. Throws `conversation.missing`.
+   * The tools of unfinished calls that this agent does not have. If such a call was approved, its turn is not resumed, because another
+   * agent with the same store may have the tool. Empty when no turn is open. Throws `conversation.missing` when there is no such
+   * conversation.
    */
   missingTools(conversationId: string): Promise<readonly string[]>
   /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
@@ -84,8 +89,9 @@ interface WaitingParts {
 
 export function createWaitingTurns({ store, clock, conversations, toolbox, onProblem }: WaitingParts) {
   /**
-   * Offers the event to the owner of the conversation. If no process runs the conversation, this process resumes the turn. For a sub-agent it
-   * resumes the turn of the conversation at the top, which knows the sub-agent.
+   * Offers the event to the owner of the conversation. If no process runs the conversation, this process resumes the turn. For the
+   * conversation of a sub-agent, it resumes the turn of the conversation at the top, because only the agent of that conversation knows the
+   * sub-agent.
    */
   async function record(conversationId: string, event: OfferedEvent): Promise<Recorded> {
     const answer = await store.offer(conversationId, event)
@@ -119,7 +125,7 @@ export function createWaitingTurns({ store, clock, conversations, toolbox, onPro
     return saved !== undefined && isKnownEvent(saved.timeline, eventId)
   }
 
-  /** The call that an id names: the id of the call itself, or the id of its wait, which ends with the id of the call. */
+  /** The id of a call. `id` is the id of the call itself, or the id of its wait, which ends with the id of the call. */
   async function callIdOf(conversationId: string, id: string): Promise<string> {
     const callId = callIdInWaitId(id)
     return callId === undefined || (await store.findByCall(conversationId, id)).length > 0 ? id : callId
@@ -214,7 +220,7 @@ export function createWaitingTurns({ store, clock, conversations, toolbox, onPro
 /** The kinds of waits that a decision ends. */
 const decidableKinds: ReadonlySet<Wait['kind']> = new Set(['approval', 'elicitation', 'budget'])
 
-/** Whether a call has its final result. An interim result does not count, because the final result is still awaited. */
+/** Whether a call has its final result. An interim result does not count, because the final result will still arrive. */
 function hasFinalResult(blocks: readonly Block[]): boolean {
   const results = blocks.filter(({ type }) => type === 'react.tool.result')
   return results.length > 0 && !results.some(({ text: json }) => isPending(parseJson(json)))

@@ -18,15 +18,15 @@ export interface CommandContext {
   readonly terminal: Terminal
   readonly style: Style
   /**
-   * Merges the settings of flags, environment variables, the configuration file and the defaults. If two of them have the same setting, the
-   * first one in this list wins. `more` has the values of flags that only one command has.
+   * Merges the settings of flags, environment variables, the configuration file and the defaults. If a setting has several values, the
+   * first source in this list takes precedence. `more` has the values of flags that only one command has.
    */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>
   /**
-   * Like `settings`, but `agent` is the loaded agent and no longer the path of its module. Commands that run an agent use it, so that the
-   * other commands work even if the module has an error. With the setting `server`, no module is loaded. `load` collects the files that
-   * are imported.
+   * Like `settings`, but `agent` is the loaded agent and no longer the path of its module. Only commands that run an agent use this
+   * function, so that the other commands work even if the module has an error. With the setting `server`, no module is loaded. `load`
+   * collects the files that are imported.
    */
   settingsWithAgent(more?: SettingsLayer['values'], load?: ModuleLoad): Promise<SettingsWithAgent>
   /**
@@ -38,7 +38,7 @@ export interface CommandContext {
 
 const configurationFiles = ['daybook.config.ts', 'daybook.config.js'] as const
 
-/** `given` has settings of a program that calls `main` in its own code. They win over flags. */
+/** `given` has settings of a program that calls `main` in its own code. They take precedence over flags. */
 export function createContext(terminal: Terminal, flags: () => SettingsLayer['values'], given: SettingsLayer['values']): CommandContext {
   async function fromFile(load: ModuleLoad): Promise<readonly SettingsLayer[]> {
     const file = configurationFiles.find((name) => existsSync(join(terminal.folder, name)))

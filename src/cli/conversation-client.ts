@@ -21,7 +21,7 @@ import { fileSummaries } from '../core/view/file-summaries.ts'
 
 /** The stored conversations of a local data folder or of a server. */
 export interface ConversationClient {
-  /** Lists conversations, most recently active first. `more` says whether there are more than `limit`. */
+  /** Lists conversations, most recently active first. `more` says whether there are more than `limit` conversations. */
   list(query: { readonly limit: number; readonly search?: string }): Promise<{
     readonly conversations: readonly ConversationSummary[]
     readonly more: boolean
@@ -53,7 +53,7 @@ export interface ConversationClient {
   parked(): Promise<readonly ParkedView[]>
   /** Lets a conversation run again after its turns failed. Returns false if its turns have not failed. */
   retry(id: string): Promise<boolean>
-  /** Deletes everything of a user or tenant. On a server, only within the tenant of the token. */
+  /** Deletes all data of a user or tenant. On a server, this is possible only within the tenant of the token. */
   deleteOwner(owner: UserOrTenant): Promise<DeletionView>
   close(): Promise<void>
 }

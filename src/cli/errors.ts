@@ -2,7 +2,9 @@ import { RequestRefused } from '../client/request.ts'
 import { Failure, missingPackageText } from '../core/failure.ts'
 import { plainLine } from './terminal.ts'
 
-/** A line about an error that the user can fix, with advice. Undefined for other errors: they are bugs, and their stack is printed. */
+/**
+ * A line about an error that the user can fix, with advice. Undefined for other errors. They are bugs, so the caller prints their stack.
+ */
 export function describeError(error: unknown): string | undefined {
   const line = describeKnown(error)
   return line === undefined ? undefined : plainLine(line)
@@ -45,7 +47,8 @@ const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 /**
- * The name of a package that could not be imported. Undefined for other errors, also for a missing file of Daybook itself, which is a bug.
+ * The name of a package that could not be imported. Undefined for other errors. This includes a missing file of Daybook itself, which is a
+ * bug.
  */
 function missingPackageOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || codeOf(error) !== 'ERR_MODULE_NOT_FOUND') return undefined

@@ -35,8 +35,8 @@ const { version, description } = createRequire(import.meta.url)('daybook/package
 
 /**
  * Runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for a wrong command or option, 3 if the turn waits for
- * a person or a late result. After a signal it is above 128. `given` has the settings of a program that calls this function. They win over
- * all other settings.
+ * a person or a late result. After a signal, the exit code is above 128. `given` has the settings of a program that calls this function.
+ * They take precedence over all other settings.
  */
 export async function main(
   args: readonly string[],

@@ -2,9 +2,12 @@ import { type Style, styleFor, wantsColours } from './terminal.ts'
 
 /** Renders Markdown for a terminal while it arrives. */
 export interface Markdown {
-  /** Returns what can be printed now. The beginning of a mark, such as one `*`, is held back until the next piece shows what it is. */
+  /**
+   * Returns the text that can already be printed. The beginning of a mark, such as one `*`, is held back until the next piece shows which
+   * mark it is.
+   */
   write(text: string): string
-  /** Returns what was held back, and ends the current line. */
+  /** Returns the text that was held back, and ends the current line. */
   end(): string
 }
 
@@ -24,8 +27,8 @@ export function markdownFor(
 }
 
 /**
- * Creates a renderer. It renders headings, lists, quotes, code, bold and italic text, and links. All other marks stay as they are. Text is
- * never lost: a mark without its end is printed. The text must contain no control characters.
+ * Creates a renderer. It renders headings, lists, quotes, code, bold and italic text, and links. All other marks stay as they are. No text
+ * is lost: a mark without its end is printed as it is. The text must contain no control characters.
  */
 export function createMarkdown(style: MarkdownStyle): Markdown {
   let held = ''
@@ -103,7 +106,7 @@ export function createMarkdown(style: MarkdownStyle): Markdown {
   const plain = (rest: string, length: number): Step => ({ output: paint(rest.slice(0, length)), length })
 
   function span(rest: string, begin: string, name: 'bold' | 'italic' | 'link', isEnd: boolean): Step | 'more' {
-    if (begin === '*' && rest.length === 1 && !isEnd) return 'more' // it may be the first half of **
+    if (begin === '*' && rest.length === 1 && !isEnd) return 'more' // this may be the first half of **
     const line = rest.slice(0, maxSpan).split('\n', 1)[0] ?? ''
     const isComplete = isEnd || line.length < rest.length || line.length === maxSpan
     const isCode = name === 'link'

@@ -8,6 +8,6 @@ export async function checkMcp(settings: Pick<Settings, 'mcp' | 'data'>): Promis
   try {
     return { name: 'MCP servers', required: false, advice: 'see docs/mcp.md', ...(await describeMcp(settings)) }
   } catch (error) {
-    return { name: 'MCP servers', required: true, ok: false, found: errorMessage(error) } // such as a file that does not exist
+    return { name: 'MCP servers', required: true, ok: false, found: errorMessage(error) } // for example, a file does not exist
   }
 }

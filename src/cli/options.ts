@@ -28,7 +28,9 @@ export function folderName(text: string): string {
   return text
 }
 
-/** Parses the name of a conversation, by the same rule as the server. Names that could lead to conversations of other users are invalid. */
+/**
+ * Parses the name of a conversation, by the same rule as the server. Names that could refer to conversations of other users are invalid.
+ */
 export function conversationName(text: string): string {
   const parsed = ConversationId.safeParse(text)
   if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128')

@@ -18,7 +18,7 @@ import { readFailureText } from './errors.ts'
 export interface Session {
   readonly conversation: ConversationSession
   readonly conversations: ConversationClient
-  /** Whether the conversation is on a server. A turn on a server goes on after the session is closed. */
+  /** Whether the conversation is on a server. A turn on a server keeps running after the session is closed. */
   readonly remote: boolean
   /** Ends the session. A local turn that is still running is interrupted. The next session can resume it. */
   close(): Promise<void>
@@ -33,7 +33,7 @@ export interface AttachedFile {
 /** A message that is stored. */
 export interface SubmittedMessage {
   readonly eventId: string
-  /** True when the message did not start a turn, because one is running. It may run in another process. */
+  /** True when the message did not start a turn, because a turn is already running. That turn may run in another process. */
   readonly joined: boolean
 }
 
@@ -60,7 +60,7 @@ interface ConversationSession {
 interface SessionOptions {
   /** The id of the conversation to open. The conversation is created when it does not exist. */
   readonly conversation?: string | undefined
-  /** Whether to open the conversation that was active last, if there is one. */
+  /** Whether to open the conversation that was active last, if there is any conversation. */
   readonly latest?: boolean | undefined
   /** Called for an error of the local agent after which the command continues. `where` names the failed step, such as `announce`. */
   readonly onProblem: (where: string, error: unknown) => void
@@ -71,7 +71,7 @@ export async function openSession(settings: Settings, options: SessionOptions): 
   return settings.server === undefined ? openLocalSession(settings, options) : openRemoteSession(settings.server, settings.token, options)
 }
 
-/** Whether conversations are still there after the command has ended, so that a later command can continue them. */
+/** Whether conversations are kept after the command has ended, so that a later command can continue them. */
 export const isStored = ({ server, store }: Settings): boolean => server !== undefined || store !== 'memory'
 
 async function openLocalSession(settings: Settings, options: SessionOptions): Promise<Session> {
@@ -93,8 +93,8 @@ async function openLocalSession(settings: Settings, options: SessionOptions): Pr
 }
 
 /**
- * Throws if an unfinished call of the conversation has a tool that the agent of this command does not have. Then another agent uses the data
- * folder, and has to go on with the turn: for the agent of this command, the tool would be gone.
+ * Throws if an unfinished call of the conversation has a tool that the agent of this command does not have. In this case, another agent
+ * uses the same data folder and has to continue the turn, because the agent of this command can not run the call.
  */
 async function checkTools(agent: Agent, conversationId: string): Promise<void> {
   const missing = await agent.missingTools(topOf(conversationId)).catch((error: unknown) => {

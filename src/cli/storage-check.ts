@@ -45,7 +45,7 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** The folder and its parent folders, as far as they do not exist, innermost first. Empty if the folder exists. */
+/** Those of the folder and its parent folders that do not exist, innermost first. Empty if the folder exists. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
@@ -69,8 +69,8 @@ function causeText(error: unknown): string {
 }
 
 /**
- * Checks the Redis server, if one is set. It is not required: without it, followers on other servers get a text only when its entry is
- * stored.
+ * Checks the Redis server, if one is set. The check is not required, because Daybook also works without Redis: followers on other servers
+ * then get a text only when its entry is stored.
  */
 async function checkRelay(settings: Settings): Promise<readonly Check[]> {
   const description = await describeRelay(settings)
@@ -88,8 +88,8 @@ export async function checkDatabase(settings: Settings): Promise<readonly Check[
 }
 
 /**
- * Reports conversations whose turns failed too often. Empty if there are none. Also empty if the store can not be opened, because other
- * checks report that.
+ * Reports conversations whose turns failed too often. Empty if there are no such conversations. Also empty if the store can not be opened,
+ * because other checks report that.
  */
 export async function checkParked(settings: Settings): Promise<readonly Check[]> {
   const parked = await countParked(settings).catch(() => undefined)
@@ -98,7 +98,7 @@ export async function checkParked(settings: Settings): Promise<readonly Check[]>
   return [{ name: 'turns', required: false, ok: false, found, advice: 'daybook retry lists them' }]
 }
 
-/** Counts the blobs to which no entry refers. A process that died may have left them. They only take space. */
+/** Counts the blobs to which no entry refers. A process that died may have left such blobs. They do no harm, but take space. */
 export async function checkBlobs(settings: Settings): Promise<Check> {
   const about = { name: 'blobs', required: false, advice: 'daybook doctor --sweep removes those older than a day' }
   try {

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 
-/** What a command uses of its process: streams, environment variables, working folder and signals. */
+/** The parts of the process that a command uses: streams, environment variables, working folder and signals. */
 export interface Terminal {
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly output: Writable & { readonly isTTY?: boolean }

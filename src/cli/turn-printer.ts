@@ -167,14 +167,15 @@ export function createTurnPrinter(outputs: Outputs, style: Style) {
 
 /**
  * Writes lines, and texts that arrive in pieces, to several outputs. If the last line of one output is unfinished, it is ended before
- * another output is written. So lines do not mix if all outputs are shown on one screen. Each output is also complete if it goes to a file.
+ * another output is written. So lines do not mix if all outputs are shown on one screen. If an output is redirected to a file, the file
+ * contains complete lines.
  */
 interface LineWriter {
   /** Writes text on a line of its own. */
   line(write: Write, text: string): void
   /**
-   * Appends a piece to the text with the name `stream`. If the piece before belonged to another text, this piece begins a new line, and
-   * `markdown` makes the renderer of the text.
+   * Appends a piece to the text with the name `stream`. If the previous piece belonged to another text, this piece begins on a new line,
+   * and `markdown` makes the renderer for this text.
    */
   append(write: Write, stream: string, text: string, markdown?: () => Markdown): void
   /** Ends the current text and its line. */

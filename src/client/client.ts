@@ -100,7 +100,7 @@ export function createClient(options: ClientOptions) {
     /** Takes back a message that no turn has read. `eventId` is the `event_id` in the response to the message. */
     withdraw: (conversationId: string, eventId: string) =>
       read<WithdrawalView>(pathOf(conversationId, `/messages/${encodeURIComponent(eventId)}`), { method: 'DELETE' }),
-    /** Changes the text of a message that no turn has read. Its files stay. The changed message has another id. */
+    /** Changes the text of a message that no turn has read. The files of the message stay. The changed message has another id. */
     changeMessage: (conversationId: string, eventId: string, text: string, options: { readonly idempotencyKey?: string } = {}) =>
       read<ChangedMessageView>(pathOf(conversationId, `/messages/${encodeURIComponent(eventId)}`), {
         method: 'PATCH',
@@ -115,20 +115,20 @@ export function createClient(options: ClientOptions) {
     },
     /** The parked conversations. Their turns failed so often that the server does not try them again by itself. For operators. */
     parked: (query: { readonly cursor?: string } = {}) => read<ParkedList>('/v1/parked', { query: { cursor: query.cursor } }),
-    /** Lets the server try a conversation again at once: one that is parked, or one whose turns failed. */
+    /** Makes the server try a conversation again without a pause, if it is parked or its turns failed. */
     retry: (conversationId: string) => read<RetryView>(pathOf(conversationId, '/retry'), { method: 'POST' }),
-    /** Deletes everything of a user, or of all users of a tenant, and returns a receipt. For operators of the tenant. */
+    /** Deletes all data of a user, or of all users of a tenant, and returns a receipt. For operators of the tenant. */
     deleteOwner: ({ tenant, project, user }: UserOrTenant) => {
       const names = user === undefined ? [tenant] : [tenant, 'projects', project, 'users', user]
       return read<DeletionView>(`/v1/tenants/${names.map(encodeURIComponent).join('/')}`, { method: 'DELETE' })
     },
-    /** Approves or refuses a call that waits for an approval. Only the first decision counts. */
+    /** Approves or refuses a call that waits for an approval. Only the first decision has an effect. */
     decide: (conversationId: string, callId: string, decision: DecisionBody) =>
       read<RecordedView>(pathOf(conversationId, `/calls/${encodeURIComponent(callId)}/decision`), { method: 'POST', json: decision }),
-    /** Delivers the late result of a call. For operators. Only the first result counts. */
+    /** Delivers the late result of a call. For operators. Only the first result has an effect. */
     complete: (conversationId: string, callId: string, completion: CompletionBody) =>
       read<RecordedView>(pathOf(conversationId, `/calls/${encodeURIComponent(callId)}/completion`), { method: 'POST', json: completion }),
-    /** Sends a message at a later time, once or again and again. The conversation is created if it does not exist. */
+    /** Sends a message at a later time, once or repeatedly. The conversation is created if it does not exist. */
     schedule: (conversationId: string, schedule: ScheduleBody) =>
       read<ScheduledView>(pathOf(conversationId, '/schedules'), { method: 'POST', json: schedule }),
     /**
@@ -186,7 +186,7 @@ export function createClient(options: ClientOptions) {
     replay: (conversationId: string, turnId?: string) => read<ReplayView>(pathOf(conversationId, '/replay'), { query: { turn: turnId } }),
     /** What the conversation has cost, and how the provider's cache was used. */
     cost: (conversationId: string) => read<CostView>(pathOf(conversationId, '/ledger')),
-    /** The calls of tools that may have changed something, and what became of them. For operators. */
+    /** The calls of tools that may have changed something, and their outcomes. For operators. */
     effects: (conversationId: string) => read<EffectsView>(pathOf(conversationId, '/effects')),
     /** Downloads a file by its resource name. */
     resource: async (rn: string): Promise<Blob> => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
@@ -205,7 +205,7 @@ export function createClient(options: ClientOptions) {
   }
 }
 
-/** A page of a journal. `next` is the `after` of the next page. The last page has none. */
+/** A page of a journal. `next` is the value of `after` for the next page. The last page has no `next`. */
 export interface JournalPage {
   readonly entries: readonly { readonly seq: number; readonly change: Change }[]
   readonly last_seq: number

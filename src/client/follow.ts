@@ -75,7 +75,7 @@ async function* chunksOf({ body }: Response, idle: IdleTimer): AsyncGenerator<Ui
       yield value
     }
   } finally {
-    await reader.cancel().catch(() => {}) // if this fails, the stream has ended anyway
+    await reader.cancel().catch(() => {}) // a failure is ignored, because the stream has already ended
   }
 }
 
@@ -88,8 +88,8 @@ interface IdleTimer {
 }
 
 /**
- * Creates a timer that ends a connection on which no data arrives. After a network failure, or after the machine was asleep, there may be
- * no error. Then only the missing data shows that the connection is lost.
+ * Creates a timer that ends a connection on which no data arrives. After a network failure, or after the machine was asleep, a lost
+ * connection may cause no error. In this case, only the missing data shows that the connection is lost.
  */
 function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()

@@ -29,11 +29,11 @@ export interface SendOptions {
    * A key for one message. If a request fails, send the message again with the same key. The server accepts only one message for each key.
    */
   readonly idempotencyKey?: string
-  /** Options of the turn that the message starts, for example `{ model: 'fast' }`. A steer can not have them. */
+  /** Options of the turn that the message starts, for example `{ model: 'fast' }`. A steer can not have options. */
   readonly options?: TurnOptionsBody
   /**
    * Creates the conversation if it does not exist, as `agent.run` does. By default such a message is refused with `conversation.missing`,
-   * so that a message to a deleted conversation does not bring it back.
+   * so that a message to a deleted conversation does not create it again.
    */
   readonly create?: boolean
 }

@@ -6,7 +6,7 @@ export class RequestRefused extends Error {
   readonly status: number
   readonly code: string
   readonly problem: Partial<ProblemBody>
-  /** After how many seconds the request may be sent again. Undefined if the server does not say it. */
+  /** After how many seconds the request may be sent again. Undefined if the server has not sent this number. */
   readonly retryAfter: number | undefined
 
   constructor(status: number, problem: Partial<ProblemBody>, retryAfter?: number) {
@@ -40,7 +40,7 @@ export type Request = (path: string, options?: RequestOptions) => Promise<Respon
 
 /** Creates a function that sends requests to one server. It resolves to the response, and rejects if the response is an error. */
 export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Request {
-  // throws now for an invalid address; otherwise `follow` would retry without end
+  // throws here for an invalid address. Otherwise `follow` would retry without end
   const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`)
   return async (path, { method = 'GET', query = {}, json, form, headers, signal } = {}) => {
     const url = new URL(path.replace(/^\//, ''), base)
@@ -67,12 +67,12 @@ function retryAfterOf(response: Response): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
 }
 
-/** How many milliseconds `repeatWhileOverloaded` waits in all. Then it gives up. */
+/** After this many milliseconds, `repeatWhileOverloaded` stops trying and throws. */
 const MAX_OVERLOAD_MS = 120_000
 
 /**
- * Repeats a request while the server answers that it has too much to do. It waits as long as the server says, and a random time more, so that
- * clients which were refused together do not come back together. The server has stored nothing of a refused request.
+ * Repeats a request while the server answers that it has too much to do. It waits as long as the server says, plus a random time, so that
+ * clients that were refused at the same time do not retry at the same time. The server has stored nothing of a refused request.
  */
 export async function repeatWhileOverloaded<T>(send: () => Promise<T>): Promise<T> {
   const latest = Date.now() + MAX_OVERLOAD_MS

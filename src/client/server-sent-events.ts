@@ -2,7 +2,7 @@
 export interface ServerSentEvent {
   readonly event: string
   readonly data: string
-  /** The latest id in the stream so far. A client can resume after it. */
+  /** The latest id in the stream so far. A client can resume the stream after the event with this id. */
   readonly id: string | undefined
 }
 
@@ -20,7 +20,7 @@ export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncG
 /** The lines of a stream. A line ends with LF, CR or CR LF. If a chunk ends with CR, an LF may follow in the next chunk. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  // the pieces of the current line; they are joined only once, because joining them for each chunk would take quadratic time
+  // the pieces of the current line. They are joined only once, because joining them for each chunk would take quadratic time
   let partial: string[] = []
   let length = 0
   let afterReturn = false

@@ -5,10 +5,13 @@ import { type Request, RequestRefused } from './request.ts'
 /** How many seconds one request waits for the end of the turn. */
 const WAIT_SECONDS = 20
 
-/** The pause after a request that failed. It is random, so that many clients do not come back together. */
+/** The pause after a request that failed. It is random, so that many clients do not retry at the same time. */
 const pauseMs = () => 250 + Math.random() * 500
 
-/** Asks for the result of a message until the turn that answers it is closed. Any server of the store can answer each request. */
+/**
+ * Asks for the result of a message until the turn that answers it is closed. Each request may be answered by another server that uses the
+ * same store.
+ */
 export async function untilClosed(request: Request, path: string, signal: AbortSignal | undefined): Promise<TurnResultView> {
   for (;;) {
     try {
@@ -23,5 +26,5 @@ export async function untilClosed(request: Request, path: string, signal: AbortS
   }
 }
 
-/** Whether a refused request can succeed later. The status says that there are too many requests, or that the server is not available. */
+/** Whether a refused request can succeed later, because its status means too many requests or an unavailable server. */
 const isPassing = (status: number): boolean => status === 429 || status === 502 || status === 503 || status === 504

@@ -135,7 +135,9 @@ export interface EffectiveSettings {
   readonly origins: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** Merges the layers and validates the result. Earlier layers have priority over later ones, and the defaults are used last. */
+/**
+ * Merges the layers and validates the result. Earlier layers have priority over later layers, and the defaults have the lowest priority.
+ */
 export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSettings {
   const values: Partial<Record<SettingName, unknown>> = {}
   const origins: Partial<Record<SettingName, string>> = {}
@@ -156,7 +158,10 @@ export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSe
   throw new RangeError(`invalid settings: ${problems.join('; ')}`)
 }
 
-/** Settings from `DAYBOOK_*` variables. A variable that belongs to no setting throws an error, because its name is probably misspelt. */
+/**
+ * Settings from `DAYBOOK_*` variables. Throws an error for a `DAYBOOK_*` variable that belongs to no setting, because its name is probably
+ * misspelt.
+ */
 export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): SettingsLayer {
   const names = new Map(Object.entries(variables).map(([name, variable]) => [variable as string, name as SettingName]))
   const set = Object.entries(environment).filter(

@@ -51,11 +51,11 @@ export const Settings = z.strictObject({
    * from the provider's own environment variable, such as `OPENAI_API_KEY`.
    */
   model: textOrObject('must be a name or a model'),
-  /** The model that is asked while the provider of `model` can not answer. Without it, the turn waits, or ends with an apology. */
+  /** The model that is used while the provider of `model` can not answer. Without this setting, the turn waits, or ends with an apology. */
   fallbackModel: textOrObject('must be a name or a model').optional(),
   /**
    * How the model writes its decisions. `channels`: it writes tool calls as text with tags. `native`: it calls tools in the provider's own
-   * form. `auto`: the dialect that Daybook's table of providers has for the model.
+   * form. `auto`: Daybook chooses the dialect from its table of providers and models.
    */
   dialect: oneOf('auto', 'channels', 'native'),
   /**
@@ -72,23 +72,24 @@ export const Settings = z.strictObject({
   store: oneOf('sqlite', 'memory'),
   /**
    * The address of a PostgreSQL database. If it is set, conversations and files that users can download are stored there, and any number of
-   * servers can share them. The folder `data` then has only the working files of turns.
+   * servers can share them. In this case the folder `data` has only the working files of turns.
    */
   databaseUrl: z.url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' }).optional(),
   /** How many connections to the database this process opens at most. By default 10. */
   databaseConnections: number(z.int(connectionsRule).min(1, connectionsRule).max(1_000, connectionsRule)).optional(),
-  /** Whether statements are prepared in the database. By default `on`, and `off` if the address is that of a connection pooler. */
+  /** Whether Daybook uses prepared statements. The default is `on`, but `off` if the address is the address of a connection pooler. */
   databasePrepare: oneOf('on', 'off').optional(),
   /**
-   * Used if `databaseUrl` is the address of a connection pooler: the address of the same database without the pooler. Servers receive
-   * notices of the database there. Without it, servers behind a pooler look for changes of other servers every second.
+   * Used if `databaseUrl` is the address of a connection pooler: the address of the same database without the pooler. Servers use this
+   * address to receive notifications of the database. Without it, servers behind a pooler check every second whether other servers have
+   * changed something.
    */
   databaseListenUrl: z
     .url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' })
     .optional(),
   /**
-   * The address of a Redis server, which carries live text between servers that share a database. Without it, the database carries this
-   * text. Redis stores nothing.
+   * The address of a Redis server, which passes live text between servers that share a database. Without Redis, the database passes this
+   * text. Daybook stores nothing in Redis.
    */
   redisUrl: z.url({ protocol: /^rediss?$/, error: 'must be an address such as redis://user:password@host:6379' }).optional(),
   /**
@@ -97,7 +98,7 @@ export const Settings = z.strictObject({
    */
   s3: z.strictObject({
     bucket: text.optional(),
-    /** The address of the server. By default the address of Amazon S3 in the region. */
+    /** The address of the server. By default it is the address of Amazon S3 in the region. */
     endpoint: z.url({ protocol: /^https?$/, error: 'must be an address such as https://s3.eu-west-1.amazonaws.com' }).optional(),
     region: text,
     /** A text such as `team/daybook` that is put before every key. */
@@ -107,23 +108,27 @@ export const Settings = z.strictObject({
     sessionToken: text.optional(),
   }),
   /**
-   * What `daybook serve` does. `web`: it accepts messages and serves the page, and runs no turns. `worker`: it runs turns, and serves only
-   * health and metrics. `both`: it does all of this. Servers with the roles `web` and `worker` share a PostgreSQL database.
+   * What `daybook serve` does. `web`: it accepts messages and serves the web page, but runs no turns. `worker`: it runs turns, and serves
+   * only health and metrics. `both`: it accepts messages, serves the web page and runs turns. Servers with the roles `web` and `worker`
+   * share a PostgreSQL database.
    */
   role: oneOf('web', 'worker', 'both'),
-  /** How many conversations a server runs and lets wait. */
+  /** Limits for the conversations that a server runs and for the messages that wait. */
   work: z.strictObject({
     /** How many conversations a server runs at the same time. Further conversations wait in the store. */
     conversations: number(z.int(countRule).min(1, countRule).max(100_000, countRule)),
-    /** How many conversations of one tenant run at the same time, on all servers. By default without limit. */
+    /** How many conversations of one tenant run at the same time, on all servers. By default there is no limit. */
     perTenant: number(z.int(countRule).min(1, countRule).max(100_000, countRule)).optional(),
-    /** After how many failed attempts a conversation is parked: it then waits for a message, or for `daybook retry`. */
+    /**
+     * After how many failed attempts a conversation is parked. A parked conversation is not tried again until a message arrives or `daybook
+     * retry` is called.
+     */
     attempts: number(z.int(attemptsRule).min(1, attemptsRule).max(100, attemptsRule)),
     /** How many messages and turns of one tenant may wait. Further messages are refused with the status 503. */
     backlog: number(z.int(backlogRule).min(1, backlogRule).max(10_000_000, backlogRule)),
   }),
   host: text,
-  /** With 0, the system chooses a free port. */
+  /** The port on which the server listens. With 0, the system chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
   /**
    * How versions of the files of a conversation are stored. `custom`: in the journal and its blobs. `git`: as commits of a git repository.
@@ -155,9 +160,9 @@ export const Settings = z.strictObject({
   /** Limits of one turn. */
   budget: z.strictObject({
     rounds: number(z.int(roundsRule).min(1, roundsRule).max(1_000, roundsRule)),
-    /** The most that one turn may cost, in US dollars. */
+    /** The highest cost of one turn, in US dollars. */
     money: number(z.number(moneyRule).positive(moneyRule)).optional(),
-    /** The most tokens that the model calls of one turn may take. */
+    /** The highest number of tokens that all model calls of one turn together may use. */
     tokens: number(z.int(tokensRule).min(1, tokensRule)).optional(),
   }),
   /**
@@ -176,14 +181,14 @@ export const Settings = z.strictObject({
     /** The limit of all tenants together, per day (UTC). */
     day: limits,
     /**
-     * What a turn does when a budget has too little left for its next model call. `wrap-up`: it answers with what it has. `ask`: it waits
-     * until an operator decides. `cheaper-model`: it goes on with the model `cheaperModel`.
+     * What a turn does when its next model call would exceed a budget. `wrap-up`: it answers with the results that it has. `ask`: it waits
+     * until an operator decides. `cheaper-model`: it continues with the model `cheaperModel`.
      */
     whenReached: oneOf('wrap-up', 'ask', 'cheaper-model'),
     /** For `cheaper-model`: the name of one of the `models` of the agent. */
     cheaperModel: text.optional(),
   }),
-  /** How much one user may do. Servers on the same PostgreSQL database share the counts. */
+  /** Limits for one user. Servers with the same PostgreSQL database share the counts. */
   limits: z.strictObject({
     /** How many requests of a user are answered in a minute. Further requests are refused with the status 429. */
     requestsPerMinute: number(z.int(perMinuteRule).min(1, perMinuteRule).max(1_000_000_000, perMinuteRule)),
@@ -210,11 +215,11 @@ export const Settings = z.strictObject({
   tokenCounter: oneOf('rough', 'o200k'),
   /** The tools that use the web. */
   web: z.strictObject({
-    /** Whether the agent can read web pages. The pages that a search finds are read only if it is on. */
+    /** Whether the agent can read web pages. The pages that a search finds are read only if this setting is `on`. */
     fetch: oneOf('on', 'off'),
     /**
-     * The search service. `auto`: every service whose key is in the environment, one after the other until one answers. A name: this
-     * service is asked before the others. The keys are not settings. They are read from the services' own variables, such as
+     * The search service. `auto`: the services whose keys are in the environment are asked one after the other, until one answers. With the
+     * name of a service, this service is asked first. The keys are not settings. They are read from the services' own variables, such as
      * `BRAVE_API_KEY`.
      */
     search: oneOf('auto', 'off', 'brave', 'tavily', 'exa', 'serper', 'searxng'),
@@ -222,14 +227,16 @@ export const Settings = z.strictObject({
     robots: oneOf('respect', 'ignore'),
     /** Hosts of a private network that the agent may read: names, IP addresses and ranges, with commas between them. */
     allow: text.optional(),
-    /** Whether web.archive.org is asked for pages that can not be read. The archive then learns which pages the agent reads. */
+    /**
+     * Whether pages that can not be read are requested from web.archive.org. With `on`, the archive learns the addresses of these pages.
+     */
     archive: oneOf('on', 'off'),
     /** Whether a model chooses the passages of pages that matter. The calls of this model are not part of the costs of the conversation. */
     refinement: oneOf('on', 'off'),
   }),
   /**
-   * MCP servers, whose tools the agent can call: an object with servers by name, or the path of a JSON file with `mcpServers`. They are
-   * added to the servers of the agent.
+   * MCP servers whose tools the agent can call: an object with servers by name, or the path of a JSON file with `mcpServers`. They are
+   * added to the MCP servers that the agent itself defines.
    */
   mcp: z
     .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be the path of a file or MCP servers')])
@@ -239,19 +246,19 @@ export const Settings = z.strictObject({
    * exports them.
    */
   telemetry: oneOf('off', 'opentelemetry'),
-  /** Whether the agent can search what was said earlier. */
+  /** Whether the agent can search earlier messages and answers. */
   memorySearch: oneOf('on', 'off'),
   /**
-   * The embedding model of the memory search: `provider/model`. A configuration file may also set a model of the AI SDK. With it, the
-   * search also compares the meaning of texts. Without it, only words are compared.
+   * The embedding model of the memory search: `provider/model`. A configuration file may also set a model of the AI SDK. With an embedding
+   * model, the search also compares the meaning of texts. Without it, the search compares only words.
    */
   embedding: z
     .union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or an embedding model')])
     .optional(),
   /**
-   * Folders with skills: guidance for kinds of work. `built-in` stands for the skills that are part of Daybook. A later folder replaces skills
-   * of an earlier one. In the environment they are separated by commas, and `none` means no skills. A configuration file may also set an object
-   * that reads skills.
+   * Folders with skills: guidance for kinds of work. `built-in` stands for the skills that are part of Daybook. If two folders have a skill
+   * with the same name, the skill of the later folder is used. In the environment they are separated by commas, and `none` means no skills.
+   * A configuration file may also set an object that reads skills.
    */
   skills: folders,
   /**
@@ -259,7 +266,10 @@ export const Settings = z.strictObject({
    * In the environment, folders are separated by commas. A configuration file may also set an object that reads and searches.
    */
   knowledge: folders,
-  /** The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default Chromium or Chrome, if installed. */
+  /**
+   * The browser that makes PDF and PNG files: a path, the name of a program, or `none`. By default it is Chromium or Chrome, if one of them
+   * is installed.
+   */
   browser: text.optional(),
   logLevel: oneOf('silent', 'error', 'warn', 'info'),
   /** The address of a Daybook server. If it is set, commands use this server instead of an agent in their own process. */

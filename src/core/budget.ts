@@ -4,7 +4,10 @@ import type { InboxEvent } from './timeline/inbox-event.ts'
 
 /** The limits of one turn, which the user of the SDK sets. */
 export interface BudgetSettings {
-  /** The greatest number of decisions in the turn, including decisions that are repeated after a mistake. The default is 15. */
+  /**
+   * The greatest number of decisions in the turn, including decisions that the model had to repeat because its response broke a rule. The
+   * default is 15.
+   */
   readonly maxRounds?: number
   /**
    * The greatest number of extra rounds that followups and other events together may add to the turn. Default: the value of `maxRounds`.
@@ -42,7 +45,7 @@ export interface Budget {
 /**
  * What the turn may do next.
  * - `go`: the model may make another decision.
- * - `wrap_up:rounds`, `wrap_up:time`, `wrap_up:money`, `wrap_up:tokens`: this limit is reached, so the turn must wrap up.
+ * - `wrap_up:rounds`, `wrap_up:time`, `wrap_up:money`, `wrap_up:tokens`: the turn has reached the named limit, so it must wrap up.
  * - `stop:unpriced`: the turn has a cost limit, but it called a model whose price is not known. It must end without another call.
  */
 export type BudgetCheck = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'wrap_up:tokens' | 'stop:unpriced'
@@ -81,9 +84,9 @@ export function grantExtraRounds(budget: Budget, eventId: string, amount: number
 }
 
 /**
- * The number of extra rounds that an event adds. Followups add rounds, and so do external events with `reactive: true`. They add
- * `iteration_credit` rounds, or one if this field is missing. Other events add none. Each field may be in `payload.event` or in `payload`.
- * If it is in both, the value in `payload.event` is used.
+ * The number of extra rounds that an event adds. Followups add rounds, and so do external events with `reactive: true`. Each of these
+ * events adds `iteration_credit` rounds, or one round if this field is missing. All other events add no rounds. Each field may be in
+ * `payload.event` or in `payload`. If a field is in both, its value in `payload.event` is used.
  */
 export function extraRoundsOf({ kind, payload }: Pick<InboxEvent, 'kind' | 'payload'>): number {
   const envelope = isObject(payload) ? payload : {}
@@ -132,7 +135,7 @@ export interface RepairCount {
    * either, it is accepted as the answer.
    */
   readonly plainText?: boolean
-  /** The last tool refusal, and how many times in a row it occurred. */
+  /** The last tool refusal, and how many times in a row this tool refused with this error code. */
   readonly refusal?: { readonly code: string; readonly toolId: string; readonly times: number }
 }
 
@@ -169,8 +172,8 @@ export function afterRejectedResponse(repairs: RepairCount, remainingRounds: num
 }
 
 /**
- * The count after a tool refused its call, and how the turn goes on. When a tool refuses three times in a row with the same code, this
- * costs one repair.
+ * The count after a tool refused its call, and how the turn goes on. When a tool refuses its calls three times in a row with the same error
+ * code, this costs one repair.
  */
 export function afterToolRefusal(
   repairs: RepairCount,

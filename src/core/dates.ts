@@ -4,7 +4,7 @@ export function isoDate(text: unknown): string | undefined {
   return isoTime(Date.parse(inUtc(text.trim())))
 }
 
-/** A date without a time zone is read as UTC. `Date.parse` would take the time zone of this machine. */
+/** A date without a time zone is read as UTC. Without this, `Date.parse` would read it in the time zone of this machine. */
 function inUtc(text: string): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text) || /(?:Z|GMT|UTC|[+-]\d{2}:?\d{2})$/i.test(text)) return text
   return /^\d{4}-\d{2}-\d{2}T/.test(text) ? `${text}Z` : `${text} UTC`
@@ -31,6 +31,6 @@ export function dateInWords(text: unknown, now: number): string | undefined {
   return isoTime(now - Number(count) * (unitMs[unit.toLowerCase()] ?? 0))
 }
 
-/** The time that lies a day, a week, a month or a year before another. */
+/** The time that is a day, a week, a month or a year before `now`. */
 export const timeBefore = (now: number, unit: 'day' | 'week' | 'month' | 'year'): string =>
   new Date(now - (unitMs[unit] ?? 0)).toISOString()

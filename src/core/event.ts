@@ -4,8 +4,8 @@ import type { Change } from './timeline/change.ts'
 
 /**
  * An event of a conversation. An `entry` is a row of the journal. A reader that reconnects asks for the entries after the `seq` of the last
- * entry that it has. Lane and status events are not stored and are sent only while the turn runs. The text in lane events is also in the
- * journal when the round has ended.
+ * entry that it has. Lane and status events are not stored and are sent only while the turn runs. When the round has ended, the journal
+ * contains the text of the lane events, too.
  */
 export type TurnEvent = EntryEvent | LaneEvent | StatusEvent
 
@@ -37,7 +37,7 @@ export interface StatusEvent {
   readonly status: TurnStatus
   readonly tool_id?: string
   readonly call_id?: string
-  /** What the tool does now, in one line for users. Only for `tool.progress`. Each text replaces the previous one. */
+  /** What the tool does now, in one line for users. Set only when `status` is `tool.progress`. Each text replaces the previous one. */
   readonly text?: string
   readonly error?: ServiceError
 }
@@ -48,8 +48,8 @@ export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started'
 /**
  * One message of the event stream in the format `native` (`?as=native`). Entries, lane events and status events have the same form as in
  * the SDK, but some internal fields are removed: raw responses, references to further blobs (`keeps`), and storage addresses of hosted
- * files. A hosted file is only named by its `rn`, with which it can be downloaded from `/v1/resources/<rn>`. The SSE field `event` is the
- * type of the message. Only entries have an SSE `id`, which is their `seq`.
+ * files. A hosted file has only its `rn`. The file can be downloaded from `/v1/resources/<rn>`. The SSE field `event` is the type of the
+ * message. Only entries have an SSE `id`, which is their `seq`.
  */
 export type NativeFrame =
   | { readonly type: 'ready'; readonly conversation_id: string; readonly last_seq: number; readonly ts: string }

@@ -46,7 +46,7 @@ export type FailureCode =
  * An error with a stable code. There are three ways to report a problem:
  *   an operation that fails  -> throw Failure, for example for a broken disk; during a turn it ends the turn
  *   a tool that failed       -> return { ok: false, error }; the model reads it next round
- *   a model that broke rules -> append a react.notice; the model corrects itself
+ *   a model that broke rules -> append a react.notice; the model reads it and corrects its next response
  */
 export class Failure extends Error {
   override readonly name = 'Failure'

@@ -5,8 +5,9 @@ export type Enqueue<Worker> = <T>(user: string, job: (worker: Worker) => Promise
 type Job<Worker> = (worker: Worker) => Promise<void>
 
 /**
- * A queue for several users. Each worker does one job at a time. A free worker takes one job of the first user, then one of the next user,
- * and so on. So the jobs of one user do not make the other users wait. A user has at most `maxPerUser` workers at a time.
+ * A queue for several users. Each worker does one job at a time. Free workers take one job of the first user, then one job of the next
+ * user, and so on. In this way, many jobs of one user do not delay the jobs of other users. A user has at most `maxPerUser` workers at a
+ * time.
  */
 export function createFairQueue<Worker>(workers: readonly Worker[], maxPerUser: number): Enqueue<Worker> {
   const idle = [...workers]

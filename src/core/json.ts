@@ -4,8 +4,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type JsonObject = { readonly [key: string]: Json }
 
 /**
- * The deepest nesting that `parseJson` accepts. Code that visits the values inside is recursive, and without a limit a text of 20 KB could
- * have 10,000 levels and exceed the stack.
+ * The deepest nesting that `parseJson` accepts. The code that visits nested values is recursive. Without a limit, a text of 20 KB could
+ * have 10,000 levels and cause a stack overflow.
  */
 export const maximumJsonDepth = 256
 
@@ -54,7 +54,10 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether all values are texts, finite numbers or flags. A copy of such an object equals the object that its JSON text describes. */
+/**
+ * Whether all values are strings, finite numbers or booleans. A shallow copy of such an object equals the object that is parsed from its
+ * JSON text.
+ */
 export function isFlat(object: JsonObject): boolean {
   for (const name in object) {
     const value = object[name]
@@ -65,8 +68,8 @@ export function isFlat(object: JsonObject): boolean {
 }
 
 /**
- * The object without the keys whose value is undefined. The result equals the object that is read back after it was stored as JSON. If
- * there is no such key, the same object is returned.
+ * The object without the keys whose value is undefined. The result equals the object that is read back after it was stored as JSON. If no
+ * key has the value undefined, the given object itself is returned.
  */
 export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   type Result = { [K in keyof T]: Exclude<T[K], undefined> }

@@ -17,7 +17,7 @@ export type ModelEvent =
   | {
       readonly type: 'finish'
       readonly finishReason: FinishReason
-      /** The tokens that the provider billed. If they are missing, the call was not free: its tokens have to be estimated. */
+      /** The tokens that the provider billed. A call without `usage` was not free: its tokens have to be estimated. */
       readonly usage?: ModelUsage
       readonly modelName: string
       readonly providerMessageId?: string
@@ -61,7 +61,7 @@ export interface ServiceError {
   readonly http_status?: number
   readonly code?: string
   readonly retryable: boolean
-  /** How long to wait before the next call, as the provider said. */
+  /** How long to wait before the next call, if the provider said it. */
   readonly retry_after_seconds?: number
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }
@@ -133,7 +133,10 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 /** The greatest number of tokens that a call can plausibly have. A greater number is an error of the provider or of its adapter. */
 export const MAX_CALL_TOKENS = 1_000_000_000
 
-/** Checks the token counts that an adapter reported. Undefined when a count is missing or impossible. The tokens are then estimated. */
+/**
+ * Checks the token counts that an adapter reported. Undefined when a count is missing or impossible. In this case the caller estimates the
+ * tokens.
+ */
 export function parseModelUsage(value: unknown): ModelUsage | undefined {
   if (!isObject(value)) return undefined
   const { uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning = 0 } = value

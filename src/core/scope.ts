@@ -1,4 +1,4 @@
-/** The owner of a conversation. The right of access depends only on the scope, never on a path or an address of a file. */
+/** The owner of a conversation. Access to a conversation is decided only by its scope, and never by a path or the address of a file. */
 export interface Scope {
   readonly tenant: string
   readonly project: string
@@ -22,7 +22,7 @@ export const localScope: Scope = { tenant: 'local', project: 'default', user: 'l
 
 /**
  * The id of a conversation in the store. It is made of the scope and the name of the conversation: `acme/web/ann/chat_1`. In the local
- * scope it is only the name, `chat_1`, if the name has no slash. `parseConversationKey` gives back the scope and the name.
+ * scope it is only the name, `chat_1`, if the name has no slash. `parseConversationKey` returns the scope and the name of a key.
  */
 export function conversationKey(scope: Scope, name: string): string {
   if (isLocal(scope) && name !== '' && !name.includes('/')) return name
@@ -47,8 +47,8 @@ export function keyPrefixOf(owner: UserOrTenant): string | undefined {
 }
 
 /**
- * The inverse of `conversationKey`. A text that is not a key of `conversationKey` is read as the name of a local conversation. So it can
- * not refer to a conversation of another scope.
+ * The inverse of `conversationKey`. A text that `conversationKey` would not make is read as the name of a local conversation. Therefore
+ * such a text can not refer to a conversation of another scope.
  */
 export function parseConversationKey(key: string): { readonly scope: Scope; readonly name: string } {
   if (!key.includes('/')) return { scope: localScope, name: key }
@@ -62,8 +62,8 @@ export function parseConversationKey(key: string): { readonly scope: Scope; read
 }
 
 /**
- * The tenant of a conversation, as its key has it. Empty for a local conversation. Stores use it to serve the tenants one after the other.
- * Some stores compute it in SQL, so the rule looks only at the text of the key.
+ * The tenant in the key of a conversation, in its encoded form. Empty for a local conversation. Stores use it to serve the tenants one
+ * after the other. Some stores compute the tenant in SQL, so it must be possible to derive it from the text of the key alone.
  */
 export function tenantOfKey(key: string): string {
   const parts = key.split('/')
@@ -84,7 +84,10 @@ function decode(segment: string): string | undefined {
   }
 }
 
-/** Separates the name of a conversation from the name of a conversation that one of its calls has opened. */
+/**
+ * A part of the key of a sub-agent's conversation. It separates the key of the conversation that called the sub-agent from the id of the
+ * call.
+ */
 export const childMark = '~call_'
 
 /** The key of the conversation that a call of `parent` opens for a sub-agent. `id` identifies the call. */
@@ -96,10 +99,10 @@ export function childKey(parent: string, id: string): string {
 /** The common beginning of the keys of all conversations that calls of `parent` have opened for sub-agents, at any depth. */
 export const childPrefix = (parent: string): string => childKey(parent, '')
 
-/** Whether a call of another conversation has opened this one. */
+/** Whether the conversation belongs to a sub-agent: a call in another conversation has opened it. */
 export const isChildKey = (key: string): boolean => callerKey(key) !== undefined
 
-/** The conversation whose call has opened this one. Undefined when no call has. */
+/** The key of the conversation whose call has opened the conversation `key`. Undefined when it does not belong to a sub-agent. */
 export function callerKey(key: string): string | undefined {
   const end = key.lastIndexOf(childMark)
   return end <= key.lastIndexOf('/') ? undefined : key.slice(0, end) // a mark before the last slash is part of the name of a user

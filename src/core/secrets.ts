@@ -1,6 +1,6 @@
 /**
- * Removes absolute paths and texts that look like credentials from the error text of a library. Such a text was not written for the model,
- * and the model could repeat it to users.
+ * Removes absolute paths and texts that look like credentials from the error text of a library. The library did not write this text for a
+ * model, and a model that reads it could repeat it to users.
  */
 export function redact(text: string): string {
   let safe = stripAbsolutePaths(text).replace(passwordInUrl, `$1:${REMOVED}@`)

@@ -91,7 +91,7 @@ it('a budget of a day begins anew on a later day only, and other budgets never',
   expect(onDay('day/acme', budget, '2030-01-02')).toBe(budget)
   expect(onDay('day/acme', budget, '2030-01-01')).toBe(budget) // the clock was set back
   expect(onDay('tenant/acme', budget, '2030-01-03')).toBe(budget)
-  // the clock was years ahead for a moment: the budget must not stay spent until then
+  // The clock was years ahead for a moment. The budget must not stay used up until that time.
   expect(onDay('day', { ...budget, day: '2041-01-02' }, '2030-01-01')).toEqual({
     ...budget,
     spent: nothing,

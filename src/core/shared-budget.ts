@@ -15,9 +15,9 @@ export type AmountLimits = Partial<Amount>
 
 /** The limits and the amounts of a budget, as stores keep them. */
 export interface BudgetSums {
-  /** The limits that were set for this budget. Null when none were set: then the limits of the settings apply. */
+  /** The limits that were set for this budget. Null when none were set. In this case the limits in the settings apply. */
   readonly limits: AmountLimits | null
-  /** Added to the limits, because an operator has allowed more. */
+  /** Amounts that an operator has allowed in addition. They are added to the limits. */
   readonly extra: Amount
   readonly spent: Amount
   /** What is reserved for model calls that run now. */
@@ -26,7 +26,7 @@ export interface BudgetSums {
   readonly day: string | null
 }
 
-/** The kinds of budgets that conversations share. The budget of a turn is not among them: a turn runs in one process. */
+/** The kinds of budgets that conversations share. The budget of a turn is not shared, so it is not in this list. */
 export const budgetKinds = ['day', 'tenantDay', 'tenant', 'user', 'conversation'] as const
 /**
  * Which calls a budget counts: all calls of a day, the calls of a tenant on one day, or all calls of a tenant, of a user or of a
@@ -42,7 +42,7 @@ const MICROS = 1_000_000
 export const toMicros = (money: number): number => Math.min(Math.max(0, Math.ceil(money * MICROS - 1e-6)), Number.MAX_SAFE_INTEGER)
 export const toMoney = (micros: number): number => micros / MICROS
 
-/** Amounts stay numbers that every store can keep: a price such as 1e300 must not make a budget unreadable. */
+/** Limits an amount to the numbers that every store can keep. Without this limit, a price such as 1e300 would make a budget unreadable. */
 const inRange = (value: number): number => Math.min(Math.max(0, value), Number.MAX_SAFE_INTEGER)
 
 export const addAmounts = (a: Amount, b: Amount): Amount => ({ tokens: inRange(a.tokens + b.tokens), micros: inRange(a.micros + b.micros) })
@@ -52,8 +52,8 @@ export const subtractAmounts = (a: Amount, b: Amount): Amount => ({
 })
 
 /**
- * The name of a budget: `day`, `day/acme`, `tenant/acme`, `user/acme/web/ann` or `conversation/acme/web/ann/chat_1`. Its parts are encoded as
- * in the key of a conversation.
+ * The name of a budget: `day`, `day/acme`, `tenant/acme`, `user/acme/web/ann` or `conversation/acme/web/ann/chat_1`. The parts of the name
+ * are encoded in the same way as in the key of a conversation.
  */
 export function budgetName(kind: BudgetKind, key: string): string {
   const { tenant, project, user } = scopeOf(key)
@@ -136,9 +136,9 @@ function isEncoded(part: string): boolean {
 const isDaily = (name: string): boolean => name === 'day' || name.startsWith('day/')
 
 /**
- * The budget as it is on this day (in UTC). Amounts of an earlier day do not count. Amounts of tomorrow count, because the clock may have
- * been set back over midnight. Amounts of a later day do not count. They come from a wrong clock, and would block the budget until that
- * day.
+ * The budget as it is on this day (in UTC). Amounts of an earlier day do not count. Amounts of the next day count, because the clock may
+ * have been set back over midnight. Amounts of a later day do not count, because they come from a wrong clock and would block the budget
+ * until that day.
  */
 export function onDay<Sums extends BudgetSums>(name: string, sums: Sums, today: string): Sums {
   if (!isDaily(name) || sums.day === today || (sums.day !== null && sums.day === dayAfter(today))) return sums

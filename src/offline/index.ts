@@ -11,7 +11,7 @@ import { readSituation } from './prompt/situation.ts'
 
 /** Options of `createOfflineModel`. */
 export interface OfflineOptions {
-  /** Reads PDF files. Without it, the model can not read them, and its answers say that. */
+  /** Reads PDF files. Without a reader, the model can not read PDF files, and its answers say so. */
   readonly documents?: DocumentReader
 }
 

@@ -8,7 +8,7 @@ export interface BlobStore {
   get(sha256: string): Promise<Uint8Array>
   /**
    * Yields the bytes in pieces of at most 256 KiB. A piece is read when the caller takes it, so a large blob is never in memory as a whole.
-   * Without a range, yields all bytes. Then the hash is checked before the last piece is yielded. The hash of a range can not be checked.
+   * Without a range, it yields all bytes, and it checks the hash before it yields the last piece. The hash of a range can not be checked.
    * Throws `blob.missing` as `get` does, and `blob.damaged` also when fewer than `blob.size` bytes are stored.
    */
   stream(blob: BlobRef, range?: ByteRange): AsyncIterable<Uint8Array>
@@ -16,8 +16,8 @@ export interface BlobStore {
   /** Removes a blob if it exists. The caller has to make sure that no entry refers to the blob. */
   remove(sha256: string): Promise<void>
   /**
-   * Checks whether a blob can be stored now. If not, throws `store.failed`. A blob store that can not find this out need not have the
-   * function.
+   * Checks whether a blob can be stored now. If not, it throws `store.failed`. A blob store that can not check this may leave the function
+   * out.
    */
   check?(): Promise<void>
 }
@@ -34,7 +34,7 @@ export interface StoredBlob extends BlobRef {
   readonly putAt: number
 }
 
-/** A blob store that can list its blobs. With the list, callers find and remove blobs to which no entry refers. */
+/** A blob store that can list its blobs. Callers use the list to find and remove blobs to which no entry refers. */
 export interface ListedBlobs extends BlobStore {
   /** Lists all blobs. */
   list(): Promise<readonly StoredBlob[]>

@@ -35,8 +35,8 @@ export interface DocumentRenderer {
   /** The kinds of documents that can be made on this machine. Other kinds fail with the reason `unavailable`. */
   readonly kinds: ReadonlySet<DocumentKind>
   /**
-   * The addresses of files that the content names: images, style sheets and links. Each address is returned once, as it is written. Web
-   * addresses are left out.
+   * The addresses of files that the content names: images, style sheets and links. Each address is returned once, in the same spelling as
+   * in the content. Web addresses are left out.
    */
   mentions(content: string, format: ContentFormat, options?: Pick<RenderRequest, 'user' | 'signal'>): Promise<readonly string[]>
   render(request: RenderRequest): Promise<RenderedDocument>
@@ -63,13 +63,14 @@ export interface RenderRequest {
   readonly landscape?: boolean
   /** Only for `png`. */
   readonly picture?: PictureOptions
-  /** The time that the document and its scripts see, in the form of ISO 8601. */
+  /** The time that the document and its scripts get as the current time, in ISO 8601. */
   readonly now: string
   /** The user who owns the document, as `userKey` returns it. A renderer may use it to share its capacity fairly between users. */
   readonly user?: string
   readonly signal?: AbortSignal
   /**
-   * The bytes of a file that the content uses. Undefined when there is no such file. The path is relative, and written as in the content.
+   * The bytes of a file that the content uses. Undefined when there is no such file. The path is relative and has the same spelling as in
+   * the content.
    */
   readAsset(path: string): Promise<Uint8Array | undefined>
 }
@@ -124,6 +125,6 @@ export interface RenderedDocument {
   readonly bytes: Uint8Array
   /** How many pages or slides it has. Undefined for pictures and Word documents. */
   readonly pages?: number
-  /** What the author should know, such as files that were requested and do not exist, or an empty page. One sentence each. */
+  /** One sentence for each problem that the author should know about, such as a file that does not exist or an empty page. */
   readonly remarks: readonly string[]
 }

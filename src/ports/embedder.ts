@@ -1,4 +1,4 @@
-/** Makes vectors of texts, so that texts can be compared by what they mean. */
+/** Makes vectors of texts. With the vectors, texts can be compared by their meaning. */
 export interface Embedder {
   /** The name of the model, such as `openai/text-embedding-3-small`. Vectors of different models can not be compared. */
   readonly name: string

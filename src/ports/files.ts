@@ -18,8 +18,9 @@ export interface Files {
    */
   stat(path: string): Promise<(FileInfo & { readonly writtenAtMs?: number }) | undefined>
   /**
-   * Writes a file atomically and creates the folders in its path. The file is durable when the promise resolves, unless `durable` is false:
-   * then it may be lost or empty after a power failure. If the path has a read-only file, throws `file.unsafe` with the reason `read_only`.
+   * Writes a file atomically and creates the folders in its path. The file is durable when the promise resolves. If `durable` is false, the
+   * file may be lost or empty after a power failure. If there is already a read-only file at the path, the function throws `file.unsafe`
+   * with the reason `read_only`.
    */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<void>
   /**
@@ -32,7 +33,7 @@ export interface Files {
   remove(path: string): Promise<boolean>
   /**
    * Replaces all contents of a folder, including read-only files and links. After an error the folder is unchanged. If the process dies
-   * meanwhile, the folder has all the old files or all the new ones as soon as `Files` is used again.
+   * during the call, the folder has all the old files or all the new files when `Files` is next used.
    */
   replaceFolder(folder: string, files: ReadonlyMap<string, Uint8Array>, options?: { readonly readOnly?: boolean }): Promise<void>
 }
@@ -69,7 +70,10 @@ export interface Listing {
   readonly files: readonly FileInfo[]
   /** True when the folder has more files than `limit`. */
   readonly truncated: boolean
-  /** Entries that are in the folder, but not in `files`, sorted by path. At most 1,000. If `truncated` is true, some may be missing. */
+  /**
+   * Entries that are in the folder but not in `files`, sorted by path. The list has at most 1,000 entries. If `truncated` is true, entries
+   * may be missing.
+   */
   readonly skipped: readonly SkippedEntry[]
 }
 

@@ -21,7 +21,7 @@ export interface Hosting {
   stream(file: HostedFile, range?: ByteRange): AsyncIterable<Uint8Array>
   /** Removes the keys of all files of a conversation, or of one of its turns. The blobs with the bytes stay. */
   remove(owner: Scope, conversationId: string, turnId?: string): Promise<void>
-  /** How many files of a conversation are hosted. Receipts of deletions have this number. */
+  /** How many files of a conversation are hosted. The receipt of a deletion contains this number. */
   count?(owner: Scope, conversationId: string): Promise<number>
   /** Removes the empty folders that are named after a user or tenant. A hosting without folders lacks this function. */
   removeFolders?(owner: UserOrTenant): Promise<void>
@@ -39,7 +39,7 @@ export interface NewFile {
   readonly mime: string
   readonly description?: string
   readonly ts: string
-  /** The bytes. If the blob store already has them, a reference to the blob. */
+  /** The bytes of the file, or a reference to a blob if the blob store already has the bytes. */
   readonly content: Uint8Array | BlobRef
 }
 

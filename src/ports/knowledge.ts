@@ -27,7 +27,7 @@ export interface KnowledgeItem {
 export interface KnowledgeSearch {
   /** Returns the matches, best first. */
   search(query: KnowledgeQuery, call: KnowledgeCall): Promise<readonly KnowledgeHit[]>
-  /** How many of the new or changed documents can already be found. Undefined when all can. */
+  /** How many of the new or changed documents a search already finds (`done` of `total`). Undefined when it finds all of them. */
   progress?(): { readonly done: number; readonly total: number } | undefined
 }
 
@@ -48,6 +48,6 @@ export interface KnowledgeHit {
   readonly summary?: string
   readonly headings?: readonly string[]
   readonly tags?: readonly string[]
-  /** The web address at which people find the document. */
+  /** The web address at which people can read the document. */
   readonly url?: string
 }

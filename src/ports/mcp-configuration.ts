@@ -15,13 +15,13 @@ import {
 /** The MCP servers of an agent, by name. The tools of the server `github` get ids such as `mcp.github.create-issue`. */
 export type McpConfiguration = Readonly<Record<string, McpServerConfiguration>>
 
-/** A server is a program that is started, or an address. */
+/** A server is a program that Daybook starts, or an address to which it connects. */
 export type McpServerConfiguration = McpProgram | McpAddress
 
 /** Options that every server can have. */
 export interface McpServerLimits {
   /**
-   * Ignored. It is allowed because configurations of other programs contain it. A server with a `command` is a program, and one with a
+   * Ignored. It is allowed because configurations of other programs contain it. A server with a `command` is a program, and a server with a
    * `url` is an address.
    */
   readonly type?: 'stdio' | 'http' | 'streamable-http'
@@ -37,8 +37,8 @@ export interface McpServerLimits {
   /** How many bytes one message of the server may have. A server that sends more is stopped. Default: 32 MiB. */
   readonly maxMessageBytes?: number
   /**
-   * Whether Daybook trusts the annotations of the server's tools. If true, a call that a crash has interrupted is repeated if the
-   * annotations say that its tool is read-only or idempotent. Default: false.
+   * Whether Daybook trusts the annotations of the server's tools. If true, a call that a crash has interrupted is repeated, provided that
+   * the annotations call its tool read-only or idempotent. Default: false.
    */
   readonly trusted?: boolean
 }
@@ -67,7 +67,7 @@ export interface McpOAuth {
   readonly clientSecret?: string
   /** The rights that are requested, with blanks between them. */
   readonly scope?: string
-  /** The port of this machine to which the browser returns. By default any free port. */
+  /** The port on this machine to which the browser is redirected after the sign-in. By default it is any free port. */
   readonly redirectPort?: number
 }
 

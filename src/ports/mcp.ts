@@ -9,12 +9,12 @@ export interface McpServers {
   readonly names: readonly string[]
   /**
    * Returns the tools of each server. The first call starts the servers and waits for their answers, but not longer than the configuration
-   * of each server allows. Later calls return what is known and do not wait. Never rejects.
+   * of each server allows. Later calls return what is known and do not wait. The promise never rejects.
    */
   list(): Promise<readonly McpServerState[]>
   /** Returns the states of the servers that are known now. Unlike `list`, it neither waits nor starts a server. */
   latest(): readonly McpServerState[]
-  /** Calls a tool. Never rejects. */
+  /** Calls a tool. The promise never rejects. */
   call(request: McpCall): Promise<McpAnswer>
   /** Ends all servers and their processes. */
   close(): Promise<void>
@@ -25,11 +25,13 @@ export interface McpServerState {
   readonly server: string
   /** The tools as the server has sent them. Undefined when the server has not answered. */
   readonly tools?: readonly unknown[]
-  /** Why the server, or a part of its tools, can not be used now. Words for people and models. */
+  /** Why the server, or a part of its tools, can not be used now. The text is for people and models. */
   readonly problem?: string
   /** Whether Daybook trusts the annotations of the server's tools. */
   readonly trusted?: boolean
-  /** The names of the tools that the agent may use. `*` at the end of a name stands for any text. Undefined: all. */
+  /**
+   * The names of the tools that the agent may use. `*` at the end of a name stands for any text. If undefined, the agent may use all tools.
+   */
   readonly allowed?: readonly string[]
 }
 
@@ -39,12 +41,15 @@ export interface McpCall {
   /** The name of the tool, as the server calls it. */
   readonly name: string
   readonly params: JsonObject
-  /** The conversation that makes the call. A question of the server is only asked in a conversation whose call it can belong to. */
+  /**
+   * The conversation that makes the call. A question of the server is passed only to a conversation with a running call to which the
+   * question can belong.
+   */
   readonly conversationId: string
   readonly signal: AbortSignal
   /** Called when the server reports progress. */
   onProgress?(text: string): void
-  /** Passes a question of the server to a person. The time-out of the call does not run meanwhile. */
+  /** Passes a question of the server to a person. The time until the reply does not count for the time-out of the call. */
   ask?(question: McpQuestion, signal: AbortSignal): Promise<McpReply>
 }
 
@@ -66,7 +71,7 @@ export type McpAnswer =
   | { readonly kind: 'result'; readonly result: JsonObject }
   /** The server has refused the call. */
   | { readonly kind: 'error'; readonly message: string }
-  /** The server could not be reached: the call was not made. */
+  /** The server could not be reached, so the tool was not called. */
   | { readonly kind: 'unavailable'; readonly message: string }
   /** The server stopped, did not answer in time or sent an invalid answer. It is not known whether the call had an effect. */
   | { readonly kind: 'lost'; readonly message: string }

@@ -46,13 +46,13 @@ export interface Model {
   /** The maximum number of tokens of prompt and response together. */
   readonly window: number
   /**
-   * MIME types of the documents that the model accepts. Without a list the model accepts every document. A document of another type is not
-   * sent, but the model can read its extracted text with `react.read`.
+   * MIME types of the documents that the model accepts. If the list is missing, the model accepts every document. A document of another
+   * type is not sent, but the model can read its extracted text with `react.read`.
    */
   readonly documents?: readonly string[]
   /**
-   * The dialect in which the model works best. The setting `dialect` of the agent can choose the other one. A model without this field can
-   * not call tools in the provider's form, so it always speaks `channels`.
+   * The dialect in which the model works best. The setting `dialect` of the agent can choose the other dialect. A model without this field
+   * can not call tools in the provider's form, so it always speaks `channels`.
    */
   readonly dialect?: Dialect
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>

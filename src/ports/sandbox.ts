@@ -32,7 +32,7 @@ export interface SandboxLanguage {
 
 /** The limits of a program. */
 export interface SandboxLimits {
-  /** The time limit of a program that asks for none. */
+  /** The time limit of a program that does not ask for a time limit. */
   readonly defaultSeconds: number
   /** The greatest time limit that a program can ask for. */
   readonly maxSeconds: number
@@ -40,17 +40,17 @@ export interface SandboxLimits {
   readonly processes: number
   /** The size limit of a single file. */
   readonly fileBytes: number
-  /** By how many bytes a program may let its folders grow. */
+  /** The number of bytes by which a program may increase the size of its folders. */
   readonly newBytes: number
   /** How many files and folders a program may create. */
   readonly newFiles: number
-  /** How much of the output of a program is kept. The rest is read and dropped. */
+  /** How many bytes of the output of a program are kept. The rest is read and discarded. */
   readonly logBytes: number
 }
 
 /** One program, and what it may use. */
 export interface SandboxProgram {
-  /** Names this run. It has only letters, digits, `_` and `-`. */
+  /** The id of this run. It has only letters, digits, `_` and `-`. */
   readonly execId: string
   readonly language: SandboxLanguage['id']
   /** The program exactly as the model wrote it. Line numbers in error messages refer to this text. */
@@ -62,7 +62,7 @@ export interface SandboxProgram {
    * `web_search`.
    */
   readonly tools?: readonly string[]
-  /** When it fires, all processes of the program are killed. */
+  /** When this signal is aborted, all processes of the program are killed. */
   readonly signal: AbortSignal
   /** Answers a request of the program. If it throws, the program gets an exception with the message of the error. */
   answer(request: SandboxRequest): Promise<Json>
@@ -70,7 +70,7 @@ export interface SandboxProgram {
 
 /** Folders on this machine, as absolute paths. The program finds them in its variables `OUT_DIR` and `WORKDIR`. */
 export interface SandboxFolders {
-  /** The folder with the turns. The program can read it and can not write to it. */
+  /** The folder with the turns. The program can read it, but not write to it. */
   readonly out: string
   /** The name of the folder of the current turn below `out`. The program can write to it, and it is the current folder of the program. */
   readonly turn: string
@@ -103,7 +103,7 @@ export type ProgramEnd =
   | { readonly kind: 'killed'; readonly signal: string }
   /** The program reached a limit and was killed. Files that it wrote before stay in its folders. */
   | { readonly kind: 'limit'; readonly limit: ProgramLimit; readonly message: string }
-  /** `signal` of the program fired. */
+  /** The `signal` of the program was aborted. */
   | { readonly kind: 'cancelled' }
   /** The sandbox could not start the program. The program itself is not the cause. */
   | { readonly kind: 'not_started'; readonly message: string }

@@ -4,8 +4,9 @@ import type { IncomingSource } from '../core/sources/source.ts'
 /** Reads `sk:` paths. A skill is guidance for one kind of work, written by the operator of the agent. */
 export interface Skills {
   /**
-   * The skills that the system text lists. The list must be the same as long as the agent exists, because another list would
-   * invalidate the provider's cache. Without this function, no skill is listed, and the agent can read only paths that it knows.
+   * The skills that the system text lists. The list must be the same as long as the agent exists, because another list would invalidate the
+   * provider's cache. If this function is missing, no skill is listed, and the agent can read only skills whose paths it knows from
+   * elsewhere.
    */
   list?(): readonly SkillSummary[]
   read(path: string, call: SkillCall): Promise<Skill | undefined>
@@ -36,7 +37,7 @@ export interface Skill {
   readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
 }
 
-/** What the system text says about a skill. Texts may come from files: they are shown on one line and shortened. */
+/** What the system text says about a skill. The texts may come from files of others, so each text is shown on one line and shortened. */
 export interface SkillSummary {
   /** The canonical path, such as `sk:public.report-writing`. */
   readonly path: string

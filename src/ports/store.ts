@@ -22,11 +22,11 @@ import type { WorkList } from './store/work-list.ts'
 export interface ConversationStore {
   /** The blobs that entries refer to. A blob is kept at least as long as an entry refers to it. */
   readonly blobs: BlobStore
-  /** The index of what users and agents have said. A store without it can not be searched with `react.memsearch`. */
+  /** The index of what users and agents have said. The tool `react.memsearch` does not work with a store that has no such index. */
   readonly memory?: MemoryIndex
   /**
-   * Carries live events to other processes that use the store. Without it, a follower of a conversation that another process runs gets only
-   * the entries.
+   * Carries live events to other processes that use the store. Without a relay, a process that follows a conversation of another process
+   * gets only the entries and no live text.
    */
   readonly relay?: Relay
   /** Events that are offered at a later time. If a store does not have it, an agent can not schedule messages. */
@@ -35,7 +35,9 @@ export interface ConversationStore {
   readonly receipts?: Receipts
   /** The budgets that conversations share. If a store does not have it, only the limits of single turns apply. */
   readonly budgets?: Budgets
-  /** Counts what users do, for limits that hold on all servers together. If a store does not have it, each server counts for itself. */
+  /**
+   * Counts the actions of users, for limits that apply to all servers together. If a store does not have it, each server counts separately.
+   */
   readonly limits?: SharedLimits
   /** The conversations in which a process can do something now. */
   readonly work: WorkList
@@ -43,57 +45,57 @@ export interface ConversationStore {
   /**
    * Takes the lease of a conversation for `owner`, which must describe the calling process. If the conversation does not exist, it is
    * created. With `create: false`, it is not created, and the claim throws `conversation.missing`. The epoch is incremented, so the next
-   * append of the previous owner fails. If another owner holds the lease, throws `conversation.busy` with `owner` and `expiresAt` in its
-   * details. With `takeOver: 'always'`, the lease is taken from the other owner instead. A lease ends when it expires, when it is released,
-   * or when its owner is proven dead. The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses the id in
-   * a file path has to encode it. With `forgetFailures`, earlier attempts that failed do not count any more, and a parked conversation is
-   * not parked any more.
+   * append of the previous owner fails. If another owner has the lease, the claim throws `conversation.busy` with `owner` and `expiresAt`
+   * in its details. With `takeOver: 'always'`, it takes the lease from the other owner instead. A lease ends when it expires, when it is
+   * released, or when its owner is proven dead. The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses
+   * the id in a file path has to encode it. With `forgetFailures`, earlier attempts that failed do not count any more, and a parked
+   * conversation is not parked any more.
    */
   claim(conversationId: string, owner: Owner, options?: ClaimOptions): Promise<Claim>
   /**
-   * The owner that holds the lease of a conversation now. Undefined when the lease is free for `asker`, which must describe the calling
-   * process. Changes nothing.
+   * The owner that has the lease of a conversation now. Undefined when `asker` could take the lease. `asker` must describe the calling
+   * process. The function changes nothing.
    */
   findOwner(conversationId: string, asker: Owner): Promise<Owner | undefined>
   /** Extends the lease. Throws `conversation.superseded` when the lease is lost. */
   renew(claim: Claim): Promise<void>
   /**
-   * Ends the lease. Does nothing when the lease is already lost. `result` says how the turns ended. After `done`, earlier attempts that failed
-   * do not count any more. After a failure, `work.claimNext` waits before it gives the conversation to a process again.
+   * Ends the lease. Does nothing when the lease is already lost. `result` says how the turns ended. After `done`, earlier attempts that
+   * failed do not count any more. After a failure, `work.claimNext` does not return the conversation again until a pause is over.
    */
   release(claim: Claim, result?: 'done' | { readonly failed: string }): Promise<void>
 
   /**
    * Appends all of the changes or none. They are durable when the promise resolves. A claim with an old epoch throws
    * `conversation.superseded`, and nothing is appended. The ids of new blocks must be higher than those of all earlier blocks, as
-   * `assignIds` makes them. Otherwise throws `change.invalid`. Returns the stored entries. In them, inline bytes are replaced by references
-   * to blobs. The caller applies these entries to its timeline, not the changes that it passed. The offers in `takes` are marked as taken
-   * in the same commit. For an offer that is unknown or was taken before, nothing happens. `budget` changes budgets in the same commit. A
-   * store without `budgets` ignores it.
+   * `assignIds` makes them. Otherwise the append throws `change.invalid`. It returns the stored entries, in which inline bytes are replaced
+   * by references to blobs. The caller applies these entries to its timeline, not the changes that it passed. The offers in `takes` are
+   * marked as taken in the same commit. An offer in `takes` that is unknown or was taken before is ignored. `budget` changes budgets in the
+   * same commit. A store without `budgets` ignores it.
    */
   append(claim: Claim, changes: readonly Change[], options?: AppendOptions): Promise<readonly Entry[]>
 
   /**
    * Offers an event to the owner of a conversation. Any process may offer, with or without a claim. The offer is durable when the promise
    * resolves. The owner takes it with an append, even if the process that offered it has ended. Returns `known`, and changes nothing, if an
-   * event with this id was offered before.
-   * Throws `conversation.missing` when there is no such conversation, `change.invalid` for an invalid event, and `blob.missing` when `keeps`
-   * names a blob that does not exist. An offer counts as a reference to the blobs in `keeps`.
-   * With `create`, a conversation that does not exist is created in the same commit. A new offer lets a conversation be claimed at once, even if
-   * earlier attempts failed or it was parked.
+   * event with this id was offered before. Throws `conversation.missing` when there is no such conversation, `change.invalid` for an
+   * invalid event, and `blob.missing` when `keeps` names a blob that does not exist. An offer counts as a reference to the blobs in
+   * `keeps`. With `create`, a conversation that does not exist is created in the same commit. After a new offer, the conversation can be
+   * claimed without a pause, even if earlier attempts failed or it was parked.
    */
   offer(conversationId: string, event: OfferedEvent, options?: { readonly create?: true }): Promise<'offered' | 'known'>
-  /** The oldest offers that were not taken, in the order in which they were offered, at most `OFFERS_PER_READ`. */
+  /** The oldest offers that were not taken, in the order in which they were offered. The list has at most `OFFERS_PER_READ` offers. */
   readOffers(conversationId: string): Promise<readonly OfferedEvent[]>
   /**
-   * What became of an offer. Undefined when no such event was offered, or when `retain` removed the offer. A taken offer is kept until
-   * `retain` removes it, or until the conversation is deleted.
+   * The state of an offer: `open`, or what the owner did with it. Undefined when no such event was offered, or when `retain` removed the
+   * offer. A taken offer is kept until `retain` removes it, or until the conversation is deleted.
    */
   findOffer(conversationId: string, eventId: string): Promise<'open' | OfferOutcome | undefined>
   /**
-   * Tells the listener when a conversation has offers that were not taken, from any process. The listener is called soon after the offer,
-   * possibly several times for one offer, and also for conversations of other owners. A caller that first watches, then claims and then reads
-   * the offers misses none. Returns a function that ends the watching. Watching alone does not keep the process running.
+   * Tells the listener when a conversation has offers that were not taken. The offers may come from any process. The listener is called
+   * soon after the offer, possibly several times for one offer, and also for conversations of other owners. A caller that first watches,
+   * then claims and then reads the offers misses none. Returns a function that ends the watching. Watching alone does not keep the process
+   * running.
    */
   watchOffers(listener: OfferListener): () => void
 
@@ -137,8 +139,8 @@ export interface ConversationStore {
   watch(conversationId: string, listener: WatchListener): () => void
 
   /**
-   * The data that `list` returns for this conversation. Undefined when there is no such conversation. The data is read from an index, so a
-   * long journal does not make `head` slower.
+   * The data that `list` returns for this conversation. Undefined when there is no such conversation. The data is read from an index, so
+   * the duration does not depend on the length of the journal.
    */
   head(conversationId: string): Promise<ConversationInfo | undefined>
   /** A page of the conversations, the most recently active first. */
@@ -168,7 +170,7 @@ export interface ConversationStore {
   /** Removes the conversations and entries that the policy selects. Unfinished deletions are finished too. */
   retain(policy: RetentionPolicy, options?: DeleteOptions): Promise<RetentionReport>
   /**
-   * Checks whether new entries and blobs can be stored. If not, for example because the disk is full or a file was removed, throws
+   * Checks whether new entries and blobs can be stored. If not, for example because the disk is full or a file was removed, it throws
    * `store.failed`. The check writes a little and syncs it to the disk.
    */
   check(): Promise<void>
@@ -177,8 +179,8 @@ export interface ConversationStore {
 
 /**
  * An agent that claims conversations. Each agent has its own `id`, so two agents in one process are two owners. The other fields identify
- * the process of the agent. With them, a later process can prove that this process is dead, and takes over its leases at once. A field
- * whose value can not be found out is left out. Then there may be no proof, and the later process waits until the lease expires.
+ * the process of the agent. From these fields, another process can prove that this process is dead, and then takes over its leases without
+ * waiting. A field whose value can not be determined is left out. If there is no proof, the other process waits until the lease expires.
  */
 export interface Owner {
   readonly id: string
@@ -209,7 +211,7 @@ export interface Claim {
   readonly epoch: number
   /** When the lease ends if it is not renewed. */
   readonly expiresAt: string
-  /** The conversation as the claim found it. It tells whether a timeline that was loaded before is still the stored one. */
+  /** The conversation as the claim found it. From it, the caller knows whether a timeline that it loaded earlier is still up to date. */
   readonly found: FoundConversation
 }
 
@@ -227,8 +229,8 @@ export interface FoundConversation {
 }
 
 /**
- * A stored change and its number. In each conversation `seq` counts from 1. The event that tells listeners about the entry has `seq` as its
- * id.
+ * A stored change and its number. In each conversation `seq` counts from 1. The event that informs listeners about the entry has `seq` as
+ * its id.
  */
 export interface Entry {
   readonly seq: number

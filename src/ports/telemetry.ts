@@ -20,11 +20,11 @@ export interface ObservedAgent {
   onProblem(problem: { readonly where: string; readonly error: unknown }): void
 }
 
-/** The functions that an agent calls while its turns run. They must not throw errors of their own. */
+/** The functions that an agent calls while its turns run. They must not throw errors, except that `tool` passes on an error of the tool. */
 export interface AgentTelemetry {
-  /** Returns a model that does the same and is observed. */
+  /** Returns a model that works like the given model and is observed. */
   model(model: Model): Model
-  /** Runs a tool and returns its outcome. An error of the tool is thrown as it is. */
+  /** Runs a tool and returns its outcome. If the tool throws, the same error is thrown. */
   tool<T extends ObservedOutcome>(call: ObservedCall, run: () => T | Promise<T>): T | Promise<T>
   /** Called for every journal entry that this process writes. */
   onEntry(conversationId: string, event: EntryEvent): void

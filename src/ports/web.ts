@@ -3,7 +3,10 @@
  * addresses that lead into a private network, and it limits size and time.
  */
 export interface Fetcher {
-  /** Does not throw when the request fails: the failure is part of the result. Throws only the reason of `signal`. */
+  /**
+   * Does not throw when the request fails: the result then describes the failure. It throws only when `signal` is aborted, with the reason
+   * of the signal.
+   */
   get(url: string, options: FetchOptions): Promise<FetchResult>
 }
 
@@ -14,7 +17,7 @@ export interface FetchOptions {
   readonly accept?: string
 }
 
-/** What became of a request: a response, or why there is none. */
+/** The result of a request: a response, or the reason why there is no response. */
 export type FetchResult = FetchedResponse | FetchFailure
 
 /** A response with any status code. */
@@ -40,8 +43,8 @@ export interface FetchFailure {
 }
 
 /**
- * Why there is no response. `refused`: the guard does not allow this address. `robots`: the site does not want programs there.
- * `too_large`: the body is larger than the limit, or expands too much. `failed`: the connection or the protocol failed.
+ * Why there is no response. `refused`: the guard does not allow this address. `robots`: the `robots.txt` of the site forbids the address to
+ * programs. `too_large`: the body is larger than the limit, or expands too much. `failed`: the connection or the protocol failed.
  */
 export type FetchProblem = 'refused' | 'robots' | 'timeout' | 'too_large' | 'failed'
 
@@ -83,7 +86,7 @@ export interface PageDate {
   readonly iso: string
   /** Where on the page the date was found. */
   readonly method: 'json-ld' | 'meta' | 'time-element'
-  /** From 0 to 1. */
+  /** How certain the date is, from 0 to 1. */
   readonly confidence: number
 }
 

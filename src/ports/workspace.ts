@@ -29,13 +29,12 @@ export interface Workspaces {
  *   <workspace>/out/workdir/<turn>/files outputs attachments    `files`, OUT_DIR
  *   <workspace>/work                                            `scratch`
  *
- * The name OUT_DIR stands for the folder with the turns, also in other comments.
- * Each folder and each file directly below `files/` is a scope. A folder usually contains one project.
- * A turn starts with an empty `files/`. At its end it publishes `files/` as a version. The versions of successive turns are called the
- * lineage of the conversation.
- * If the turn checked out a whole scope, the version has this scope exactly as the turn left it. In every other scope, the version has the
- * files of the previous version, and the turn's files replace those with the same path. Such a scope loses only files that the turn deleted
- * from its folder. To be in the folder, a file must have been checked out or written by a tool.
+ * In all comments, OUT_DIR is the folder that contains the folders of the turns. Each folder and each file directly below `files/` is a
+ * scope. A folder usually contains one project. A turn starts with an empty `files/`. At its end it publishes `files/` as a version. The
+ * versions of successive turns are called the lineage of the conversation. If the turn checked out a whole scope, the version has this
+ * scope exactly as the turn left it. In every other scope, the version has the files of the previous version, and the turn's files replace
+ * those with the same path. Such a scope loses only files that the turn deleted from its folder. A file of the previous version is in the
+ * folder of the turn only if it was checked out or written again.
  */
 export interface Workspace {
   readonly files: Files
@@ -58,7 +57,7 @@ export interface Workspace {
   readVersion(turnId: string, rel: string, history: RecordedFiles): Promise<Uint8Array | 'missing' | undefined>
   /**
    * Fetches files of a turn into the folder of this turn on this machine. Files of an earlier turn become read-only. A file that is already
-   * there with the same content is not fetched again. For the running turn, a file is fetched only if it is missing.
+   * in the folder with the same content is not fetched again. For the running turn, a file is fetched only if it is missing.
    */
   hydrate(turnId: string, refs: readonly HydrationRef[], history: RecordedFiles): Promise<Hydration>
   /**

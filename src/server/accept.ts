@@ -46,7 +46,7 @@ async function openSharedPort(server: HttpServer, place: ListenOptions): Promise
     if (isUnsupported(error)) return []
     throw error
   }
-  // with the options that Node uses for the connections of an HTTP server
+  // these are the options that Node uses for the connections of an HTTP server
   const others = Array.from({ length: SOCKETS - 1 }, () =>
     createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void server.emit('connection', socket)),
   )

@@ -108,7 +108,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     else if (hasCompletionToken(c.req)) c.set('caller', completionCaller)
     else if (isSignIn(c.req) && result.status === 401) c.set('caller', signInCaller)
     else if (isViewerScript(c.req.path))
-      return next() // no token is needed: the viewer has an origin of its own, so it can not send one
+      return next() // no token is needed, because the viewer has an origin of its own and can not send a token
     else if (!isPublicPath(c.req.path) || (result.code !== 'token.refused' && result.code !== 'auth.unavailable')) {
       const more = result.status === 503 ? { ...retrySoon, cause: result.cause } : wwwAuthenticate(result.status)
       throw new RequestProblem(result.status, result.code, result.title, more)
@@ -130,7 +130,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     const headers = rateHeaders(rate)
     if (rate.retrySeconds > 0) throw tooMany('Too many requests in a short time.', rate.retrySeconds, headers)
     await next()
-    // appended, because the response to a message also has the headers of the limit for messages
+    // appended, and not set, because the response to a message also has the headers of the limit for messages
     for (const [name, value] of Object.entries(headers)) c.header(name, value, { append: true })
   }
   for (const path of ['/v1/*', '/mcp']) app.use(path, checkRequest)
@@ -187,7 +187,7 @@ function problemResponse(c: Context<Env>, problem: ReturnType<typeof problemOf>,
   return c.body(body, problem.status as 500, { ...headers, 'content-type': 'application/problem+json' })
 }
 
-/** Makes a function that returns the methods that a path accepts. With it the app rejects an unknown path before it reads the body. */
+/** Makes a function that returns the methods that a path accepts. The app uses it to reject an unknown path before it reads the body. */
 function createMethodLookup(app: Pick<App, 'routes'>): (path: string) => ReadonlySet<string> {
   const routes = app.routes
     .filter(({ method }) => method !== 'ALL')

@@ -11,7 +11,8 @@ const preflightSeconds = 600
 
 /**
  * Lets pages of these origins read the responses (CORS). A preflight request is answered before the authentication, because browsers send
- * it without a token. Pages of all other origins get no `access-control-*` header, so browsers keep the responses from them.
+ * it without a token. Responses to pages of all other origins have no `access-control-*` header, so browsers do not let these pages read
+ * the responses.
  */
 export function allowOrigins(origins: readonly string[]): MiddlewareHandler<Env> {
   const allowed = new Set(origins)

@@ -44,15 +44,18 @@ const rules: OptionRules<HandlerOptions> = {
   newId: optional(callback),
 }
 
-/** Whether requests can have this path. Browsers and servers remove empty parts, `.` and `..` from paths, or write them in other ways. */
+/**
+ * Whether requests can have this path. Paths with empty parts, `.` or `..` are not possible, because browsers and servers remove these
+ * parts or change them.
+ */
 const isPath = (value: string): boolean =>
   value.startsWith('/') &&
   !['//', '?', '#', '\\'].some((signs) => value.includes(signs)) &&
   !value.split('/').some((part) => part === '.' || part === '..')
 
 /**
- * Makes a function from `Request` to `Response`, which any web framework can mount. `serve` is the same with a port of its own. Without
- * `auth`, only requests to localhost are answered, so that an application can not be published without tokens by mistake.
+ * Makes a function from `Request` to `Response`, which any web framework can mount. `serve` does the same, and also listens on a port.
+ * Without `auth`, only requests to localhost are answered, so that an application can not be published without tokens by mistake.
  */
 export function createHandler(agent: Agent, options: HandlerOptions = {}): Handler {
   checkOptions('createHandler', options, group('an object with settings', rules))
@@ -94,7 +97,7 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
       stopWork()
       shutdown.abort()
       await agent.drain(settings.drainMs, { handOver: settings.role === 'worker' })
-      await nextTask() // after this, the streams have received the last events of the turns
+      await nextTask() // when this resolves, the streams have received the last events of the turns
       stopped.abort()
       await agent.close()
     },

@@ -1,7 +1,10 @@
 interface DownloadOptions {
-  /** Called when a later piece can not be read. The download then breaks off, so the client sees that it is incomplete. */
+  /**
+   * Called when a piece after the first one can not be read. The connection is then closed before the end of the download, so the client
+   * sees that the download is incomplete.
+   */
   readonly onError: (error: unknown) => void
-  /** Called once when the download has ended, for whatever reason. */
+  /** Called once when the download has ended, even if it failed or was cancelled. */
   readonly onEnd: () => void
 }
 

@@ -26,11 +26,11 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly now: () => string
   readonly newId: () => string
-  /** Checks what works on this machine, for operators. Without it, there are no checks. */
+  /** Checks what works on this machine, for operators. Without this function, no checks are made. */
   readonly checkMachine?: () => Promise<readonly MachineCheck[]>
   /** Aborted when the server begins to shut down. */
   readonly shutdown: AbortSignal
-  /** Aborted when running turns have had their time to finish. The streams of single turns go on until then. */
+  /** Aborted when the time that running turns have to finish is over. The streams of single turns stay open until then. */
   readonly stopped: AbortSignal
 }
 
@@ -43,7 +43,7 @@ export const createRoutes = (): App =>
   })
 
 /**
- * The key in the store of the conversation in the path. The key contains the scope of the caller, so no path leads to data of another
+ * The key in the store of the conversation in the path. The key contains the scope of the caller, so no path can access data of another
  * user.
  */
 export function conversationKeyOf(c: Context<Env>): string {
@@ -54,7 +54,7 @@ export function conversationKeyOf(c: Context<Env>): string {
 
 /**
  * The key of the conversation in the path. It may be the key of a conversation of a sub-agent. People can not send messages to sub-agents,
- * but they decide about their calls.
+ * but they can decide about the calls of sub-agents.
  */
 export function conversationOrChildKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''

@@ -16,8 +16,8 @@ export const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 export const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
 
 /**
- * The Content-Security-Policy of the page. Everything comes from the server itself. Pictures of files are `blob:` addresses, because files
- * are fetched with a token. The only frame is the viewer.
+ * The Content-Security-Policy of the page. The page loads everything from the server itself. Pictures of files are `blob:` addresses,
+ * because files are fetched with a token. The only frame is the viewer.
  */
 export const pagePolicy = [
   "default-src 'none'",
@@ -34,8 +34,8 @@ export const pagePolicy = [
 ].join('; ')
 
 /**
- * The Content-Security-Policy of the viewer, in which the page shows content that is not trusted. `sandbox` gives it an origin of its own, so
- * that it has no access to the page. The content itself is in a frame without scripts, which has this policy, too.
+ * The Content-Security-Policy of the viewer, in which the page shows content that is not trusted. `sandbox` gives it an origin of its own,
+ * so that it has no access to the page. The content itself is in a frame without scripts, which has the same policy.
  */
 export const viewerPolicy = [
   "default-src 'none'",

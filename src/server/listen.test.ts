@@ -16,7 +16,7 @@ async function serve(chunks: number) {
   const body = () =>
     new ReadableStream<Uint8Array>({
       async pull(controller) {
-        await new Promise(setImmediate) // one chunk at a time, as with events
+        await new Promise(setImmediate) // one chunk at a time, like an event stream
         if (sent < chunks) controller.enqueue(Buffer.from(`data: ${++sent}\n\n`))
         else await disconnected.promise
       },

@@ -14,7 +14,7 @@ interface ListenOptions {
   readonly headersMs: number
   /** How many milliseconds the whole request may take to arrive. */
   readonly requestMs: number
-  /** How many milliseconds a client may take to read a piece of a file. Then the connection is closed. */
+  /** How many milliseconds a client may take to read a piece of a file. After this time, the connection is closed. */
   readonly downloadIdleMs: number
   readonly log: Log
 }
@@ -28,8 +28,8 @@ export interface Listening extends OpenPort {
 type FetchCallback = Parameters<typeof RequestListener>[0]
 
 /**
- * Serves the app with Node's HTTP server. Requests that are not valid HTTP or arrive too slowly do not reach the app. They get an
- * `application/problem+json` response too, which this function writes.
+ * Serves the app with Node's HTTP server. Requests that are not valid HTTP or arrive too slowly do not reach the app. For such requests,
+ * this function itself writes an `application/problem+json` response.
  */
 export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): Promise<Listening> {
   const { host, port, headersMs, requestMs, downloadIdleMs, log } = options
@@ -58,7 +58,8 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.min(headersMs, 30_000) / 2,
-      // without this, Node would reject a request without `Host` in its own format; the authentication rejects it with a problem
+      // without this, Node would reject a request without `Host` with a response in its own format. The authentication rejects it with a
+      // problem
       requireHostHeader: false,
     },
     (request, response) => {
@@ -68,7 +69,7 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = responses.get(socket)
-    // If a response is being sent, the connection is closed without a problem. The problem would become part of that response.
+    // If a response is being sent, the connection is closed without a problem. Otherwise the problem would become part of that response.
     const midResponse = response?.headersSent === true && !response.writableEnded
     if (!socket.writable || midResponse || error.code === 'ECONNRESET') return void socket.destroy()
     socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))
@@ -113,14 +114,14 @@ const isEventStream = (response: Response): boolean => (response.headers.get('co
 
 /**
  * Sends a file or an event stream. It replaces the function of `@hono/node-server`, which keeps a promise for every chunk until the stream
- * ends: an event stream may last for days. If the client disconnects, the stream is cancelled. If the client reads nothing for `idleMs`,
- * the connection is closed, which also cancels the stream.
+ * ends. That would use too much memory, because an event stream may last for days. If the client disconnects, the stream is cancelled. If
+ * the client reads nothing for `idleMs`, the connection is closed, which also cancels the stream.
  */
 async function sendStream(response: Response, outgoing: ServerResponse, idleMs?: number): Promise<void> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const onClose = () => void reader.cancel().catch(() => {}) // if this fails, the stream has ended anyway
+  const onClose = () => void reader.cancel().catch(() => {}) // a failure is ignored, because the stream has already ended
   outgoing.once('close', onClose)
-  if (outgoing.destroyed) return onClose() // the client has left before the response was ready
+  if (outgoing.destroyed) return onClose() // the client has disconnected before the response was ready
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
@@ -128,7 +129,7 @@ async function sendStream(response: Response, outgoing: ServerResponse, idleMs?:
     }
     outgoing.end()
   } catch {
-    outgoing.destroy() // the client sees that the response is incomplete; after `end` it would look complete
+    outgoing.destroy() // with `destroy`, the client sees that the response is incomplete. After `end` it would look complete
   } finally {
     outgoing.off('close', onClose)
   }

@@ -8,7 +8,10 @@ const secretName = /authorization|cookie|token|secret|password|api[-_]?key|signa
 const tokenPattern = /\b(?:Bearer\s+[\w.~+/=-]{8,}|sk-[\w-]{8,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|AKIA[A-Z0-9]{12,})/g
 const redactedText = '[redacted]'
 
-/** A log that writes each event as a line of JSON. The line ends with a line break, so `write` must not add one, as `console.log` would. */
+/**
+ * A log that writes each event as a line of JSON. The line ends with a line break, so `write` must not add another one. (`console.log`
+ * would add one.)
+ */
 export function createLog(write: (line: string) => void, now: () => string = () => new Date().toISOString()): Log {
   return (level, event, facts = {}) => write(`${JSON.stringify({ ts: now(), level, event, ...(redact(facts) as object) })}\n`)
 }

@@ -119,7 +119,7 @@ export function observe(metrics: Metrics, nowMs: () => number = Date.now): Requi
   }
 }
 
-/** How many events are remembered until a turn reads them. If more wait, the delays of the oldest are not measured. */
+/** For how many waiting events the arrival time is kept. If more events wait, the delays of the oldest events are not measured. */
 const MAX_WAITING_EVENTS = 10_000
 
 /** Measures how long events wait until a turn reads them. */

@@ -29,7 +29,7 @@ function mounted() {
 it('answers requests of a Node server, even if the framework has removed the base path from the address', async () => {
   const listener = mounted()
   const url = await listen((request, response) => {
-    // as Express does it for `app.use('/agent', listener)`
+    // Express does the same for `app.use('/agent', listener)`
     Object.assign(request, { originalUrl: request.url, url: request.url?.slice('/agent'.length) })
     listener(request, response)
   })
@@ -43,11 +43,11 @@ it('answers requests of a Node server, even if the framework has removed the bas
 it('says what to do if something else has read the body of the request before', async () => {
   const listener = mounted()
   const url = await listen(async (request: IncomingMessage, response) => {
-    for await (const _ of request); // as `express.json()` does it
+    for await (const _ of request); // `express.json()` does the same
     listener(request, response)
   })
   const response = await fetch(`${url}/agent/v1/conversations`, { method: 'POST', body: '{}' })
   expect(response.status).toBe(500)
   expect(await response.json()).toMatchObject({ code: 'request.broken', title: expect.stringContaining('before body parsers') })
-  expect((await fetch(`${url}/agent/ready`)).status).toBe(200) // a request without a body has nothing to lose
+  expect((await fetch(`${url}/agent/ready`)).status).toBe(200) // a request without a body still works
 })

@@ -7,8 +7,8 @@ import { problemOf, RequestProblem } from './problem.ts'
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
 /**
- * Makes a request listener of a handler, for frameworks that are built on `node:http`, such as Express and Fastify. Mount it before
- * anything that reads the bodies of requests.
+ * Makes a request listener of a handler, for frameworks that are built on `node:http`, such as Express and Fastify. Mount it before any
+ * middleware that reads the bodies of requests.
  */
 export function createNodeListener(handler: Handler): NodeListener {
   let listener: Promise<NodeListener> | undefined

@@ -100,8 +100,8 @@ export class RequestProblem extends Error {
 }
 
 /**
- * The problem that a client gets for an error. For an unexpected error it has no details, because the message may contain paths or data of
- * other users.
+ * The problem that a client gets for an error. For an unexpected error the problem has no details, because the message of the error may
+ * contain paths or data of other users.
  */
 export function problemOf(error: unknown): Problem {
   if (error instanceof RequestProblem) {

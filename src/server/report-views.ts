@@ -12,7 +12,7 @@ import { totalOf } from '../core/cost/price.ts'
 // The reports of an agent in the form that the server sends.
 
 export function costView({ cost, cache }: UsageReport): CostView {
-  // of several attempts of a response, the last one is used
+  // if a response took several attempts, the last attempt is used
   const callAt = new Map(cost.calls.filter(({ role }) => role === 'decision').map((call) => [call.seq, call]))
   return {
     total: sum(cost.total),

@@ -12,13 +12,13 @@ import { startWork } from './work.ts'
 export interface RunningServer {
   readonly url: string
   /**
-   * A link to the page that signs in the person who started the server, as an operator. It works once, within an hour. Undefined on a server
-   * without tokens, whose page needs no sign-in.
+   * A link to the page that signs in the person who started the server, as an operator. The link can be used once, within an hour.
+   * Undefined on a server without tokens, whose page needs no sign-in.
    */
   signInLink(): string | undefined
   /**
-   * Shuts the server down. Running turns have `drainMs` to finish, and the next process resumes those that have not finished. A server with the
-   * role `worker` hands its turns over to other servers instead (`Agent.drain`).
+   * Shuts the server down. Running turns have `drainMs` to finish, and the next process resumes the turns that have not finished. A server
+   * with the role `worker` hands its turns over to other servers instead (`Agent.drain`).
    */
   drain(): Promise<void>
 }
@@ -51,13 +51,13 @@ export async function serve(parts: Omit<ServerParts, 'shutdown' | 'stopped'>): P
     async drain() {
       stopWork()
       shutdown.abort()
-      // meanwhile the server still answers requests, so that load balancers get 503 from `/ready` and send requests to other servers
+      // while it drains, the server still answers requests, so that load balancers get 503 from `/ready` and send requests to other servers
       await agent.drain(settings.drainMs, { handOver: settings.role === 'worker' })
-      await nextTask() // after this, the streams have received the last events of the turns
+      await nextTask() // when this resolves, the streams have received the last events of the turns
       stopped.abort()
       await agent.close()
       const closed = server.close()
-      // closes connections without a request; clients may keep them open for a long time, and `server.close` waits for them
+      // closes connections without a request, because clients may keep them open for a long time, and `server.close` waits for them
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
       const deadline = setTimeout(() => server.closeAllConnections(), closeGraceMs)
       await closed
@@ -81,10 +81,10 @@ const serverParts = group(
   'other names allowed',
 )
 
-/** Addresses that stand for all networks of the machine. A link to the page can not use them. */
+/** Addresses that mean all networks of the machine. A link to the page can not use them. */
 const anyHosts = new Set(['0.0.0.0', '::'])
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/** How many milliseconds the open responses have to finish after the last turn has ended. Then all connections are closed. */
+/** How many milliseconds the open responses have to finish after the last turn has ended. After this time, all connections are closed. */
 const closeGraceMs = 1_000

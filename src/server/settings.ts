@@ -21,7 +21,9 @@ export interface ServerSettings {
   readonly role: 'web' | 'worker' | 'both'
   /** How many conversations the server runs at the same time. Further conversations wait in the store. */
   readonly workConversations: number
-  /** How many conversations of one tenant run at the same time, on all servers with the same store. Undefined: without limit. */
+  /**
+   * How many conversations of one tenant run at the same time, on all servers with the same store. Undefined means that there is no limit.
+   */
   readonly workPerTenant: number | undefined
   /** After how many failed attempts a conversation is parked. */
   readonly workAttempts: number
@@ -30,7 +32,10 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: AuthSettings
-  /** The origins whose pages may use the server from a browser, such as `https://shop.example`. Pages of the server itself always may. */
+  /**
+   * The origins whose pages may use the server from a browser, such as `https://shop.example`. Pages of the server itself are always
+   * allowed.
+   */
   readonly origins: readonly string[]
   /** Whether users see the thinking of the model. Operators always see it. */
   readonly userThinking: 'shown' | 'withheld'
@@ -46,7 +51,7 @@ export interface ServerSettings {
   readonly waitingMessages: number
   /**
    * While a message waits longer than this number of milliseconds until it is stored, or an entry of a running turn waits three times as
-   * long, new messages are refused with the status 503. If only few of them wait, none is refused.
+   * long, new messages are refused with the status 503. If only few messages and entries wait, no message is refused.
    */
   readonly messageWaitMs: number
   readonly followersPerUser: number
@@ -116,7 +121,7 @@ const auth: OptionRule = (value) => {
   return group('an object with `kind`', { kind: oneOf('local', 'bearer'), ...(isBearer && bearer) })(value)
 }
 
-// 2 ** 31 - 1 is the longest time of a timer in Node; a timer with a longer time fires at once
+// 2 ** 31 - 1 is the longest time of a timer in Node. A timer with a longer time fires immediately
 const milliseconds = numberFrom(0, 2 ** 31 - 1)
 const positiveMilliseconds = numberFrom(1, 2 ** 31 - 1)
 

@@ -17,7 +17,7 @@ const otherMachine = { id: 'other', host: 'elsewhere', pid: 1 }
 
 it('a server resumes the work of a process whose death can not be proven when its lease ends, without a restart', async () => {
   const system = createSystemClock()
-  let late = LEASE_MS - 3_000 // at first the clock of the store is behind, so the lease ends three seconds from now
+  let late = LEASE_MS - 3_000 // at first the clock of the store is behind, so that the lease ends three seconds from now
   const clock: Clock = { ...system, now: () => new Date(Date.parse(system.now()) - late).toISOString() }
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const claim = await store.claim('c1', otherMachine)

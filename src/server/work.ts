@@ -3,9 +3,9 @@ import type { Log } from './log.ts'
 import type { ServerSettings } from './settings.ts'
 
 /**
- * Lets the agent take conversations with work from the store, unless the server only accepts messages. After a call of the returned
- * function, the agent takes no further ones. The log has a line for each turn that another process has left open and that goes on here.
- * Running conversations go on.
+ * Lets the agent take conversations with work from the store, unless the server only accepts messages. For each turn that another process
+ * has left open and that continues here, a line is written to the log. After a call of the returned function, the agent takes no further
+ * conversations. Running conversations continue.
  */
 export function startWork(
   agent: Pick<Agent, 'work'>,

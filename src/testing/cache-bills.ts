@@ -10,7 +10,7 @@ export interface ModelCall {
 }
 
 /**
- * The number of input tokens of a call, for each of the three prices. Each token is counted once, as `uncached`, `cacheRead` or
+ * The numbers of input tokens of a call, one number for each of the three prices. Each token is counted once, as `uncached`, `cacheRead` or
  * `cacheWrite`. `cost` is the price of all tokens together, where an uncached token costs 1.
  */
 export interface Bill {

@@ -37,8 +37,8 @@ export interface CacheSimulatorOptions {
 
 /**
  * Simulates the prompt cache of a provider. At first the cache is empty. Call it with the prompts of a conversation in order. Each call
- * returns how many tokens were read from the cache, written to it, or neither (uncached). With it a test can check that a change of the
- * prompt does not invalidate the cache:
+ * returns how many tokens were read from the cache, written to it, or neither (uncached). So a test can check that a change of the prompt
+ * does not invalidate the cache:
  *
  *   const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
  *   const first = cache.call({ system, parts: round1.parts, at: 0 })
@@ -64,11 +64,12 @@ export interface CacheSimulatorOptions {
  * These differences make the simulated cost too low:
  * - Writing always costs 1.25, even when entries live for an hour.
  * - Adding an image does not invalidate entries before the image.
- * - An entry can be read at once. Anthropic's entries can be read only after the response to the first request has begun.
+ * - An entry can be read by the next call, without a delay. Anthropic's entries can be read only after the response to the first request
+ *   has begun.
  *
  * The kind `prefix` is automatic and ignores marks. It reads the longest beginning that the prompt has in common with an earlier prompt, in
  * whole blocks of tokens. OpenAI has blocks of 128 tokens and a minimum of 1,024 tokens. All other tokens are uncached, and writing costs
- * nothing. Newer models of OpenAI have marks and charge 1.25 for writing; use `anthropic` for them.
+ * nothing. Newer models of OpenAI have marks and charge 1.25 for writing. Use `anthropic` for them.
  */
 export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimulator {
   return options.kind === 'anthropic' ? createMarkCache(options) : createPrefixCache({ blockTokens: 128, ...options })

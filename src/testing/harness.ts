@@ -44,7 +44,7 @@ export interface RecordedTurn extends TurnResult {
   readonly events: readonly TurnEvent[]
   /**
    * What Daybook told the model about mistakes: calls of tools that do not exist, wrong parameters, calls that failed and broken rules. A
-   * turn can end with `complete` although it has notices, because a model can go on after a mistake.
+   * turn can end with `complete` although it has notices, because a model can correct a mistake and continue.
    */
   readonly notices: readonly Notice[]
 }
@@ -53,7 +53,7 @@ export interface RecordedTurn extends TurnResult {
 export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> {
   readonly replies: readonly Reply[]
   /**
-   * An agent that `defineAgent` has returned. The scripted model takes the place of its model. The other options of the harness win over
+   * An agent that `defineAgent` has returned. The scripted model replaces its model. The other options of the harness take precedence over
    * the fields of this agent.
    */
   readonly agent?: Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> & {
@@ -126,7 +126,7 @@ export function createHarness({
   }
 }
 
-/** The notices of a turn, from its events. The notice that a plan was closed is left out, because it tells of no mistake. */
+/** The notices of a turn, from its events. The notice that a plan was closed is left out, because it is not about a mistake. */
 export const noticesIn = (events: readonly TurnEvent[]): readonly Notice[] =>
   events
     .flatMap((event) => (event.type === 'entry' && event.change.type === 'blocks.appended' ? event.change.blocks : []))

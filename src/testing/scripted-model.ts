@@ -51,7 +51,10 @@ export interface ScriptSettings {
   readonly documents?: readonly string[]
   /** The dialect of the model. Without it, the model speaks `channels`. */
   readonly dialect?: Dialect
-  /** The title with which the model answers requests of the role `gate`. If it is null, these requests are answered from `replies` too. */
+  /**
+   * The title with which the model answers requests of the role `gate`. If `title` is null, these requests are also answered from
+   * `replies`.
+   */
   readonly title?: string | null
 }
 

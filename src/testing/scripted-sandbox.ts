@@ -21,7 +21,7 @@ export interface ScriptedIo {
   untilCancelled(): Promise<void>
 }
 
-/** Takes the place of a program. An exception gives the exit code 1, and its message is written to the output. */
+/** A function that replaces a program. If it throws, the exit code is 1, and the message of the exception is written to the output. */
 export type ScriptedProgram = (io: ScriptedIo) => Promise<ProgramEnd> | Promise<void>
 
 /** Options of `scriptedSandbox`. */
@@ -34,7 +34,7 @@ export interface ScriptedSandboxOptions {
 
 /**
  * A sandbox for tests. It runs no code of a model. The program that the model writes must be the name of one of `programs`, which are
- * functions of the test. Every report says that the run took 5 ms, so that journals are always the same.
+ * functions of the test. Every report says that the run took 5 ms, so that the journal is the same in every run of a test.
  */
 export function scriptedSandbox(programs: Readonly<Record<string, ScriptedProgram>>, options: ScriptedSandboxOptions = {}): Sandbox {
   return {

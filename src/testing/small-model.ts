@@ -14,7 +14,7 @@ export interface SmallModelOptions {
   /** Decides which mistakes the model makes. The same number always leads to the same mistakes. */
   readonly seed: number
   readonly dialect?: Dialect
-  /** How likely a mistake is, from 0 to 1. After a notice about a mistake, it is half as likely. Default: 0.6. */
+  /** How likely a mistake is, from 0 to 1. After a notice about a mistake, the next mistake is half as likely. Default: 0.6. */
   readonly clumsiness?: number
 }
 
@@ -25,9 +25,9 @@ export interface SmallModel extends Model {
 }
 
 /**
- * Creates a fake of a small local model. It follows its plan, but often does it wrongly: it forgets tags, wraps JSON in prose, writes calls
- * as text, invents tools, forgets parameters, breaks JSON, thinks in its text and stops in the middle. With it a test can show that turns
- * end well all the same:
+ * Creates a fake of a small local model. It follows its plan, but often makes mistakes: it forgets tags, wraps JSON in prose, writes calls
+ * as text, invents tools, forgets parameters, breaks JSON, thinks in its text and stops in the middle. So a test can show that turns still
+ * end well with such a model:
  *
  *   const model = createSmallModel({ calls: [{ toolId: 'weather.today', params: { city: 'Rome' } }], answer: 'Sunny.' }, { seed: 1 })
  */
@@ -37,7 +37,7 @@ export function createSmallModel(plan: SmallModelPlan, { seed, dialect = 'native
 
   function speak(request: ModelRequest): SmallReply {
     const prompt = request.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
-    // The model finds out how far it is from the results that it can see since the latest message.
+    // The model finds its next step by counting the results that it can see after the latest message.
     const seen = prompt.slice(prompt.lastIndexOf('[USER MESSAGE]'))
     const done = plan.calls.filter(({ toolId }) => seen.includes(`.result ${toolId}`)).length
     const corrected = seen.includes('protocol_violation')

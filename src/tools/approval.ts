@@ -6,7 +6,7 @@ import type { Tool } from './tool.ts'
 /** What happens with a call: it runs, a person is asked first, or it is refused. */
 export type Approval = 'allow' | 'ask' | 'deny'
 
-/** A call about which a rule decides. Its tool has not run. */
+/** A call for which a rule has to decide. Its tool has not run yet. */
 export interface CallToApprove {
   readonly conversationId: string
   readonly turnId: string
@@ -19,11 +19,12 @@ export interface CallToApprove {
 
 /**
  * The rule of an agent about calls. It is a function, or an object with a verdict for each tool. In the object, `mail.*` stands for all
- * tools of `mail`, and `*` for all tools. If several names fit, the longest one counts. A call for which the rule says nothing is allowed.
+ * tools of `mail`, and `*` for all tools. If several names match the tool, the verdict of the longest name is used. A call for which the
+ * rule has no verdict is allowed.
  */
 export type ApprovalRule = ApprovalFunction | { readonly [toolId: string]: Approval }
 
-/** Decides about a call. Undefined means that the rule says nothing about it. */
+/** Decides about a call. Undefined means that the rule has no verdict for the call. */
 export type ApprovalFunction = (call: CallToApprove) => Approval | undefined | Promise<Approval | undefined>
 
 /** Makes a function from the rule. */
@@ -38,11 +39,12 @@ export function approvalFunction(rule: ApprovalRule): ApprovalFunction {
 
 const fits = (name: string, toolId: string) => name === toolId || (name.endsWith('*') && toolId.startsWith(name.slice(0, -1)))
 
-/** Whether a list of names, such as `mail.*`, has a name that fits the tool. */
+/** Whether a list of names, such as `mail.*`, has a name that matches the tool. */
 export const namesTool = (names: readonly string[], toolId: string): boolean => names.some((name) => fits(name, toolId))
 
 /**
- * The rule of a turn in which a person is asked about the named tools. A call that the rule of the agent refuses is refused in any case.
+ * The rule of a turn with the option `ask`: a person is asked about calls of the named tools. A call that the rule of the agent refuses is
+ * still refused.
  */
 export const askingFor =
   (names: readonly string[], rule: ApprovalFunction | undefined): ApprovalFunction =>
@@ -52,8 +54,8 @@ export const askingFor =
   }
 
 /**
- * Decides about a call by the tool's own `approval` and the rule of the agent. The stricter of the two counts, so a rule can not switch off
- * an approval that the tool asks for.
+ * Decides about a call by the tool's own `approval` and the rule of the agent. The stricter of the two verdicts is used, so the rule can
+ * not switch off an approval that the tool requires.
  */
 export async function judgeCall(tool: Tool, rule: ApprovalFunction | undefined, call: CallToApprove): Promise<Approval> {
   const byRule = (await rule?.(call)) ?? 'allow'
@@ -63,7 +65,8 @@ export async function judgeCall(tool: Tool, rule: ApprovalFunction | undefined, 
 }
 
 /**
- * The tool for programs of the model. A call that the rule does not allow fails, because a program can not wait until a person has decided.
+ * A copy of the tool for programs that the model wrote. A call that the rule does not allow fails, because a program can not wait until a
+ * person has decided.
  */
 export function forPrograms(tool: Tool, rule: ApprovalFunction): Tool {
   if (!tool.callableFromCode) return tool

@@ -63,7 +63,8 @@ export async function measureInflated(
   } catch (error) {
     return { ok: false, reason: error instanceof InflateLimitError ? 'too_much' : 'damaged' }
   }
-  if (inflate.bytesWritten !== packedSize) return { ok: false, reason: 'damaged' } // data follows after the end of the compressed stream
+  // There is more data after the end of the compressed stream.
+  if (inflate.bytesWritten !== packedSize) return { ok: false, reason: 'damaged' }
   return { ok: true, size, crc, head: Buffer.concat(head) }
 }
 

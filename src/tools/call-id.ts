@@ -8,8 +8,8 @@ import { maxCalls } from '../core/stream/deciding-keys.ts'
 import type { ResponseReceived } from '../core/timeline/change.ts'
 
 /**
- * The id of a call in a response. The first call has the id that was made for the response. The ids of the others are derived from it, so
- * that recovery and replay find the same ids.
+ * The id of a call in a response. The first call has the id that was made for the response. The ids of the other calls are derived from
+ * this id, so that recovery and replay find the same ids.
  */
 export const callIdAt = (first: string, index: number): string =>
   index === 0 ? first : createHash('sha256').update(`${first}/${index}`).digest('hex').slice(0, 12)
@@ -25,8 +25,8 @@ export const callWithId = (decision: CallDecision, first: string, callId: string
 const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
 
 /**
- * The complete parameters of a call whose block shows them shortened. They are read from the response of the model. Undefined when the block
- * has all of them, or when the response is not known.
+ * The complete parameters of a call whose block shows them shortened. They are read from the response of the model. Undefined when the
+ * block has all parameters, or when the response is not known.
  */
 export async function completeParams(
   block: Block,

@@ -36,7 +36,10 @@ export function withoutMissingTools(text: string, has: (id: string) => boolean):
     .join(' ')
 }
 
-/** Descriptions mention only tools whose ids begin with one of these. */
+/**
+ * The ids of tools whose descriptions are adapted begin with one of these prefixes. Their descriptions lose the sentences about tools that
+ * the agent does not have.
+ */
 const ownTools = ['react.', 'exec_tools.']
 
 const isReactTool = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)

@@ -44,7 +44,7 @@ export async function flushContext(
   timeline: Timeline,
   calls: readonly CallRecord[],
 ): Promise<void> {
-  // The journal has everything that is in these files, so they need not be durable.
+  // The journal has all data of these files, so they need not be durable.
   const writeText = (path: string, text: string) => runtime.write(path, Buffer.from(text), { durable: false })
   const write = (path: string, value: unknown, replacer?: Replacer) => writeText(path, JSON.stringify(value, replacer))
   await Promise.all([
@@ -61,8 +61,8 @@ export const hasContext = async ({ runtime }: Pick<Workspace, 'runtime'>): Promi
   (await runtime.stat('timeline.json')) !== undefined
 
 /**
- * The record of a call as JSON. If the return value can not be written as JSON, the record contains an error instead. Otherwise the records
- * of the other calls would not be written.
+ * The record of a call as JSON. If the return value can not be written as JSON, the record contains an error instead, so that the records
+ * of the other calls can still be written.
  */
 function callRecordText({ toolId, description, params, outcome }: CallRecord): string {
   const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, encodeBytes)

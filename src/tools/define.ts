@@ -54,8 +54,8 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    */
   readonly timeoutMs?: number
   /**
-   * Set for a tool that runs the program in the `code` channel. Then `run` gets the parameter `contract` as a list of `ContractedFile` with
-   * physical paths of this turn.
+   * Set for a tool that runs the program in the `code` channel. `run` of such a tool gets the parameter `contract` as a list of
+   * `ContractedFile` with physical paths of this turn.
    */
   readonly exec?: true
   /**
@@ -64,20 +64,20 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    */
   readonly callableFromCode?: boolean
   /**
-   * Set when a person has to approve calls before the tool runs. With true, each call needs an approval. A function returns for each call
-   * whether it does. Until the person has decided, the turn waits and needs no process. Not allowed together with `callableFromCode`.
+   * Set when a person has to approve calls before the tool runs. With true, each call needs an approval. A function decides for each call
+   * whether it needs one. Until the person has decided, the turn waits and needs no process. Not allowed together with `callableFromCode`.
    */
   readonly approval?: true | ((params: OutputOf<Schema>, call: CallToApprove) => boolean | Promise<boolean>)
-  /** Set when only an operator may approve. Otherwise the user of the conversation may, too. */
+  /** Set when only an operator may approve. Otherwise the user of the conversation may approve, too. */
   readonly approver?: 'operator'
   readonly returns?: string
   readonly constraints?: readonly string[]
   /** True when the tool changes nothing but the timeline, such as a search. The report of effects leaves out its calls. */
   readonly readOnly?: boolean
   /**
-   * Finds out what became of a call that was running when the process died. Returns `'not-done'` if the call has had no effect: then `run`
-   * is called. Returns `'unknown'` if this can not be found out. Any other value is the result of the call, as `run` would return it. If the
-   * function throws or takes longer than the setting `lookUpTimeoutMs`, this counts as `'unknown'`.
+   * Finds out the outcome of a call that was running when the process died. Returns `'not-done'` if the call has had no effect. In this
+   * case `run` is called. Returns `'unknown'` if this can not be found out. Any other value is the result of the call, as `run` would
+   * return it. If the function throws or takes longer than the setting `lookUpTimeoutMs`, the outcome counts as `'unknown'`.
    */
   lookUp?(idempotencyKey: string, params: OutputOf<Schema>, signal: AbortSignal): Returned
   /** Runs one call of the tool. Returns the result or a promise of it. */
@@ -151,14 +151,14 @@ function approvalOf<Schema extends StandardSchemaV1>(
 /** The rule for the option `parameters`. */
 export const parameterList = listOf('parameters', group('a parameter', { name: filledText, type: text }, 'other names allowed'))
 
-/** A longer id would fill the lists of tools in prompts and logs. */
+/** The greatest length of a tool id. Longer ids would fill the lists of tools in prompts and logs. */
 const MAX_ID_CHARS = 200
 
 /** Whether a value can be the id of a tool: a namespace and at least one more word, with dots between them. */
 export const isToolId = (id: unknown): id is string =>
   typeof id === 'string' && id.length <= MAX_ID_CHARS && /^[a-z][a-z0-9_]*(\.[a-z0-9_][a-z0-9_-]*)+$/i.test(id)
 
-/** `setTimeout` accepts at most 2^31 - 1 milliseconds (24 days). It would fire at once for a longer time. */
+/** `setTimeout` accepts at most 2^31 - 1 milliseconds (24 days). With a greater number it would fire immediately. */
 const isTimerDuration = (ms: unknown): boolean => typeof ms === 'number' && ms > 0 && ms < 2 ** 31
 
 const definitionRule = group('an object that describes a tool', {
@@ -196,7 +196,7 @@ function describeParameters(schema: StandardSchemaV1, where: string): readonly P
   return parameters
 }
 
-/** Says why a schema has no parameters. */
+/** The message for a schema from which no parameters could be read. */
 function undescribed(schema: StandardSchemaV1, message: string): string {
   if (jsonSchemaOf(schema) !== undefined)
     return 'its schema must be that of an object, whose fields are the parameters; otherwise list them in `parameters`'
@@ -227,8 +227,8 @@ async function lookUpValidated<Schema extends StandardSchemaV1>(
 }
 
 /**
- * Uses `await` and not `returned.then(outcomeOf)`. A class may define a method `then` whose return value is not a promise. `await` works
- * with such a class, too.
+ * Waits for the value and makes an outcome of it. It uses `await` and not `returned.then(outcomeOf)`, because a class may have a method
+ * `then` that does not return a promise. `await` works with such a class, too.
  */
 const awaitOutcome = async (returned: PromiseLike<unknown>): Promise<Outcome> => outcomeOf(await returned)
 

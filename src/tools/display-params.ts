@@ -21,7 +21,7 @@ export function displayParams(toolId: string, params: JsonObject, origin: CallOr
   return !writingTools.test(toolId) && isShort(params) ? params : shortenParams(toolId, params, origin)
 }
 
-/** Whether `shortenParams` would return an equal value. This is true for most calls, and then no copy is made. */
+/** Whether `shortenParams` would return an equal value. This is true for most calls. In this case no copy is made. */
 function isShort(value: Json): boolean {
   if (typeof value === 'string') return value.length <= limits.textLength && scrubBase64(value) === value
   if (typeof value !== 'object' || value === null) return true
@@ -37,8 +37,8 @@ interface CallOrigin {
 }
 
 /**
- * Shortens the parameters. It always makes a copy, even of short parameters. `displayParams` avoids the copy for short parameters. A test
- * compares the results of both functions, so this one is exported.
+ * Shortens the parameters. It always makes a copy, even of short parameters. `displayParams` avoids the copy for short parameters. It is
+ * exported because a test compares the results of both functions.
  */
 export function shortenParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   const isWriter = writingTools.test(toolId)

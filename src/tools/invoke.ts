@@ -16,7 +16,7 @@ export interface Invocation {
 
 /** Limits of a call. */
 export interface InvokeLimits {
-  /** How many milliseconds a tool may take to stop after its signal has fired. */
+  /** How many milliseconds a tool may take to stop after its signal was aborted. */
   readonly stopGraceMs: number
   /** How many bytes the result may have. If the result has more, its output is stored as a file. */
   readonly maxResultBytes: number
@@ -25,9 +25,9 @@ export interface InvokeLimits {
 type Params = Parameters<Tool['run']>[0]
 
 /**
- * Runs a tool. Never throws: an exception or a timeout gives a failed outcome. After the signal has fired, the tool has `stopGraceMs`
- * milliseconds to return a result that still counts. If it does not, its result is ignored. If the signal fired before the call, the tool
- * does not run.
+ * Runs a tool. It never throws: an exception or a timeout becomes a failed outcome. After the signal was aborted, the tool has
+ * `stopGraceMs` milliseconds to return a result, which is still used. A later result is ignored. If the signal was aborted before the call,
+ * the tool does not run.
  */
 export function invoke(
   tool: Tool,
@@ -75,7 +75,10 @@ async function settle(running: PromiseLike<Outcome>, call: Call, { maxResultByte
   }
 }
 
-/** Whether the output is a short text, or an object whose values are numbers and short texts. Most outputs are, and need no limit. */
+/**
+ * Whether the output is a short text, or an object whose values are numbers and short texts. This is true for most outputs, which need no
+ * further check of their size.
+ */
 function isSmall({ output, error }: Outcome, maxBytes: number): boolean {
   if (error !== undefined) return false
   if (typeof output === 'string') return output.length * 3 <= maxBytes
@@ -89,7 +92,10 @@ function isSmall({ output, error }: Outcome, maxBytes: number): boolean {
   return bytes <= maxBytes
 }
 
-/** The report of an exec tool counts even if the call was cancelled, because it lists the files that the program has written. */
+/**
+ * The invocation of a tool that has returned. The report of an exec tool is used even if the call was cancelled, because it lists the files
+ * that the program has written.
+ */
 const finishedInvocation = (outcome: Outcome, signal: AbortSignal): Invocation =>
   !outcome.ok && !outcome.report && signal.aborted ? stoppedInvocation(signal) : { outcome, stopped: false, abandoned: false }
 

@@ -44,7 +44,7 @@ const outcomePrototype = Object.freeze({})
 export type OutcomeParts = Omit<Outcome, 'ok' | 'error'>
 
 /**
- * A successful outcome. Besides `output` it may have artifacts, notices, sources and changes of the timeline. A tool that has only an
+ * A successful outcome. Besides `output` it may have artifacts, notices, sources and changes of the timeline. A tool that returns only an
  * output can return the output itself.
  */
 export function succeeded(outcome: OutcomeParts): Outcome {
@@ -74,7 +74,7 @@ export function failed(code: string, message: string, more: OutcomeParts & Pick<
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
 
-/** The outcome with these notices before its own. */
+/** The outcome with these notices before its own notices. */
 export const withNotices = (outcome: Outcome, notices: readonly Notice[]): Outcome =>
   notices.length === 0 ? outcome : createOutcome({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
 
@@ -172,9 +172,8 @@ export function resultDrafts(
 const hasMetadata = (toolId: string, exec: boolean) => !exec && !toolId.startsWith('react.')
 
 /**
- * Whether the output comes before the artifacts. This is so when it is a text or a report or declares files, because it then introduces the
- * artifacts.
- * Any other output, such as the result of `react.patch`, comes after them.
+ * Whether the output comes before the artifacts. It comes first when it is a text, is a report or declares files, because such an output
+ * introduces the artifacts. Any other output, such as the result of `react.patch`, comes after the artifacts.
  */
 const describesFiles = ({ output, report }: DeliveredOutcome) =>
   report !== undefined || (output !== undefined && (typeof output === 'string' || declaresFiles(output)))

@@ -33,7 +33,7 @@ function parameterOf(name: string, property: unknown, required: boolean): Parame
   }
 }
 
-/** Whether a JSON Schema has no references, so that it means the same outside of the schema that it is a part of. */
+/** Whether a JSON Schema has no references. Only then does it have the same meaning outside of the schema that contains it. */
 const isSelfContained = (schema: object): boolean => Object.keys(schema).length > 0 && !JSON.stringify(schema).includes('"$ref"')
 
 /** Whether a JSON Schema accepts only texts, or texts and null, at the position `at`, such as `['mails', '0', 'body']`. */

@@ -38,7 +38,7 @@ interface UnboundReference {
   readonly suggested_ref?: string
 }
 
-/** The limit for the sum of the sizes of all contents that the references of one call name. */
+/** The greatest total size of the contents to which the references of one call refer. */
 const maxBoundBytes = 32 * 1024 * 1024
 
 function createBinder(tool: Tool, call: Call) {
@@ -119,8 +119,8 @@ function toParamValue(content: ReferenceContent, isText: boolean): unknown {
 }
 
 /**
- * Whether the reference is the whole parameter `content` of `react.write`. The bytes of the file are then copied. If JSON were parsed and
- * written again, its spacing and long numbers would change.
+ * Whether the reference is the whole parameter `content` of `react.write`. In this case the bytes of the file are copied. Parsing JSON and
+ * writing it again would change its spacing and long numbers.
  */
 const isCopy = (toolId: string, at: readonly string[]) => toolId === 'react.write' && at.length === 1 && at[0] === 'content'
 

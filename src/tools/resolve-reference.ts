@@ -26,7 +26,7 @@ export type ReferenceProblem =
   | 'renderer_content_ref_not_text'
   | 'ref_not_text'
 
-/** The content that a reference names, or the reason why it can not be used. */
+/** The content to which a reference refers, or the reason why it can not be used. */
 export type ReferenceResolution =
   | {
       readonly ok: true
@@ -40,7 +40,10 @@ export type ReferenceResolution =
   | { readonly ok: false; readonly path: string; readonly problem: ReferenceProblem }
 
 export type ReferenceContent =
-  /** `bytes` are the bytes of the file. They are needed for an exact copy, because `text` has lost the charset and the byte order mark. */
+  /**
+   * `bytes` are the bytes of the file. They are needed for an exact copy, because `text` preserves neither the charset nor the byte order
+   * mark.
+   */
   | { readonly kind: 'text'; readonly text: string; readonly json: boolean; readonly bytes?: Uint8Array }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'rows'; readonly rows: readonly SourceRow[] }

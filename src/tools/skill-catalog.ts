@@ -12,8 +12,8 @@ export interface UsableSkills extends Skills {
 export type HasTool = NonNullable<SkillCall['hasTool']>
 
 /**
- * Makes a function that tells whether a list of tools has a tool. `silentServers` are MCP servers that have not answered. Their tools are
- * not known, so they count as having any tool.
+ * Makes a function that tells whether a list of tools has a tool. `silentServers` are MCP servers that have not answered. The tools of
+ * these servers are not known, so every id of their namespaces counts as a tool that the agent has.
  */
 export function toolLookup(tools: () => readonly Pick<Tool, 'id'>[], silentServers: readonly string[] = []): HasTool {
   return (id) => {
@@ -47,8 +47,8 @@ export function usableSkills(skills: Skills, ownTools: HasTool): UsableSkills {
 }
 
 /**
- * The list of skills in the system text. The same skills must always give exactly the same text. The values come from a file that anyone
- * may have written. So each value is shortened to one line, after its label.
+ * The list of skills in the system text. The same skills must always give exactly the same text. The values come from files that anyone may
+ * have written. Therefore each value is shortened to one line and shown after a label.
  */
 export function skillCatalogText(skills: readonly SkillSummary[]): string {
   if (skills.length === 0) return ''

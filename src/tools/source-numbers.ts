@@ -10,7 +10,7 @@ import type { DeliveredOutcome } from './artifacts/deliver.ts'
 import type { Outcome } from './tool.ts'
 
 // A tool numbers the sources in each of its results from 1. The pool has one number, the SID, for each source of the conversation. This
-// file replaces the numbers of the tool by SIDs before a result is shown. Otherwise a citation could lead to a source of another result.
+// file replaces the numbers of the tool by SIDs before a result is shown. Otherwise a citation could refer to a source of another result.
 
 /**
  * Parses the source rows of an outcome. A source row is an object with the URL of a source and usually a number, `sid`. If the outcome has
@@ -66,7 +66,7 @@ function itemsOf(output: Json | undefined): readonly unknown[] {
 
 /**
  * Parses the rows and leaves out those without a URL. If a row that is left out and another row have the same number, the number is removed
- * from the other row. A citation with this number could mean the row that is left out.
+ * from the other row. The reason is that a citation with this number could refer to the row that is left out.
  */
 function parseRows(rows: readonly unknown[]): readonly IncomingSource[] {
   const parsed = rows.flatMap((row) => parseToolSource(row) ?? [])
@@ -238,8 +238,8 @@ function uniqueKey(key: string, taken: ReadonlyMap<string, unknown>): string {
 }
 
 /**
- * The outcome with the SIDs that its sources have in this pool. If the pool has got other sources since the tool returned, these SIDs
- * differ from those in the outcome.
+ * The outcome with the SIDs that its sources have in this pool. These SIDs may differ from those in the outcome if other sources were added
+ * to the pool after the tool returned.
  */
 export function withCurrentNumbers(outcome: DeliveredOutcome, pool: SourcePool): DeliveredOutcome {
   const numbers = poolNumbersOf(outcome, pool)

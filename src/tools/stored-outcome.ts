@@ -78,7 +78,7 @@ function isStoredOutcome(stored: StoredOutcome): stored is StoredOutcome & Reada
 
 const isListOfObjects = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.every(isObject))
 
-/** The outcome with the record of the sub-agent from the outcome `done`. With this record, the cost of the sub-agent is counted. */
+/** The outcome with the record of the sub-agent from the outcome `done`. The record is needed to count the cost of the sub-agent. */
 export const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome =>
   done?.child ? createOutcome({ ...outcome, child: done.child }) : outcome
 

@@ -27,12 +27,12 @@ export interface Tool {
   readonly parameters: readonly Parameter[]
   /**
    * Whether the model must keep the order of the parameters. With `soft`, a call with another order gets a warning. With `hard`, it is
-   * rejected. `hard` is for tools whose content the user sees while the model writes it: where the content is shown depends on parameters
-   * that must come before it.
+   * rejected. `hard` is for tools whose content the user sees while the model writes it. Other parameters decide where the content is
+   * shown, so they must come before the content.
    */
   readonly order: 'hard' | 'soft'
   readonly strategy: Strategy
-  /** True when running the tool again with the same idempotency key does no harm. Then the call is repeated after a crash. */
+  /** True when running the tool again with the same idempotency key does no harm. A call of such a tool is repeated after a crash. */
   readonly repeatable: boolean
   /**
    * True when a call of the tool may run at the same time as other calls of the response that declare this, too. Other calls of the
@@ -54,7 +54,7 @@ export interface Tool {
   readonly callableFromCode?: boolean
   /** Whether a person has to approve a call before the tool runs. A function decides for each call. */
   readonly approval?: true | ((params: JsonObject, call: CallToApprove) => boolean | Promise<boolean>)
-  /** Set when only an operator may approve. Otherwise the user of the conversation may, too. */
+  /** Set when only an operator may approve. Otherwise the user of the conversation may approve, too. */
   readonly approver?: 'operator'
   /**
    * Whether the value at a position such as `['mails', '0', 'body']` must be a text. A reference at this position is then replaced by text
@@ -66,13 +66,13 @@ export interface Tool {
   readonly returns: string | undefined
   readonly constraints: readonly string[]
   /**
-   * Finds out what became of a call that was running when the process died. It is called before anything else is done about the call.
-   * `idempotencyKey` is the one that `run` got. See `LookUp`.
+   * Finds out the outcome of a call that was running when the process died. It is called before the call is repeated or given up.
+   * `idempotencyKey` is the key that `run` got. See `LookUp`.
    */
   lookUp?(idempotencyKey: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): LookUp | Promise<LookUp>
   /**
-   * Ends the work of a call whose result is not awaited any more, because the user has sent new instructions. Returns the outcome of the
-   * call, if there is one. May be called again for the same call.
+   * Ends the work of a call when the turn does not wait for its result any more, because the user has sent new instructions. Returns the
+   * outcome of the call, if there is one. It may be called several times for the same call.
    */
   withdraw?(idempotencyKey: string, signal: AbortSignal): Promise<Outcome | undefined>
   /** Runs the tool. A tool that need not wait can return the outcome without a promise. */
@@ -110,8 +110,8 @@ export interface Call {
   /** The timeline that the model saw when it made this call. It does not contain the call. */
   readonly timeline: Timeline
   /**
-   * Fires when a user steers, when the turn is stopped, or at the time limit. If the tool does not return soon after that, its result is
-   * ignored.
+   * Aborted when a user steers, when the turn is stopped, or when the time limit is reached. If the tool does not return soon after that,
+   * its result is ignored.
    */
   readonly signal: AbortSignal
   readonly visiblePrompt: VisiblePrompt
@@ -119,7 +119,7 @@ export interface Call {
   readonly code: string | undefined
   /** The dialect of the model. Messages about a missing program depend on it. Default: `channels`. */
   readonly dialect?: Dialect
-  /** Whether a tool can be called in this turn. Undefined: all tools can. */
+  /** Whether a tool can be called in this turn. If undefined, all tools can be called. */
   readonly offers?: (toolId: string) => boolean
   /**
    * Whether the agent has a tool in this turn, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server that
@@ -143,13 +143,14 @@ export interface Call {
    */
   showProgress?(text: string): void
   /**
-   * A token with which another system can deliver the result of this call once, after the tool has returned `later(…)`. The caller that
-   * delivers the result needs no other right. Missing when a program of the model makes the call.
+   * A token with which another system can deliver the result of this call once, after the tool has returned `later(…)`. A caller with this
+   * token needs no other permission to deliver the result. Missing when a program of the model makes the call.
    */
   completionToken?(): Promise<string>
   /**
-   * Asks a person while the tool runs. The question is listed with everything that waits, and can be answered by any process. Returns
-   * `cancel` if one of the signals fires, or if no person answers in the time for approvals. Missing when a program of the model makes the call.
+   * Asks a person while the tool runs. The question is in the list of waits, and a person can answer it through any process. Returns
+   * `cancel` if one of the signals is aborted, or if no person answers within the time limit for approvals. Missing when a program of the
+   * model makes the call.
    */
   ask?(question: Question, signal: AbortSignal): Promise<Reply>
 }
@@ -192,7 +193,10 @@ export interface VisiblePrompt {
   readonly editableTailTokens: number
 }
 
-/** The result of a call. A tool that can not do its work returns `ok: false`. Then the model reads the error, and the turn continues. */
+/**
+ * The result of a call. A tool that can not do its work returns `ok: false`. In this case the model reads the error, and the turn
+ * continues.
+ */
 export interface Outcome {
   readonly ok: boolean
   readonly error?: ToolError
@@ -221,9 +225,9 @@ export interface Outcome {
 
 /** What is known about a result that arrives later. */
 export interface LateResult {
-  /** What is awaited, in words for people. */
+  /** A text for people that says what the call waits for. */
   readonly note?: string
-  /** The time after which the result is not awaited any more. The call then fails. */
+  /** The time at which the call fails if its result has not arrived. */
   readonly expiresAt?: string
   /** The conversation of a sub-agent that waits. The call is run again when something has arrived for it, and at `expiresAt`. */
   readonly child?: string
@@ -259,7 +263,7 @@ export interface MadeArtifact {
   readonly bytes?: Uint8Array
   /** The complete content, if it is already stored as a blob. Then `text` and `bytes` are not set. */
   readonly blob?: BlobRef
-  /** Set when the model shall not see the content but only the digest. The content is stored. */
+  /** Set when the model should see only the digest and not the content. The content is still stored. */
   readonly withoutContent?: true
   /** If set, the artifact is an internal note with this text. */
   readonly note?: string

@@ -59,7 +59,7 @@ describe('workspaces on disk', () => {
     await publishTurn(await workspaces.open(localScope, 'c1'), 'turn_1', journal, { 'app/a': '1' })
     const home = join(settings.data, 'workspaces/local/default/local/c1')
     const folder = join(home, 'out/workdir/turn_1/files/app')
-    const name = 'd'.repeat(250) // 20 of them are longer than the longest path of the system
+    const name = 'd'.repeat(250) // a path of 20 such names is longer than the longest path that the system allows
     execFileSync('sh', ['-c', `for i in $(seq 20); do mkdir ${name}; cd ${name}; done; echo x > file`], { cwd: folder })
     await workspaces.remove(localScope, 'c1')
     expect(existsSync(home)).toBe(false)

@@ -35,7 +35,7 @@ export interface AgentOptions
    * skills.
    */
   readonly skills?: FolderList | Skills
-  /** Folders with documents that the agent can search and read, or an object that reads and searches them. Default: none. */
+  /** Folders with documents that the agent can search and read, or an object that reads and searches them. Default: no documents. */
   readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
   /**
    * MCP servers by name. The agent can call their tools, whose ids are `mcp.<server>.<tool>`. Closing the agent also closes the servers.
@@ -89,7 +89,7 @@ export function createAgent(options: AgentOptions): Agent {
   return closing(createAgentFrom({ ...parts, builtIn: { ...builtIn, rendering } }), mcp, knowledge, vectors, rendering)
 }
 
-/** Workspaces in memory. Their code is imported when the first one is opened, which keeps the import of Daybook quick. */
+/** Workspaces in memory. Their code is imported when the first workspace is opened, which keeps the import of Daybook fast. */
 function memoryWorkspaces(blobs: BlobStore): Workspaces {
   let opened: Promise<Workspaces> | undefined
   const open = () => {
@@ -104,9 +104,9 @@ function memoryWorkspaces(blobs: BlobStore): Workspaces {
 }
 
 /**
- * Runs recorded turns again with the current code, and reports the first difference in each turn. The responses and the results of the
- * tools are the recorded ones. The agent has the built-in tools that `createAgent` offers. No model is called, no tool runs and nothing is
- * written. With `turnId`, only this turn is replayed.
+ * Runs recorded turns again with the current code, and reports the first difference in each turn. The responses of the model and the
+ * results of the tools are taken from the journal. The agent has the built-in tools that `createAgent` offers. No model is called, no tool
+ * runs and nothing is written. With `turnId`, only this turn is replayed.
  */
 export async function replay(
   store: RecordedStore,
@@ -122,7 +122,8 @@ export async function replay(
     rendering: createDocumentRenderer(),
     ...own,
   }
-  const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts // `replayFrom` rejects other values
+  // other values are passed on unchanged, and `replayFrom` rejects them
+  const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts
   const { replay: replayFrom } = await import('../agent/replay/replay.ts') // imported on demand, because turns do not need this module
   return replayFrom(store, conversationId, given, turnId)
 }

@@ -10,7 +10,7 @@ export function openBucketBlobs(s3: BucketOptions | undefined): ListedBlobs | un
   return objects && createObjectBlobs({ objects })
 }
 
-/** The bucket of the settings. Undefined when none is set. Throws `RangeError` when the settings lack something. */
+/** The bucket of the settings. Undefined when no bucket is set. Throws a `RangeError` when a required setting of the bucket is missing. */
 export function openBucket({ bucket, endpoint, region = 'us-east-1', ...rest }: BucketOptions = {}): ObjectStore | undefined {
   const { accessKeyId, secretAccessKey, prefix, sessionToken } = rest
   const names = Object.entries({ endpoint, ...rest }).flatMap(([name, value]) => (value === undefined ? [] : [name]))

@@ -33,16 +33,16 @@ export interface AgentDefinition
     | 'hooks'
     | 'announce'
   > {
-  /** A setting `model` from a flag, the environment or the configuration file wins over this model. */
+  /** A setting `model` from a flag, the environment or the configuration file takes precedence over this model. */
   readonly model?: ModelChoice | ModelChoices
   /**
-   * Folders with skills, or an object that reads skills. `built-in` stands for the skills that are part of Daybook. A setting `skills` from a
-   * flag, the environment or the configuration file wins.
+   * Folders with skills, or an object that reads skills. `built-in` stands for the skills that are part of Daybook. A setting `skills` from
+   * a flag, the environment or the configuration file takes precedence.
    */
   readonly skills?: FolderList | Skills
   /**
    * Folders with documents that the agent can search and read, or an object that reads and searches them. A setting `knowledge` from a
-   * flag, the environment or the configuration file wins.
+   * flag, the environment or the configuration file takes precedence.
    */
   readonly knowledge?: FolderList | (Knowledge & KnowledgeSearch)
   /** MCP servers, whose tools the agent can call. */
@@ -52,8 +52,8 @@ export interface AgentDefinition
 }
 
 /**
- * Checks the definition of an agent and returns it. A module that exports it as `agent` or as its default can be run by every command:
- * `daybook chat --agent ./agent.ts`. In code, pass it to `createAgent`.
+ * Checks the definition of an agent and returns it. Every command can run a module that exports the definition as `agent` or as its
+ * default: `daybook chat --agent ./agent.ts`. In code, pass it to `createAgent`.
  */
 export function defineAgent<const Definition extends AgentDefinition>(definition: Definition): Definition {
   checkOptions('defineAgent', definition, agentDefinition)

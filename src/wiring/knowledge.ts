@@ -34,7 +34,7 @@ interface OpenOptions {
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined
 }
 
-/** A knowledge base that is opened with its first use. */
+/** A knowledge base that is opened when it is first used. */
 export interface OpenKnowledge {
   readonly option: KnowledgeOption
   /** Undefined when there are no folders. */
@@ -42,7 +42,7 @@ export interface OpenKnowledge {
   close(): Promise<void>
 }
 
-/** The knowledge base of an agent. Throws `InvalidOption` when a folder does not exist or two have the same name. */
+/** The knowledge base of an agent. Throws `InvalidOption` when a folder does not exist or two folders have the same name. */
 export function openKnowledgeOption(choice: KnowledgeChoice | undefined, options: OpenOptions): OpenKnowledge {
   const none = { option: {}, close: async () => {} }
   if (choice === undefined) return none
@@ -152,7 +152,8 @@ export function knowledgeCache({ watch, ...options }: Omit<OpenOptions, 'data'> 
 
 function watchInBackground(open: () => Promise<FolderKnowledge>, onProblem: OpenOptions['onProblem']): void {
   const report = (error: unknown) => {
-    if ((error as Error).name !== 'AbortError') onProblem?.({ where: 'knowledge', error }) // an agent that is closed aborts the update
+    // an `AbortError` is not reported, because closing the agent aborts the update
+    if ((error as Error).name !== 'AbortError') onProblem?.({ where: 'knowledge', error })
   }
   void open()
     .then((knowledge) => knowledge.watch())
@@ -182,13 +183,13 @@ function removeIndex(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
 }
 
-/** The option for a replay. The tool is never called, but it must be in the system text. */
+/** The option for a replay. The search tool is never called in a replay, but the system text must contain it. */
 export const replayedKnowledge = (choice: KnowledgeChoice | undefined): KnowledgeOption =>
   choice === undefined || (isFolderList(choice) && choice.length === 0)
     ? {}
     : { knowledgeSearch: { search: () => Promise.reject(new Error('a replay does not search')) } }
 
-/** Says for `daybook doctor` which folders the knowledge base has. It does not read the documents. */
+/** Describes for `daybook doctor` which folders the knowledge base has. It does not read the documents. */
 export function describeKnowledge(choice: KnowledgeChoice): string {
   if (!isFolderList(choice)) return 'an object of the application'
   return (

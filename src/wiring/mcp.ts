@@ -16,7 +16,7 @@ interface McpOption {
 
 type OnProblem = ((problem: Problem) => void) | undefined
 
-/** The MCP servers of a configuration, as an option of the agent. It is empty when there are none. */
+/** The MCP servers of a configuration, as an option of the agent. The option is empty when there are no servers. */
 export function openMcpOption(
   configuration: McpConfiguration | undefined,
   onProblem: OnProblem,
@@ -81,8 +81,8 @@ export const tokenFolder = (data = '.daybook'): string => join(data, 'mcp')
 const daybookVersion = (): string => (createRequire(import.meta.url)('daybook/package.json') as { readonly version: string }).version
 
 /**
- * The servers of the setting `mcp`: an object, or the path of a JSON file with `mcpServers`, as other programs use it. These servers are
- * added to the servers of the agent, and replace a server of the agent with the same name.
+ * The servers of the setting `mcp`: an object, or the path of a JSON file with `mcpServers`, in the format that other programs also use.
+ * These servers are added to the servers of the agent, and replace a server of the agent with the same name.
  */
 export async function mcpConfiguration(
   setting: Settings['mcp'],
@@ -91,7 +91,7 @@ export async function mcpConfiguration(
   if (setting === undefined) return ofAgent
   const given = typeof setting === 'string' ? await readConfiguration(setting) : setting
   checkOptions('mcp', given, mcpRule)
-  return { ...ofAgent, ...(given as McpConfiguration) } // `mcpRule` has checked it
+  return { ...ofAgent, ...(given as McpConfiguration) } // `mcpRule` has checked the value
 }
 
 async function readConfiguration(path: string): Promise<unknown> {

@@ -11,7 +11,7 @@ import { createMemorySearch } from '../tools/recall/memory-search.ts'
 import { startVectors, type VectorMaker } from '../tools/recall/vectors.ts'
 import type { StoreSettings } from './storage.ts'
 
-/** What `react.memsearch` searches, as an option of the built-in tools. */
+/** The option of the built-in tools that says what `react.memsearch` searches. */
 interface MemoryOption {
   readonly memory?: MemorySearch | false
 }
@@ -28,7 +28,7 @@ export function memoryOption(
   return memory && memorySearch === 'on' ? { memory: createMemorySearch(memory, clock, vectors) } : {}
 }
 
-/** The embedding model of the settings. Undefined if none is set, or if the search is off. */
+/** The embedding model of the settings. Undefined if no embedding model is set, or if the search is off. */
 export function embeddingOf({
   memorySearch = 'on',
   embedding,
@@ -41,7 +41,7 @@ export function embeddingOf({
   )
 }
 
-/** Says for `daybook doctor` how many texts have a vector of the embedding model. Throws if this model can not be used. */
+/** Describes for `daybook doctor` how many texts have a vector of the embedding model. Throws if this model can not be used. */
 export async function describeVectors(
   settings: StoreSettings & Partial<Pick<Settings, 'memorySearch' | 'embedding'>>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -73,7 +73,7 @@ export function startVectorsOf(
   return memory && startVectors(memory.vectors, embedder, (error) => onProblem?.({ where: 'memory vectors', error }))
 }
 
-/** The option for a replay. The tool is never called, but it must be in the system text. */
+/** The option for a replay. The search tool is never called in a replay, but the system text must contain it. */
 export const replayedMemory = ({ memorySearch = 'on' }: MemorySettings = {}): MemoryOption =>
   memorySearch === 'on' ? { memory: { search: () => Promise.reject(new Error('a replay does not search')) } } : {}
 

@@ -30,8 +30,8 @@ export function namedModels(choices: AgentOptions['models'], options: NamedModel
 }
 
 /**
- * Settings for the offline model, undefined for other models. The offline model answers from documents and cites them, so document types
- * must be citable.
+ * Settings for the offline model. Undefined for other models. The offline model answers from documents and cites them, so documents must be
+ * allowed as sources.
  */
 export function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
   const { name } = 'stream' in model ? model : model.decision
@@ -40,7 +40,7 @@ export function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 
 
 /**
  * The models of the setting `model`. It is a name, a model object of a configuration file, or an object with a model for each role. The
- * setting `fallbackModel` wins over the model for `fallback` in this object.
+ * setting `fallbackModel` takes precedence over the model for `fallback` in this object.
  */
 export function modelOf(
   { model: choice, fallbackModel }: Pick<Settings, 'model' | 'fallbackModel'>,

@@ -26,13 +26,16 @@ import { openStorage, openStoreToRead, openWorkspaces, type StoreSettings } from
 import { openStore } from './store.ts'
 import { openWebTools } from './web-tools.ts'
 
-/** Options of `openAgent` besides the settings. `sandbox` takes the place of the sandbox that the settings ask for. */
+/** Options of `openAgent` besides the settings. `sandbox` replaces the sandbox of the settings. */
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox' | 'acceptOnly'> & {
   /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
   /** How much memory timelines may take after their turns. A server has many conversations, so it keeps more than the default. */
   readonly keptTimelineBytes?: number
-  /** Whether the knowledge base is read at once and watched, as a server does. Otherwise it is read when the agent first searches it. */
+  /**
+   * Whether the knowledge base is read when the agent is opened, and watched from then on. A server does this. Otherwise it is read when
+   * the agent first searches it.
+   */
   readonly watchKnowledge?: boolean
   /** Called after documents of the knowledge base were read or removed. */
   readonly onKnowledge?: (report: IndexReport) => void
@@ -50,12 +53,12 @@ type AgentConfiguration = StoreSettings &
     readonly web?: Settings['web']
   }
 
-/** An agent and what it was opened with. */
+/** An agent, with the parts that were opened for it. */
 export interface OpenAgent {
   readonly agent: Agent
   /**
-   * Replaces the model, the tools, the texts and the limits by those of new settings. Turns that are running keep the old ones. The store,
-   * the sandbox and the renderer stay.
+   * Replaces the model, the tools, the texts and the limits by those of new settings. Turns that are running keep the old model, tools,
+   * texts and limits. The store, the sandbox and the renderer are not replaced.
    */
   reload(settings: AgentConfiguration): Promise<void>
   /** Closes the agent, its store, its readers of documents and pages, and its renderer. */
@@ -172,8 +175,8 @@ export async function openArchive(
 }
 
 /**
- * The settings of the agent. `own` has the settings in its definition. The limits always come from `budget` and `budgets`, into which the
- * limits of the definition were merged before.
+ * The settings of the agent. `own` has the settings in its definition. The limits always come from `budget` and `budgets`. The limits of
+ * the definition were already merged into these.
  */
 function agentSettings(
   { model, budget, budgets, dialect }: Pick<Settings, 'model' | 'budget'> & Partial<Pick<Settings, 'budgets' | 'dialect'>>,
@@ -181,7 +184,7 @@ function agentSettings(
 ): Partial<AgentSettings> {
   return {
     priceOf: createPriceOf({ now: createSystemClock().now }),
-    // the offline model answers from documents and cites them, so document types must be citable
+    // the offline model answers from documents and cites them, so documents must be allowed as sources
     ...(model === 'offline' && { sources: { eligibleMimes: documentEligibleMimes } }),
     ...own,
     ...(dialect !== undefined && { dialect }),
@@ -192,7 +195,7 @@ function agentSettings(
   }
 }
 
-/** The definition of the agent in the settings. If the setting was the path of a module, the module must have been loaded before. */
+/** The definition of the agent in the settings. If the setting was the path of a module, the caller must have loaded the module. */
 function definitionOf({ agent = {} }: Pick<AgentConfiguration, 'agent'>): AgentDefinition {
   if (typeof agent === 'string') throw new TypeError(`the module ${agent} is not loaded`)
   return agent as AgentDefinition // checked by `defineAgent`

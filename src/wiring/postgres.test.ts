@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     rmSync(root, { recursive: true, force: true })
   })
 
-  /** Opens an agent as a server on another machine would: with a data folder of its own. */
+  /** Opens an agent like a server on another machine, with a data folder of its own. */
   async function open(
     options: Parameters<typeof openAgent>[1] & { readonly model?: object; readonly s3?: object; readonly databaseUrl?: string } = {},
   ) {
@@ -194,7 +194,7 @@ async function query(url: string, sql: string): Promise<readonly object[]> {
   return rows
 }
 
-/** Adds an entry to a journal as a newer version of Daybook would. Returns its `seq`. */
+/** Adds an entry to a journal that only a newer version of Daybook can read. Returns its `seq`. */
 async function plantNewerChange(url: string, conversationId: string): Promise<{ readonly last: number }> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -5,7 +5,7 @@ import type { Sandbox } from '../ports/sandbox.ts'
 /** The settings that decide whether programs run, and their limits. */
 export type SandboxSettings = Pick<Settings, 'sandbox' | 'programs'>
 
-/** The sandbox that the settings ask for. Undefined if programs are off, and if this machine can not isolate them. */
+/** The sandbox of the settings. Undefined if programs are off, or if this machine can not isolate them. */
 export async function openSandbox(settings: SandboxSettings): Promise<Sandbox | undefined> {
   return settings.sandbox === 'off' ? undefined : (await checkSandbox(settings)).sandbox
 }

@@ -22,7 +22,7 @@ export function skillsOption(choice: SkillsChoice | undefined, onProblem?: Agent
   return { skills }
 }
 
-/** Says for `daybook doctor` which skills an agent with all tools has, and what is wrong with the files. */
+/** Describes for `daybook doctor` which skills an agent with all tools has, and what is wrong with the files. */
 export function describeSkills(choice: SkillsChoice): { readonly ok: boolean; readonly found: string; readonly advice?: string } {
   if (!isFolderList(choice)) return { ok: true, found: 'an object of the application' }
   const { list, problems } = openSkills(choice)

@@ -25,7 +25,7 @@ export async function openStorage(
   return { store, hosting }
 }
 
-/** Opens a store that may be read-only. If there is no database yet, the store is empty, and no folder is made for it. */
+/** Opens a store that may be read-only. If there is no database yet, the store is empty, and no folder is created. */
 export function openStoreToRead(settings: StoreSettings): Promise<ConversationStore> {
   if (settings.databaseUrl !== undefined) return openStore(settings)
   const folder = statSync(settings.data, { throwIfNoEntry: false })

@@ -37,11 +37,11 @@ export interface StoreOptions {
   readonly redisUrl?: string | undefined
   /** A bucket of S3 for blobs. By default blobs are stored beside the conversations. */
   readonly s3?: BucketOptions
-  /** Whether the store is opened for reading only if this process may not write to its files. By default an error is thrown. */
+  /** If true, the store is opened read-only when this process may not write to its files. If false (the default), an error is thrown. */
   readonly allowReadOnly?: boolean
 }
 
-/** A bucket of S3 or of a compatible server. It is used if `bucket` is set, and then needs the two keys. */
+/** A bucket of S3 or of a compatible server. It is used if `bucket` is set. In this case the two keys are required. */
 export interface BucketOptions {
   readonly bucket?: string | undefined
   /** The address of the server. By default the address of Amazon S3 in the region. */
@@ -100,15 +100,15 @@ export interface HostingPlace {
 
 const places = new WeakMap<ConversationStore, HostingPlace>()
 
-/** Remembers where the hosted files of a store are. */
+/** Stores the place of the hosted files for a store, so that `hostingOf` finds it. */
 function withHosting(store: ConversationStore, place: HostingPlace): ConversationStore {
   places.set(store, place)
   return store
 }
 
 /**
- * The hosting that belongs to a store of `openStore`. Undefined for any other store. The code of the hosting is imported when the first file
- * is hosted or read, which keeps the import of Daybook quick.
+ * The hosting that belongs to a store of `openStore`. Undefined for any other store. The code of the hosting is imported when the first
+ * file is hosted or read, which keeps the import of Daybook fast.
  */
 export function hostingOf(store: ConversationStore): Hosting | undefined {
   const place = places.get(store)

@@ -22,7 +22,7 @@ export interface DialectTrial {
 export interface ModelTrial {
   /** The dialect that the settings choose for this model. */
   readonly chosen: Dialect
-  /** One trial for each dialect. A model that can not call tools in the provider's form has only `channels`. */
+  /** One trial for each dialect. For a model that can not call tools in the provider's form, only `channels` is tried. */
   readonly trials: readonly DialectTrial[]
 }
 

@@ -25,8 +25,8 @@ const archiveAddress = 'https://web.archive.org/web/'
 
 /**
  * Adds the web tools to `own`, the tools of the agent. Adds `web_tools.web_fetch` if `web.fetch` is on, and `web_tools.web_search` if a
- * search service has a key. A tool of `own` with the same id is used instead. Throws a `RangeError` if the chosen search service has no
- * key.
+ * search service has a key. If `own` has a tool with the same id, that tool is used instead. Throws a `RangeError` if the chosen search
+ * service has no key.
  */
 export async function openWebTools(
   { web }: { readonly web?: Settings['web'] },
@@ -56,7 +56,7 @@ export async function openWebTools(
 
 const listIn = (text = ''): readonly string[] => text.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))
 
-/** Says for `daybook doctor` which search services can be used. It does not call them. */
+/** Describes for `daybook doctor` which search services can be used. It does not call them. */
 export function checkWebSearch(
   { web }: Pick<Settings, 'web'>,
   environment: Environment,

@@ -125,8 +125,9 @@ describe('the package, installed from its tarball into an empty folder', () => {
   }, 60_000)
 
   it('writes a project that installs, passes its own test and has right types', async () => {
+    const project = { cwd: join(home, 'my-agent'), env: { ...environment, ...network }, timeout: 150_000 }
+    rmSync(project.cwd, { recursive: true, force: true }) // a second attempt begins again
     await daybook('init', 'my-agent')
-    const project = { cwd: join(home, 'my-agent'), env: environment, timeout: 150_000 }
     await run('npm', ['pkg', 'set', `dependencies.daybook=file:${join(root, tarball)}`], project) // this version may not be published yet
     const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=optional']
     await retried(() => run('npm', ['install', ...quiet], project))

@@ -46,7 +46,8 @@ export function createCommandLine(given: SettingsLayer['values'] = {}): CommandL
   const folder = mkdtempSync(join(tmpdir(), 'daybook-cli-'))
   const line: CommandLine = {
     folder,
-    environment: { DAYBOOK_SANDBOX: 'off' }, // it takes half a second to find out whether this machine can isolate programs
+    // the sandbox is off, because it takes half a second to find out whether this machine can isolate programs
+    environment: { DAYBOOK_SANDBOX: 'off' },
     settings: given,
     async run(...args) {
       const { terminal, printed } = fakeTerminal(folder, line.environment)

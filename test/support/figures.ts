@@ -3,13 +3,16 @@ export interface Figure {
   readonly text: string
   readonly value: number
   readonly unit: string
-  /** The line that has it, with its code. */
+  /** The line that contains the figure, including its code. */
   readonly line: string
 }
 
 const number = String.raw`\d[\d,]*(?:\.\d+)?`
 
-/** Ratios (but no products such as `2 × 3`), percentages, short times and rates. Longer times are settings, such as time limits. */
+/**
+ * The units of figures: ratios (but no products such as `2 × 3`), percentages, short times and rates. Longer times are not figures, because
+ * they are settings such as time limits.
+ */
 const units: readonly (readonly [unit: string, expression: RegExp])[] = [
   ['×', new RegExp(`${number} ×(?! \\d)`, 'g')],
   ['×', new RegExp(`${number} times (?:as|faster|slower|less|more|cheaper|smaller|larger|longer)`, 'g')],
@@ -21,7 +24,7 @@ const units: readonly (readonly [unit: string, expression: RegExp])[] = [
 
 const numberIn = (text: string) => Number.parseFloat(text.replaceAll(',', ''))
 
-/** The figures of a Markdown text, in its order. Code is left out: it shows the output of a command that stands beside it, or a formula. */
+/** The figures of a Markdown text, in its order. Code is left out, because it shows the output of a command beside it, or a formula. */
 export function figuresIn(text: string): readonly Figure[] {
   return text
     .replaceAll(/^```[\s\S]*?^```/gm, '')
@@ -35,12 +38,15 @@ export function figuresIn(text: string): readonly Figure[] {
     })
 }
 
-/** How much a figure of the documentation may differ from that of a bench which its line names: machines and days differ. */
+/**
+ * If the line of a figure names a bench, the figure may differ from the figure of this bench by at most this factor, because measurements
+ * vary from machine to machine and from day to day.
+ */
 const FACTOR = 2
 
 /**
- * The figures of a text that the page of measured tables does not have. A line that names a bench, such as `npm run bench -- loop`, may have
- * figures that differ from those that the page shows for this bench by at most a factor of two.
+ * The figures of a text that are not on the page of measured tables. If a line names a bench, such as `npm run bench -- loop`, its figures
+ * may differ by at most a factor of two from the figures that the page shows for this bench.
  */
 export function unprovedFigures(text: string, page: string): readonly string[] {
   return figuresIn(text)

@@ -38,7 +38,7 @@ export function createGitTurns() {
     return beginIn(folder, 'turn_1')
   }
 
-  /** A turn after one with the version `first`. It has checked out the sources. */
+  /** A turn that follows a turn with the version `first`, and has checked out the sources. */
   async function secondTurn(sources: readonly string[]) {
     const folder = newFolder()
     published ??= publishFirst()
@@ -73,7 +73,7 @@ export const runGit = (folder: string, ...args: readonly string[]): Promise<stri
     () => undefined,
   )
 
-/** The files below `files/`, without those of nested repositories of git. */
+/** The files below `files/`, without the `.git` folders of nested repositories. */
 export function filesIn(folder: string): Tree {
   const files = join(folder, 'files')
   if (!existsSync(files)) return {}

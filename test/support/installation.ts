@@ -132,7 +132,7 @@ export async function readInstallation(place: TestPlace): Promise<Readonly<Recor
 async function readConversation(store: ConversationStore, id: string) {
   const journal = await journalOf(store, id)
   const all = [...JSON.stringify(journal).matchAll(/"(path|turn_id|call_id)":"([^"]+)"/g)]
-  const names = all.filter((_, n) => n % 41 === 0) // some of them, because each is a query
+  const names = all.filter((_, n) => n % 41 === 0) // only some names, because each of them needs a query
   const lookups: Record<string, unknown> = {}
   for (const [, kind, name = ''] of names) {
     const find = { path: store.findByPath, turn_id: store.findByTurn, call_id: store.findByCall }[kind ?? '']

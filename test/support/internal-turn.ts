@@ -5,8 +5,8 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { fileWritingTool, weather } from './scenario-tools.ts'
 
 /**
- * The replies and tools of a turn that has internal content wherever a turn can have it. Internal texts begin with `SECRET-`. All thinking
- * is `THOUGHT`.
+ * The replies and tools of a turn that has internal content in every place where a turn can have it. Internal texts begin with `SECRET-`.
+ * All thinking is `THOUGHT`.
  */
 export function internalTurn(...last: readonly Reply[]): { readonly replies: readonly Reply[]; readonly tools: readonly Tool[] } {
   const thinking = 'THOUGHT'

@@ -10,7 +10,7 @@ import type { DocumentReader } from '../../src/ports/documents.ts'
 import type { KnowledgeQuery } from '../../src/ports/knowledge.ts'
 
 interface OpenOptions extends Partial<KnowledgeOptions> {
-  /** Reads PDFs in place of the usual reader. */
+  /** A reader of PDF documents that replaces the usual reader. */
   readonly documents?: DocumentReader
 }
 

@@ -5,7 +5,7 @@ export function createMemoryRelays(drops: (number: number, text: string) => bool
   const listeners = new Set<{ readonly addresses: readonly string[]; readonly listener: RelayListener }>()
   const sent: { readonly address: string; readonly text: string }[] = []
   return {
-    /** All messages that were sent, also the lost ones. */
+    /** All messages that were sent, including the lost messages. */
     sent: sent as readonly { readonly address: string; readonly text: string }[],
     open: (): Relay => ({
       maxBytes,

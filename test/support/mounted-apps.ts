@@ -25,7 +25,7 @@ export function describeMountedApps(home: () => string, environment: Readonly<Re
   /** The pause before each piece of an answer. */
   let delayMs = 0
   beforeAll(async () => {
-    // only decisions name the tools of the agent; the other requests ask for titles
+    // only requests for decisions contain the tools of the agent. The other requests ask for titles
     const decide = ({ raw }: { readonly raw: string }) =>
       raw.includes('game.dice') ? { text: reply.answer(answer), chunks: 12, delayMs } : 'no title'
     provider = await startFakeProvider('anthropic', Array(500).fill(decide))
@@ -92,7 +92,7 @@ export function describeMountedApps(home: () => string, environment: Readonly<Re
       const sent = createChat(api)
       const sending = sent.sendMessage({ text: 'Again.' })
       await expect.poll(() => textOf(sent.messages.at(-1))).toContain('The dice')
-      await sent.stop() // as if the page was closed; the turn goes on
+      await sent.stop() // the same as closing the page. The turn continues
       const resumed = createChat(api)
       await resumed.resumeStream()
       delayMs = 0
@@ -115,7 +115,7 @@ export function describeMountedApps(home: () => string, environment: Readonly<Re
       const sending = chat.sendMessage({ text: 'Throw two dice.' })
       await expect.poll(() => textOf(chat.messages.at(-1))).toContain('The dice')
       app.kill('SIGTERM')
-      // Next closes its port at once
+      // Next closes its port immediately
       if (name !== 'next') {
         await expect.poll(async () => (await fetch(`${url}/agent/ready`)).status).toBe(503)
         expect((await post('/v1/conversations/last/turns', { text: 'More.' })).status).toBe(503)
@@ -126,12 +126,12 @@ export function describeMountedApps(home: () => string, environment: Readonly<Re
       const { stdout } = await promisify(execFile)(join(home(), 'node_modules/.bin/daybook'), ['export', 'last', '--data', data], {
         env: environment,
       })
-      expect(stdout).toContain(answer) // the turn went on after its client was told to connect to another process
+      expect(stdout).toContain(answer) // the turn continued after its client was told to connect to another process
     })
   })
 }
 
-/** A chat as `useChat` of @ai-sdk/react makes it, without React. */
+/** The same chat that `useChat` of @ai-sdk/react makes, but without React. */
 function createChat(api: string): AbstractChat<UIMessage> {
   class Chat extends AbstractChat<UIMessage> {}
   const messages: UIMessage[] = []

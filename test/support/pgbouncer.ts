@@ -13,7 +13,7 @@ export const hasPgBouncer = existsSync(program) || process.env.CI === 'true'
 
 /** Settings of PgBouncer that a suite chooses. */
 export interface PoolerOptions {
-  /** After what a connection to the server may serve another client. */
+  /** When a connection to the server may be given to another client: after a session, a transaction or a statement. */
   readonly mode: 'session' | 'transaction' | 'statement'
   /** How many connections to the server there are. */
   readonly size?: number

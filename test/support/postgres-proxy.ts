@@ -5,18 +5,19 @@ export interface PostgresProxy {
   /** The address of the database through the proxy. */
   readonly url: string
   /**
-   * Ends the connection at the request with this number, counted from now: before the server gets the request, or after the server has
-   * answered and before the client gets the answer. New connections wait until the promise of `whileCut` has resolved.
+   * Ends the connection at the request with this number, counted from this call on. With `before`, the server does not get the request.
+   * With `after`, the server has answered, but the client does not get the answer. New connections wait until the promise of `whileCut` has
+   * resolved.
    */
   cutAt(request: number, side: 'before' | 'after', whileCut?: () => Promise<void>): void
   /** Ends the connection when this many bytes of the next requests, or of their answers, were passed on. */
   cutAfterBytes(bytes: number, of: 'requests' | 'answers'): void
   /**
-   * From the next request on that contains the text, nothing is passed on over its connection, as if the process had been frozen. The connection
-   * stays open. `isFrozen` of the state says whether this has happened.
+   * When a request contains the text, this request and everything after it on its connection is not passed on. This simulates a frozen
+   * process. The connection stays open. `isFrozen` of the state says whether this has happened.
    */
   freezeAt(text: string): void
-  /** How many requests were sent since the last `cutAt`, and whether the connection was cut since. */
+  /** How many requests were sent since the last `cutAt`, and whether the connection was cut since then. */
   readonly state: { readonly requests: number; readonly wasCut: boolean; readonly isFrozen: boolean }
   close(): Promise<void>
 }
@@ -70,7 +71,7 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       wasCut = true
       client.pause()
       server.pause()
-      to.end(before, () => setTimeout(end, 5)) // the other side reads them first
+      to.end(before, () => setTimeout(end, 5)) // the receiver can read these bytes before the connection ends
     }
     let isStopped = false
     client.on('data', (data) => {

@@ -14,7 +14,7 @@ export interface PostgresServer {
   createDatabase(): Promise<string>
   /** Starts a replica of the server, which can only be read, and returns its address. It ends with the server. */
   startReplica(): Promise<string>
-  /** Ends the server at once, as a crash would, and starts it again after `awayMs` milliseconds. */
+  /** Kills the server without a clean shutdown, as in a crash, and starts it again after `awayMs` milliseconds. */
   restart(awayMs?: number): Promise<void>
   /** Ends the server and removes its data. */
   stop(): Promise<void>
@@ -22,7 +22,7 @@ export interface PostgresServer {
 
 const programs = '/usr/lib/postgresql'
 
-/** The folder with the programs of the newest installed server. Undefined when there is none. */
+/** The folder with the programs of the newest installed server. Undefined when no server is installed. */
 function programFolder(): string | undefined {
   const versions = existsSync(programs) ? readdirSync(programs).filter((name) => existsSync(join(programs, name, 'bin', 'initdb'))) : []
   const newest = versions.sort((a, b) => Number(b) - Number(a))[0]
@@ -32,7 +32,10 @@ function programFolder(): string | undefined {
 /** Whether this machine can start PostgreSQL. With CI=true, the suites fail without it. */
 export const hasPostgres = programFolder() !== undefined || process.env.CI === 'true'
 
-/** PostgreSQL does not run as root. As root, it runs as the user `postgres`, whom the package of the server creates. */
+/**
+ * PostgreSQL refuses to run as root. If the tests run as root, the server runs as the user `postgres`, which the package of the server
+ * creates.
+ */
 export function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (userInfo().uid !== 0) return undefined
   const [, , uid, gid] = (/^postgres:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':').map(Number)
@@ -50,8 +53,9 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a server with an empty database in a temporary folder. With `durable: false`, a crash of the machine could lose commits. A server
- * with `keptIn` has its data in that folder, which stays when the server ends, and serves again what an earlier server has left there.
+ * Starts a server with an empty database in a temporary folder. With `durable: false`, a crash of the machine could lose commits. With
+ * `keptIn`, the data of the server is in that folder, and the folder is kept when the server ends. A later server with the same folder uses
+ * this data again.
  */
 export async function startPostgres({ durable = false, keptIn }: { durable?: boolean; keptIn?: string } = {}): Promise<PostgresServer> {
   const folder = programFolder()

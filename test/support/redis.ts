@@ -11,7 +11,7 @@ export interface RedisServer {
   readonly url: string
   /** Deletes everything that is stored in the server. */
   flush(): Promise<void>
-  /** Ends the server at once, and starts it again, empty. */
+  /** Kills the server, and starts it again without data. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
@@ -64,7 +64,7 @@ const accepts = (port: number) =>
     socket.once('error', () => resolve(false))
   })
 
-/** A server without a password accepts a command as a line. */
+/** Deletes everything. A server without a password accepts a command as a line of text. */
 const flush = (port: number) =>
   new Promise<void>((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port }, () => socket.write('FLUSHALL\r\n'))

@@ -10,13 +10,14 @@ import type { ConversationStore } from '../../src/ports/store.ts'
  *   afterEach(replays.expectSame)
  *   … createHarness(replays.note({ store, tools, … }))
  *
- * A store may have the turns of several agents. A turn takes the same course if it does so with the parts of one of them.
+ * A store may contain turns of several agents. A turn passes if it can be replayed without a difference with the parts of one of these
+ * agents.
  */
 export function createReplays() {
   const agents = new Map<ConversationStore, ReplayParts[]>()
   let replayed = 0
   return {
-    /** Notes that an agent with these parts runs turns in this store. Returns the parts. */
+    /** Stores that an agent with these parts runs turns in this store. Returns the parts. */
     note<Parts extends ReplayParts & { readonly store?: ConversationStore }>(parts: Parts): Parts {
       const { store, tools, builtIn, settings, instructions } = parts
       if (store) {

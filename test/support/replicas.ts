@@ -14,7 +14,7 @@ interface ReplicaOptions {
   readonly relay?: Relay
 }
 
-/** Opens an agent with connections of its own, as another process would. */
+/** Opens an agent with connections of its own, like an agent in another process. */
 export async function openReplica({ replies = [], ...place }: ReplicaOptions): Promise<{ agent: Agent; close(): Promise<void> }> {
   const clock = createSystemClock()
   const store = await createPostgresStore({ ...place, clock, maxConnections: 4 })

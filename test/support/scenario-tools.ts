@@ -15,7 +15,10 @@ export const weather = (): Tool =>
     run: ({ city }) => ({ ok: true, ret: { city, sky: 'clear', degrees: 21 } }),
   })
 
-/** A tool that runs until its signal is aborted. With `ignoresSignal` it runs for `endsAfterMs`, or without end. */
+/**
+ * A tool that runs until its signal is aborted. With `ignoresSignal` it ignores the signal and runs for `endsAfterMs`, or forever if
+ * `endsAfterMs` is not set.
+ */
 export const slowTool = (
   options: { readonly started?: () => void; readonly ignoresSignal?: true; readonly endsAfterMs?: number } = {},
 ): Tool =>
@@ -118,7 +121,7 @@ export const failingTools = (): readonly Tool[] => [
   }),
 ]
 
-/** A search that programs may call, too. It finds two pages for every query and cites them in its output. */
+/** A search that programs may also call. It finds two pages for every query and cites them in its output. */
 export const codeSearch = (): Tool =>
   defineTool({
     id: 'web_tools.web_search',

@@ -2,7 +2,7 @@ import type { ChannelEvent } from '../../src/core/stream/channel.ts'
 import type { CreateReplacer, LaneDelta, LaneEnd } from '../../src/core/stream/lane.ts'
 import { createLanes } from '../../src/core/stream/lanes.ts'
 
-/** A replacer of citations that shows with which format it was created. */
+/** A replacer of citations whose output shows the format with which it was created. */
 const marking = (format: string) => ({
   push: (text: string) => text.replaceAll('§', `<${format}>`),
   flush: () => '',

@@ -14,7 +14,7 @@ import type { Relay } from '../../src/ports/store/relay.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
 
 /*
- * Suites that say nothing about one kind of store open their stores here. `vitest.config.ts` lists the suites that run twice: once with
+ * Suites that do not depend on one kind of store open their stores here. `vitest.config.ts` lists the suites that run twice: once with
  * stores in memory and in SQLite files, and once with PostgreSQL. The second run sets this variable, which child processes inherit.
  */
 export const DATABASE_VARIABLE = 'DAYBOOK_TEST_DATABASE_URL'
@@ -26,7 +26,7 @@ const maxConnections = 5
 
 /**
  * A suite may open hundreds of stores, one after the other, and most suites do not close them, because a store in memory needs no closing.
- * So that they need few connections, only the latest ones stay open.
+ * To limit the number of connections, only the latest stores stay open.
  */
 const LATEST = 12
 const latest: ConversationStore[] = []

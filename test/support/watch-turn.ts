@@ -49,7 +49,7 @@ export function whenShown(text: string): (event: TurnEvent) => boolean {
   }
 }
 
-/** Whether an event completes the text of an answer. The turn may still go on. */
+/** Whether an event completes the text of an answer. The turn may still continue. */
 export const answered = (event: TurnEvent): boolean =>
   event.type === 'lane.delta' && event.delta.marker === 'answer' && event.delta.completed
 
@@ -72,7 +72,7 @@ export const sendWith =
 
 export const stopTurn = ({ agent, conversationId }: Harness): Promise<unknown> => agent.stop(conversationId)
 
-/** The events of lanes, of all lanes or of those with this marker. */
+/** The events of all lanes, or of the lanes with this marker. */
 export const deltasOf = (events: readonly TurnEvent[], marker?: string): readonly LaneEvent[] =>
   events.filter((event) => event.type === 'lane.delta').filter(({ delta }) => marker === undefined || delta.marker === marker)
 

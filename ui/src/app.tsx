@@ -31,7 +31,7 @@ export function App() {
   )
 }
 
-/** The list of conversations beside the open one. On a small screen, the list is a sheet. */
+/** The list of conversations beside the open conversation. On a small screen, the list is a sheet. */
 function Screens() {
   const [listOpen, setListOpen] = useState(false)
   return (

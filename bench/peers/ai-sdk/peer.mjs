@@ -64,7 +64,8 @@ export async function open({ script, folder }) {
       }
       messages.push({ role: 'assistant', content: 'Added up.' })
     },
-    // The file has the messages of whole turns only. The turn of a killed process is not in it, so the user has to send the message again.
+    // The file contains only the messages of turns that have ended. The turn of a killed process is missing, so the user has to send the
+    // message again.
     resume: undefined,
     async serve() {
       const server = createServer(async (request, response) => {
@@ -85,7 +86,10 @@ async function readBody(request) {
   return body
 }
 
-/** Marks the last message of a step. Earlier marks are removed, because the messages of a step are those of the step before and new ones. */
+/**
+ * Marks the last message of a step. Earlier marks are removed, because the messages of a step include the marked messages of the step
+ * before.
+ */
 const prepareStep =
   (script) =>
   ({ messages }) => {

@@ -43,14 +43,15 @@ export async function open({ script, folder }) {
   }
   return {
     turn: run,
-    // Daybook has no function that adds foreign messages to a conversation, so the rounds are run with another script.
+    // Daybook has no function that adds messages of other programs to a conversation, so the agent runs the rounds with another script.
     async seed(id, rounds) {
       seeded = addingScript(rounds + 1)
       await agent.run(id, 'Add up.', { maxRounds: rounds + 2 }).result
       seeded = undefined
     },
     async resume() {
-      // The lease of the killed process has to end first. `recover` names the time.
+      // The turn can be continued only after the lease of the killed process has ended. Until then, `recover` returns the conversation in
+      // `skipped`.
       for (;;) {
         const { skipped } = await agent.recover()
         if (skipped.length === 0) return
@@ -113,7 +114,7 @@ function createModel(scriptNow) {
   }
 }
 
-/** What a part of the prompt is. A process that continues a turn counts the calls in its first prompt. */
+/** The role of a part of the prompt. A process that continues a turn uses it to count the calls in its first prompt. */
 function roleOf({ text = '' }) {
   if (text.startsWith('[USER MESSAGE]')) return 'user'
   return text.startsWith('[TOOL CALL') ? 'assistant' : 'other'

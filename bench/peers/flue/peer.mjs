@@ -15,7 +15,10 @@ import { listen } from '../http.ts'
 import { model, scriptedStream } from '../pi-model.mjs'
 import { addingScript, toolDescription, toolName } from '../script.ts'
 
-/** Flue tells the model each change of the instructions in a message, and this message starts another model call, without end. */
+/**
+ * Flue sends each change of the instructions to the model in a message. This message starts another model call, which changes the
+ * instructions again, and so on without end.
+ */
 export const hasNoStatus = 'not possible'
 
 export const imports = ['@flue/runtime', '@flue/runtime/node', 'valibot']
@@ -52,13 +55,13 @@ export async function open({ script: givenScript, folder }) {
   }
   return {
     turn,
-    // Flue has no function that adds foreign messages to a conversation, so the rounds are run with another script.
+    // Flue has no function that adds messages of other programs to a conversation, so the agent runs the rounds with another script.
     async seed(id, rounds) {
       script = addingScript(rounds + 1)
       await turn(id, 'Add up.')
       script = givenScript
     },
-    // The runtime continues accepted work by itself, when the lease of the killed process has ended. There is nothing to call.
+    // When the lease of the killed process has ended, the runtime continues accepted work by itself. No call is needed.
     async resume(id) {
       for (;;) {
         const snapshot = await (await createAgentRouter(Adder).request(`/${id}`)).json()
@@ -71,7 +74,7 @@ export async function open({ script: givenScript, folder }) {
   }
 }
 
-/** Sends one message, and reads the events of the conversation until it is settled. */
+/** Sends one message, and reads the events of the conversation until the conversation is settled. */
 export async function ask(base, conversation, text) {
   const body = JSON.stringify({ kind: 'user', body: text })
   const sent = await fetch(`${base}/${conversation}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 
 /**
- * The part of the package better-sqlite3 that SqliteSaver uses, on the SQLite of Node. The package has to be compiled for each version of
- * Node, which is not possible on every machine. Daybook and Flue use the SQLite of Node, too.
+ * The part of the package better-sqlite3 that SqliteSaver uses, implemented with the SQLite of Node. The package better-sqlite3 itself has
+ * to be compiled for each version of Node, which is not possible on every machine. Daybook and Flue use the SQLite of Node, too.
  */
 export function openDatabase(file) {
   const database = new DatabaseSync(file)

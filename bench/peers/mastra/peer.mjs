@@ -30,7 +30,7 @@ export async function open({ script, folder }) {
         execute: async (args) => script.run(args),
       }),
     },
-    // By default Mastra sends the last 10 messages. The other frameworks send the whole history, so this one does too.
+    // By default Mastra sends the last 10 messages. The other frameworks send the whole history, so Mastra is configured to do the same.
     memory: new Memory({ storage, options: { lastMessages: 1_000_000 } }),
     ...(script.status && { inputProcessors: [statusProcessor(script)] }),
   })
@@ -65,7 +65,8 @@ export async function open({ script, folder }) {
       }
       await memory.saveMessages({ messages })
     },
-    // The memory has the messages of a turn when it has ended. A run can be resumed only from a point at which it was suspended.
+    // Mastra stores the messages of a turn in its memory only when the turn has ended. A run can be resumed only from a point at which it
+    // was suspended.
     resume: undefined,
     async close() {
       await mastra.shutdown?.()

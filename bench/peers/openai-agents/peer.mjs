@@ -49,8 +49,8 @@ export async function open({ script, folder }) {
       items.push({ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Added up.' }] })
       await sessionOf(id).addItems(items)
     },
-    // A run can be continued from its RunState, but only if the program has stored this state while the run was interrupted for an approval.
-    // The session of a killed process has the items of the turns that have ended.
+    // A run can be continued from its RunState, but only if the program has stored this state while the run was interrupted for an
+    // approval. The session of a killed process contains only the items of turns that had ended.
     resume: undefined,
     async close() {},
   }
@@ -121,7 +121,10 @@ function createModel(script) {
 /** A message and the calls after it are one response. Responses without a message do not occur in the workloads. */
 const roleOf = ({ type, role }) => (type === 'function_call' || type === 'function_call_result' ? 'other' : role)
 
-/** The request as an automatic prefix cache sees it. OpenAI needs no marks for it. The ids of items are not part of what a model reads. */
+/**
+ * The request as an automatic prefix cache sees it. OpenAI needs no marks for this cache. The ids of items are left out, because a model
+ * does not read them.
+ */
 function recordedRequest(system, input) {
   const parts = input.map(({ id: _id, status: _status, ...item }) => ({ text: JSON.stringify(item), isMarked: false }))
   return { system, isSystemMarked: false, parts }

@@ -82,7 +82,8 @@ async function openDurable(script, stream, folder) {
   models.setProvider(createProvider({ id: model.provider, name: 'scripted', auth, models: [model], api: { stream, streamSimple: stream } }))
   const harnesses = new Map()
   const create = async (id) => {
-    // A folder of its own for each session: a repository lists its folder for each new session, and fails if another one is created meanwhile.
+    // Each session has a folder of its own. A repository lists its folder when a session is created, and fails if another session is
+    // created in the folder meanwhile.
     const repository = new JsonlSessionRepo({ fileSystem: new NodeExecutionEnv({ cwd: folder }), sessionsRoot: join(folder, id) })
     const [stored] = await repository.list(undefined, context)
     const session = stored ? await repository.open(stored, context) : await repository.create({ id, cwd: folder }, context)

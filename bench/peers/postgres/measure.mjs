@@ -4,7 +4,10 @@ import pg from 'pg'
 /** Random text, which no store can compress. */
 export const randomText = (length) => randomBytes(length).toString('base64').slice(0, length)
 
-/** Runs `turn` again and again, and prints how long a round takes and how many bytes of log it writes in the first and in the last turns. */
+/**
+ * Calls `turn` for each of the turns. Prints how long a round takes, and how many bytes of log a round writes in the first turns and in the
+ * last turns.
+ */
 export async function measure({ url, rounds, turns }, turn) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

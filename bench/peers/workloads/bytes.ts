@@ -33,5 +33,5 @@ export async function measure(module: PeerModule, { isQuick }: { readonly isQuic
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] as number
 
-/** The number of bytes that this process has passed to the system. It is known on Linux only. */
+/** The number of bytes that this process has passed to the system. Only Linux counts these bytes. */
 const bytesWritten = () => Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])

@@ -53,7 +53,7 @@ async function record(
   return requests
 }
 
-/** What the requests cost, in multiples of the ideal, with marks and with an automatic cache. */
+/** What the requests cost relative to the ideal cost: with a cache that needs marks, and with an automatic cache. */
 function costs(requests: readonly RecordedRequest[]): { readonly marks: number | string; readonly prefix: number; readonly cost: number } {
   const isMarked = requests.some(({ isSystemMarked, parts }) => isSystemMarked || parts.some((part) => part.isMarked))
   const total = (kind: 'anthropic' | 'prefix') => {
@@ -78,8 +78,8 @@ function asCall({ system, isSystemMarked, parts }: RecordedRequest, index: numbe
 }
 
 /**
- * The cost with an ideal cache, wherever the framework has put a text: a text that later requests repeat is written once and then read, and
- * every other text, such as a status, is not cached.
+ * The cost with an ideal cache. The position of a text in the request does not matter. A text that later requests repeat is written to the
+ * cache once, and then read from it. Every other text, such as a status, is not cached.
  */
 function idealCost(requests: readonly RecordedRequest[], writePrice: number): number {
   const texts = requests.map(textsOf)
@@ -90,7 +90,10 @@ function idealCost(requests: readonly RecordedRequest[], writePrice: number): nu
   return cost
 }
 
-/** The texts of a request. A status inside of a text is a text of its own, and equal texts of one request are told apart by their number. */
+/**
+ * The texts of a request. A status inside of a text becomes a text of its own. Equal texts of one request get different numbers, so that
+ * they are counted separately.
+ */
 function textsOf({ system, parts }: RecordedRequest): readonly string[] {
   const seen = new Map<string, number>()
   return [system, ...parts.map(({ text }) => text)]

@@ -11,7 +11,7 @@ const { user, system } = process.cpuUsage(before)
 console.log((user + system) / 1000)
 process.exit(0)`
 
-/** The imports run in a new process in the folder of the framework, because this process has imported them already. */
+/** The imports run in a new process in the folder of the framework, because this process has already imported the modules. */
 export async function measure(module: PeerModule, { folder }: { readonly folder: string }): Promise<Measured> {
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', program, JSON.stringify(module.imports)], { cwd: folder })
   const modules = join(folder, 'node_modules')

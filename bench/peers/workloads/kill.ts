@@ -8,7 +8,7 @@ import type { Measured } from './measured.ts'
 
 const entry = join(import.meta.dirname, '..', 'workload.ts')
 
-/** Kills a process while it runs the tool, and continues the turn in this one. */
+/** Kills a process while it runs the tool, and continues its turn in the current process. */
 export async function measure(module: PeerModule, { name }: { readonly name: string }): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-peers-'))
   try {

@@ -1,4 +1,5 @@
-// Runs 200 conversations at the same time, each with 10 rounds of 5 ms. Measures the first run in this process, and the best of several.
+// Runs 200 conversations at the same time, each with 10 rounds of 5 ms. Measures the first run in this process, and the best of several
+// runs.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createAgent } from 'daybook'
 import { argumentsOf, bestTime, give, namedTimes, readAll, type Time, timed } from './measured.ts'

@@ -64,7 +64,7 @@ interface Written {
   readonly onDisk: number
 }
 
-/** NaN on systems without `/proc`. */
+/** Both numbers are NaN on systems without `/proc`. */
 function bytesWritten(): Written {
   const counts = existsSync('/proc/self/io') ? readFileSync('/proc/self/io', 'utf8') : ''
   const count = (name: string) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(counts)?.[1])

@@ -1,4 +1,4 @@
-// The memory that a conversation keeps after a turn of 50 rounds, with a store in memory.
+// Measures how much memory a conversation still uses after a turn of 50 rounds, with a store in memory.
 import { createAgent } from 'daybook'
 import { argumentsOf, give, heapUsed, readAll } from './measured.ts'
 import { addTool, handWritten, type Message, settings, steadyModel } from './steady-model.ts'

@@ -4,12 +4,12 @@ import { runInNewContext } from 'node:vm'
 /** The arguments of the program, as JSON. */
 export const argumentsOf = <T>(): T => JSON.parse(process.argv[2] ?? '{}') as T
 
-/** Gives the values to the process that started this program. */
+/** Prints the values for the process that started this program. */
 export const give = (values: Readonly<Record<string, number>>): void => console.log(JSON.stringify(values))
 
 /**
- * A duration in milliseconds. `ms` is the elapsed time. `cpu` is the processor time of this thread, which other load on the machine changes
- * less.
+ * A duration in milliseconds. `ms` is the elapsed time. `cpu` is the processor time of this thread. Other load on the machine changes it
+ * less than the elapsed time.
  */
 export interface Time {
   readonly ms: number

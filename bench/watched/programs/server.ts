@@ -1,6 +1,6 @@
-// A server process for the HTTP measurements. With `of: 'daybook'`, it serves an agent of Daybook. With `of: 'floor'`, it serves the least
-// that any program has to do: a loop over model and tool that stores each message in a table. The process sends `{ url }` to its parent. It
-// answers each message of its parent with the processor time that it has used.
+// A server process for the HTTP measurements. With `of: 'daybook'`, it serves an agent of Daybook. With `of: 'floor'`, it serves a minimal
+// program without Daybook: a loop that calls the model and the tool, and stores each message in a table. The process sends `{ url }` to its
+// parent. It answers each message of its parent with the processor time that it has used.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'

@@ -38,7 +38,7 @@ export interface SteadyOptions {
   readonly latencyMs?: number
   /** How long the model waits before each chunk. */
   readonly paceMs?: number
-  /** Called when a request of a round arrives. */
+  /** Called when the model gets the request of a round. */
   readonly onRequest?: (request: ModelRequest) => void
 }
 

@@ -52,7 +52,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Identifies a folder. Another folder with the same name has another identity. Undefined when there is no folder. */
+/** Identifies a folder. Another folder with the same name has another identity. Undefined when the folder does not exist. */
 export async function identityOf(path: string): Promise<string | undefined> {
   const found = await statIfExists(path)
   return found && `${found.dev}:${found.ino}`
@@ -62,8 +62,8 @@ export const sizeOf = async (path: string) => (await statIfExists(path))?.size
 export const modifiedAt = async (path: string) => (await statIfExists(path))?.mtimeMs
 
 /**
- * Whether a file of this size exists. If so, its modification time is set to now. This time is the time of the last put of the blob, so
- * that a cleanup of old blobs does not remove a blob that was just put again.
+ * Whether a file of this size exists. If so, its modification time is set to now. The modification time tells when the blob was last put. A
+ * cleanup of old blobs checks this time, so it does not remove a blob that was just put again.
  */
 export async function touchIfWhole(path: string, size: number): Promise<boolean> {
   if ((await sizeOf(path)) !== size) return false

@@ -20,7 +20,7 @@ import {
   writeDurably,
 } from './durable-files.ts'
 
-/** How many bytes `check` writes. They are more than one page of any file system, so that `check` fails if the disk is nearly full. */
+/** How many bytes `check` writes. This is more than one page of any file system, so `check` also fails if the disk is nearly full. */
 const PROBE_BYTES = 65_536
 
 /**
@@ -49,7 +49,10 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
     return prepared
   }
 
-  /** Throws when the folder was removed or replaced since it was first used: its blobs are lost, and a new folder would hide this. */
+  /**
+   * Throws when the folder was removed or replaced since it was first used. The blobs in the old folder are lost then, and writing to a new
+   * folder would hide this.
+   */
   async function checkFolder(): Promise<void> {
     const found = await identityOf(folder)
     if (identity !== undefined && found !== identity) throw new Error(`the folder ${folder} was removed or replaced: restore it`)
@@ -165,7 +168,10 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
   }
 }
 
-/** Whether a text is a SHA-256 in hexadecimal. Check this before the text becomes part of a path: it may come from an untrusted caller. */
+/**
+ * Whether a text is a SHA-256 in hexadecimal. Check this before the text becomes part of a path, because the text may come from an
+ * untrusted caller.
+ */
 export const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
@@ -177,13 +183,16 @@ async function* piecesOf(file: FileHandle, { sha256 }: BlobRef, { start, end }: 
   for (let at = start; at < end; ) {
     const piece = new Uint8Array(Math.min(PIECE_BYTES, end - at))
     const { bytesRead } = await file.read(piece, 0, piece.length, at)
-    if (bytesRead === 0) throw damagedBlob(sha256) // the file was cut while it was read
+    if (bytesRead === 0) throw damagedBlob(sha256) // the file was truncated while it was read
     yield piece.subarray(0, bytesRead)
     at += bytesRead
   }
 }
 
-/** All bytes of a blob. Damaged bytes are never yielded completely: the last piece is yielded only if the hash is right. */
+/**
+ * All bytes of a blob. The last piece is yielded only if the hash of all bytes is right. So a caller never gets a complete blob with
+ * damaged bytes.
+ */
 async function* checkedPieces(file: FileHandle, blob: BlobRef): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256')
   let left = blob.size

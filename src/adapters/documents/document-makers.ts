@@ -17,7 +17,7 @@ interface MakerOptions {
   readonly limits: Partial<BrowserLimits>
 }
 
-/** Creates the functions that make documents. A browser or a thread is started with the first document that needs it. */
+/** Creates the functions that make documents. A browser or a thread is started when a document first needs it. */
 export function createDocumentMakers({ browser: executable, hasTypst, kinds, limits }: MakerOptions): DocumentMakers {
   const allLimits = { ...defaultBrowserLimits, ...limits }
   const browser = executable === undefined ? undefined : createBrowserRenderer(executable, allLimits)
@@ -40,7 +40,8 @@ export function createDocumentMakers({ browser: executable, hasTypst, kinds, lim
         const image = parseImage(bytes)
         return image && { ...image, width: image.width / scale, height: image.height / scale }
       } catch (error) {
-        if ((error as { details?: { reason?: unknown } }).details?.reason === 'content') return undefined // the document shows the source of the diagram
+        // the document shows the source of the diagram
+        if ((error as { details?: { reason?: unknown } }).details?.reason === 'content') return undefined
         throw error
       }
     }

@@ -7,7 +7,7 @@ export const voidTags: ReadonlySet<string> = new Set([
   ...['area', 'base', 'basefont', 'br', 'col', 'embed', 'frame', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'],
 ])
 
-/** Elements that end an open paragraph, because authors may leave out its end tag. */
+/** Elements whose start tag ends an open paragraph, because authors may leave out the end tag of a paragraph. */
 export const paragraphEnders: readonly string[] = [
   ...['address', 'article', 'aside', 'blockquote', 'details', 'div', 'dl', 'fieldset', 'figure', 'footer', 'form'],
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'main', 'nav', 'ol', 'p', 'pre', 'section', 'table', 'ul'],

@@ -15,7 +15,7 @@ export interface ReaderThreads<Request, Response> {
 export interface ReaderThreadsOptions {
   /** The file that runs in a thread. */
   readonly file: URL
-  /** How long one document may take. Then only its thread is ended. */
+  /** How long one document may take. After this time its thread is ended. The other threads go on. */
   readonly timeoutMs: number
   /** How long a thread may wait for a document before it ends. */
   readonly idleMs: number
@@ -27,7 +27,7 @@ export interface ReaderThreadsOptions {
 /** Why a thread gave no response. */
 export type ThreadProblem = 'too_slow' | 'out_of_memory' | 'cancelled' | 'reader_closed'
 
-/** Makes threads. Each starts with its first document. */
+/** Creates the threads. Each thread starts when it gets its first document. */
 export function createReaderThreads<Request, Response>(options: ReaderThreadsOptions): ReaderThreads<Request, Response> {
   const { threads, failure } = options
   const readers = Array.from({ length: threads }, () => createReaderThread<Request, Response>(options))

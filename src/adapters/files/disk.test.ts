@@ -147,7 +147,7 @@ describe('without permission', () => {
     })
   })
 
-  /** Runs `work` as another user than root, because root may open every file whatever its permissions are. */
+  /** Runs `work` as another user than root, because root may open every file, even without permission. */
   async function withoutRoot(work: () => Promise<void>): Promise<void> {
     if (process.getuid?.() !== 0) return work()
     process.seteuid?.(65_534)

@@ -21,8 +21,8 @@ import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFil
 
 /**
  * Files below a folder on disk, in which programs that a model wrote may have created any files and links. Several processes may write
- * files at the same time. Only the process that has claimed the conversation replaces folders. The first call of any function finishes
- * or discards the replacements of folders that a dead process has begun.
+ * files at the same time. Only the process that has claimed the conversation replaces folders. If a process died while it replaced a
+ * folder, the first call of any function finishes or discards this replacement.
  */
 export function createDiskFiles({ folder }: { readonly folder: string }): Files {
   const lock = createFolderLock()
@@ -135,8 +135,8 @@ function translateError(error: unknown, requested: string): unknown {
 }
 
 /**
- * A lock for writing files and replacing folders. Several writes may hold it together; a replacement holds it alone. So no file is written
- * into a folder that is being replaced.
+ * A lock for writing files and replacing folders. Several writes may hold the lock at the same time. A replacement holds it alone. So no
+ * file is written into a folder that is being replaced.
  */
 interface FolderLock {
   shared<T>(work: () => Promise<T>): Promise<T>

@@ -7,8 +7,8 @@ import { errorCode, type OpenFolder, openSubfolder } from './open.ts'
 
 /*
  * A draft is a file or folder in the private folder that is still being written. Its name tells which process writes it:
- * `<place>-<pid>-<start>-<random>`. So other processes can recognise the drafts of dead processes. The place stands for the machine and its
- * pid namespace. Two names with the same place, pid and start time are of the same process.
+ * `<place>-<pid>-<start>-<random>`. So other processes can recognise the drafts of dead processes. The place identifies the machine and its
+ * pid namespace. If two names have the same place, pid and start time, the same process made both drafts.
  */
 
 const { place, startedAt } = readOwnProcess()
@@ -30,7 +30,7 @@ export function isOrphanedDraft(name: string): boolean {
 }
 
 function isRunning(pid: number): boolean {
-  // this process has the pid now, so the process that had the pid when it made the draft is dead
+  // if this process has the pid, the process that made the draft is dead: it had the same pid, but is not this process
   if (pid === process.pid || !Number.isSafeInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
@@ -42,8 +42,8 @@ function isRunning(pid: number): boolean {
 
 /**
  * The place of this process, and when it started. On Linux, the place is a hash of host name, boot and pid namespace, because containers
- * may have the same host name. If these can not be read, it is a random text that no other process has. On other systems, it is a hash of
- * the host name.
+ * may have the same host name. If these values can not be read, the place is a random text that no other process has. On other systems, the
+ * place is a hash of the host name.
  */
 function readOwnProcess(): { readonly place: string; readonly startedAt: string } {
   const hash = (...facts: readonly string[]) => createHash('sha256').update(facts.join('\n')).digest('hex').slice(0, 16)
@@ -61,7 +61,7 @@ function readOwnProcess(): { readonly place: string; readonly startedAt: string 
 /**
  * Removes a file or folder in the private folder, with everything below it. Links are not followed. Subfolders are first moved directly
  * into the private folder. So a deep tree needs only one open folder and no long paths. A moved folder keeps the id of the draft in its
- * name, so that it is still recognised as a draft after a crash.
+ * name, so that after a crash other processes still recognise it as a draft.
  */
 export async function removeTree(privateFolder: OpenFolder, name: string): Promise<void> {
   const [id] = name.split('.')

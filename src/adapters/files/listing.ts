@@ -13,12 +13,12 @@ const maxEntries = 200_000
 const maxSkipped = 1_000
 
 /**
- * While subfolders are visited, only one folder in this number of levels stays open. A closed folder is opened again by its name, starting
+ * While subfolders are visited, only one folder in every so many levels stays open. A closed folder is opened again by its name, starting
  * at the nearest open folder above it.
  */
 const levelsBetweenOpenFolders = 16
 
-/** After how many milliseconds other work of this process gets its turn. */
+/** After this many milliseconds, a listing pauses, so that other work of this process can run. */
 const sliceMs = 4
 
 /** A subfolder, or a file. A file that was not examined has no `info`. */
@@ -27,8 +27,9 @@ type FolderEntry =
   | { readonly kind: 'file'; readonly name: string; readonly info?: FileInfo }
 
 /**
- * Lists files in the order of their paths. It visits subfolders where they stand in this order. Of the folders above the current folder,
- * one in every few levels is open. So a deep tree does not use up file handles, and an open folder is always near.
+ * Lists files in the order of their paths. It visits a subfolder when this order reaches the subfolder. Of the folders above the current
+ * folder, one in every `levelsBetweenOpenFolders` levels is open. So a deep tree does not use up file handles, and a closed folder can be
+ * opened again in a few steps.
  */
 export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
   const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
@@ -44,7 +45,9 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     sliceStart = performance.now()
   }
 
-  /** Visits the folder at `path`. `from` is an open folder, and `way` are the last names of the path, which lead from it to the folder. */
+  /**
+   * Visits the folder at `path`. `from` is an open folder above it, and `way` has the names that lead from `from` to the folder at `path`.
+   */
   async function visit(from: OpenFolder, way: readonly string[], path: readonly string[]): Promise<void> {
     const folder = await walk(from, way, (parent, name) => openSubfolder(parent, name, path.join('/')))
     if (!folder) return
@@ -103,7 +106,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     return limit === 0 ? entries.map(kindOf) : await describeAll(folder, path, entries)
   }
 
-  /** Reads the info of the entries in order. Stops after so many files that the listing is full. */
+  /** Reads the info of the entries in order. Stops when the listing is full. */
   async function describeAll(folder: OpenFolder, path: readonly string[], entries: readonly Dirent[]): Promise<readonly FolderEntry[]> {
     const described: FolderEntry[] = []
     let left = limit - files.length + 1
@@ -143,7 +146,7 @@ function skipReason(error: unknown): UnsafeFileReason | undefined {
   return ['EACCES', 'EPERM'].includes(errorCode(error) ?? '') ? 'no_access' : undefined
 }
 
-/** Why an entry is skipped, as far as its name and its type tell. */
+/** Why an entry is skipped because of its name or its type. Undefined if name and type are allowed. */
 function entryReason(entry: Dirent, path: readonly string[]): UnsafeFileReason | undefined {
   if (unsafeReason(path.join('/')) !== undefined) return 'unsafe_path'
   if (entry.isSymbolicLink()) return 'symlink_blocked'

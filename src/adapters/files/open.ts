@@ -24,8 +24,9 @@ import { tooLarge, unsafeFile } from './safe-paths.ts'
  * Opens folders and files while hostile programs may change them. In the functions below, `requested` is the path that the caller of the
  * port `Files` asked for. Failures contain this path.
  *
- * Opening, examining, renaming and closing are synchronous. A synchronous call takes some microseconds, and an asynchronous one takes ten
- * times as long, because another thread makes it. Reading, writing and syncing are asynchronous, because they may wait for the disk.
+ * Opening, examining, renaming and closing are synchronous. A synchronous call takes some microseconds. An asynchronous call takes ten
+ * times as long, because Node makes it in another thread. Reading, writing and syncing are asynchronous, because they may wait for the
+ * disk.
  */
 
 /**
@@ -34,7 +35,7 @@ import { tooLarge, unsafeFile } from './safe-paths.ts'
  * program can replace a folder between a check and its use.
  *
  * On other systems `inside` returns an ordinary path. The real path of the folder is checked when the folder is opened, and opening a file
- * never follows a link. But if a program replaces the folder by a link after the check, this is not noticed.
+ * never follows a link. But if a program replaces the folder by a link after the check, Daybook does not notice it.
  */
 export interface OpenFolder {
   readonly path: string
@@ -47,7 +48,7 @@ const hasProcFd = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 const [readInto, writeAll, syncFd] = [promisify(read), promisify(writeFile), promisify(fsync)]
 
-// With all of these flags but `rootFlags`, opening never follows a link, and never waits for another process that opens the same pipe.
+// Flags for opening. Except with `rootFlags`, opening never follows a link, and opening a pipe never waits until another process opens it.
 const rootFlags = flags.O_RDONLY | flags.O_DIRECTORY
 const folderFlags = rootFlags | flags.O_NOFOLLOW | flags.O_NONBLOCK
 const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK

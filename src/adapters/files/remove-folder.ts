@@ -17,7 +17,7 @@ export async function removeFolder(path: string): Promise<void> {
   }
 }
 
-/** Removes a folder if it has nothing but empty folders. Returns whether it is gone. */
+/** Removes a folder if it contains no files, only empty folders. Returns whether the folder was removed. */
 export async function removeEmptyFolders(path: string): Promise<boolean> {
   try {
     const entries = await readdir(path, { withFileTypes: true })
@@ -30,7 +30,7 @@ export async function removeEmptyFolders(path: string): Promise<boolean> {
   return true
 }
 
-/** How many files a folder has, with those in its folders. Links count as files, too. */
+/** How many files a folder has, including the files in its subfolders. Links count as files, too. */
 export async function countFiles(path: string): Promise<number> {
   try {
     let count = 0

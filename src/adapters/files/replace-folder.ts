@@ -5,7 +5,7 @@ import { isOrphanedDraft, isOwnDraft, newDraftId, removeTree } from './drafts.ts
 import { errorCode, lstatIfExists, type OpenFolder, openOrMakeSubfolder, openSubfolder, walk, writeNewFile } from './open.ts'
 import { privateFolder, safeSegments, unsafeFile } from './safe-paths.ts'
 
-/** Opens the private folder. It contains drafts, and swaps, which are replacements of folders that have begun. */
+/** Opens the private folder. It contains drafts and swaps. A swap is a replacement of a folder that has begun and is not finished. */
 export const openPrivateFolder = (root: OpenFolder) => openOrMakeSubfolder(root, privateFolder, privateFolder)
 
 /**
@@ -135,7 +135,8 @@ function ignoreSystemError(error: unknown): void {
 
 /**
  * Finishes all swaps of other processes and removes the drafts of dead processes. Drafts of processes that may be alive stay until they are
- * an hour old. Swaps need not wait: only one process at a time replaces folders, so the process of another swap is dead.
+ * an hour old. Swaps are finished without waiting: only one process at a time replaces folders, so the process that began another swap is
+ * dead.
  */
 export async function recoverSwaps(root: OpenFolder): Promise<void> {
   const drafts = openSubfolder(root, privateFolder, privateFolder)
@@ -174,7 +175,8 @@ async function finishSwap(root: OpenFolder, drafts: OpenFolder, id: string): Pro
       await inParent(root, path, (parent, name) => moveIntoPlace(drafts, id, parent, name, []))
     }
   } catch (error) {
-    if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // the swap stays, and a later process finishes it
+    // after any other error the swap stays, and a later process finishes it
+    if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error
     // `file.unsafe`: a link is in the place of the folder, so the swap can not be finished. It is discarded.
   }
   await discardDraft(drafts, id, 'swap')

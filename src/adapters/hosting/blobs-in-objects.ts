@@ -4,8 +4,8 @@ import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
 /**
- * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. Objects are never partial, so an existing object is not sent
- * again. The list is empty if the store does not know the times of its objects.
+ * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. Objects are never partial, so an existing object is not sent again.
+ * `list` returns nothing if the object store does not know when its objects were put.
  */
 export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): ListedBlobs {
   return {
@@ -15,7 +15,7 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
       const key = keyOf(sha256)
       const putAt = objects.putAt ? await objects.putAt(key) : (await objects.exists(key)) ? Date.now() : undefined
       if (putAt === undefined) await objects.put(key, copy, { ifMissing: true })
-      // so that a sweep does not remove the blob before an entry refers to it
+      // renews the time of the blob, so that a sweep does not remove the blob before an entry refers to it
       else if (putAt < Date.now() - REFRESH_MS) await objects.put(key, copy)
       return { sha256, size: copy.length }
     },

@@ -17,8 +17,8 @@ import type { HostedFile, Hosting, HostingHandles, NewFile } from '../../ports/h
 import type { ObjectStore } from './objects.ts'
 
 /**
- * The object that is stored under the key of a file. It contains the name of the file (`rn`), so that an object under a wrong key is
- * detected.
+ * The object that is stored under the key of a file. It contains the name of the file (`rn`), so that Daybook detects an object that is
+ * stored under a wrong key.
  */
 const Pointer = z.object({
   version: z.literal(1),

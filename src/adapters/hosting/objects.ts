@@ -5,8 +5,8 @@ import type { ByteRange } from '../../ports/blobs.ts'
 /** Stores bytes under keys such as `a/b/c`. Every function throws `file.unsafe` for an unsafe key. */
 export interface ObjectStore {
   /**
-   * Stores bytes under a key, completely or not at all. They are durable when the promise resolves. With `ifMissing`, an existing object need
-   * not be replaced, because it has the same bytes.
+   * Stores bytes under a key, completely or not at all. The bytes are durable when the promise resolves. With `ifMissing`, the caller knows
+   * that an existing object has the same bytes, so the store need not replace it.
    */
   put(key: string, bytes: Uint8Array, options?: { readonly ifMissing?: boolean }): Promise<void>
   /** The bytes under a key, or a part of them; undefined when there is no such object. */
@@ -21,7 +21,7 @@ export interface ObjectStore {
   /** When the object was last put, in epoch milliseconds; undefined when there is no such object. */
   putAt?(key: string): Promise<number | undefined>
   delete(key: string): Promise<void>
-  /** Deletes the keys that `list` returns, one by one. If the process dies meanwhile, call it again to delete the remaining keys. */
+  /** Deletes the keys that `list` returns, one by one. If the process dies meanwhile, another call deletes the remaining keys. */
   deleteTree(tree: string): Promise<void>
   /** The URI of a key, such as `s3://<bucket>/<key>`. For stores on disk and in memory it is `file:///<key>` and `memory:///<key>`. */
   uriOf(key: string): string

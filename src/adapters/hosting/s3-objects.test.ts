@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close()
 })
 
-/** Starts an S3 server that sends these responses in order, and then the last one again and again. */
+/** Starts an S3 server that sends these responses in order. All further requests get the last response. */
 async function scriptedS3(...answers: ((request: IncomingMessage, response: ServerResponse) => void)[]) {
   const requests: string[] = []
   const server = createServer((request, response) => {
@@ -196,7 +196,7 @@ it('signs with the time of the server if the clock of this machine is wrong', as
     const signed = Date.parse(date.replace(/^(....)(..)(.....)(..)(...)$/, '$1-$2-$3:$4:$5'))
     const isSkewed = Math.abs(signed - now) > 900_000
     response.setHeader('Date', new Date(now).toUTCString())
-    // the response to HEAD has no body, and so no code
+    // the response to HEAD has no body, and therefore no error code
     if (isSkewed) return respondError(403, request.method === 'HEAD' ? '' : 'RequestTimeTooSkewed')(request, response)
     respond(200, 'x')(request, response)
   }

@@ -20,7 +20,7 @@ interface S3Request {
    * undefined.
    */
   readonly optional?: boolean
-  /** If true, an object that exists is not replaced. A server that does not know this condition replaces it. */
+  /** If true, an object that exists is not replaced. A server that does not support this condition replaces the object. */
   readonly ifMissing?: boolean
 }
 
@@ -36,8 +36,8 @@ export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
 const maxAttempts = 4
 /**
- * S3 rejects a request whose time differs by more than 15 minutes from its own. If a request is rejected and the times differ by more than
- * this, the difference is corrected and the request is sent again.
+ * S3 rejects a request whose time differs by more than 15 minutes from its own. If S3 rejects a request and its time differs by more than
+ * this from ours, the request is sent again with the time of S3.
  */
 const MAX_CLOCK_ERROR_MS = 5 * 60_000
 
@@ -50,7 +50,9 @@ export function createS3Requests(options: S3Options): S3Requests {
   if (!URL.canParse(endpoint)) throw new Failure('hosting.failed', 'the address of S3 is not a URL: begin it with https://')
   let client: Promise<AwsClient> | undefined
   let knowsConditions = true
-  /** How many milliseconds the clock of the server is ahead of ours. It is corrected when the server rejects the time of a request. */
+  /**
+   * How many milliseconds the clock of the server is ahead of ours. This value is updated when the server rejects the time of a request.
+   */
   let clockDifference = 0
 
   async function createClient(): Promise<AwsClient> {

@@ -11,7 +11,7 @@ interface Upload {
 /** How many parts are sent at the same time. */
 const PARALLEL_PARTS = 4
 
-/** Stores an object. A large one is sent in parts, so that a lost connection repeats only one part. */
+/** Stores an object. A large object is sent in parts, so that after a lost connection only one part has to be sent again. */
 export async function putObject(request: S3Requests, upload: Upload, bytes: Uint8Array): Promise<void> {
   const { key, ifMissing, partBytes } = upload
   if (bytes.length <= partBytes) await request({ method: 'PUT', key, body: bytes, ifMissing })
@@ -35,18 +35,19 @@ async function putInParts(request: S3Requests, { key, ifMissing, partBytes }: Up
     for (let at = 0; at < parts.length; at += PARALLEL_PARTS) await Promise.all(parts.slice(at, at + PARALLEL_PARTS).map(sendPart))
     const body = new TextEncoder().encode(completeUploadXml(etags))
     const ended = await request({ method: 'POST', key, query: { uploadId }, body, ifMissing, missing: true })
-    // an upload that is missing may have been completed by an attempt whose response was lost
+    // if the server does not know the upload, an earlier attempt may have completed it, and only its response was lost
     if (!ended && !(await request({ method: 'HEAD', key, missing: true })))
       throw new Failure('hosting.failed', 'S3 lost an upload before it was complete: try again')
   } catch (error) {
-    await request({ method: 'DELETE', key, query: { uploadId }, missing: true }).catch(() => {}) // the first error matters
+    // ignored, because the caller needs the first error
+    await request({ method: 'DELETE', key, query: { uploadId }, missing: true }).catch(() => {})
     throw error
   }
 }
 
 /**
- * Removes uploads of keys with this prefix that began before `before`. A process that was killed leaves its parts, which are paid for but
- * belong to no object.
+ * Removes uploads of keys with this prefix that began before `before`. A killed process leaves the parts of its uploads. They belong to no
+ * object, but they cost money.
  */
 export async function removeUploads(request: S3Requests, prefix: string, before: number): Promise<void> {
   const old: UnfinishedUpload[] = []

@@ -14,7 +14,7 @@ export interface FolderFile {
   readonly mtime: string
 }
 
-/** An entry that is left out, and why. The reason continues a sentence that begins with the path. */
+/** An entry that is left out, and why. The reason is the end of a sentence whose subject is the path. */
 export interface LeftOut {
   readonly path: string
   readonly problem: string
@@ -39,8 +39,8 @@ export interface KnowledgeFolder {
 }
 
 /**
- * The folders of a list, with names for paths. The name of a folder is the last part of its path, or is given before it: `handbook=./docs`.
- * Throws a `RangeError` when two folders have the same name, or a name can not be part of a path.
+ * The folders of a list, with names for paths. The name of a folder is the last part of its path, unless a name is given before the path:
+ * `handbook=./docs`. Throws a `RangeError` when two folders have the same name, or a name can not be part of a path.
  */
 export function namedFolders(list: FolderList): readonly KnowledgeFolder[] {
   const folders = list.map((entry): KnowledgeFolder => {
@@ -60,13 +60,13 @@ export function namedFolders(list: FolderList): readonly KnowledgeFolder[] {
 }
 
 /**
- * Whether a path below a folder may be a document. Names that begin with a dot are not, because they hold settings and secrets. Neither are
- * installed packages and the excluded folder.
+ * Whether a path below a folder may be a document. Files and folders whose name begins with a dot are no documents, because they often
+ * contain settings and secrets. Installed packages and the excluded folder contain no documents either.
  */
 export async function mayHoldDocuments({ path: folder, excluded }: KnowledgeFolder, path: string): Promise<boolean> {
   if (path.split('/').some((name) => name.startsWith('.') || name === 'node_modules')) return false
   if (excluded === undefined) return true
-  const root = await realpath(excluded).catch(() => resolve(excluded)) // it may not exist yet
+  const root = await realpath(excluded).catch(() => resolve(excluded)) // the excluded folder may not exist yet
   const below = relative(root, join(await realpath(folder), path))
   return below.startsWith('..') || isAbsolute(below)
 }
@@ -106,7 +106,7 @@ export async function listFolder(folder: KnowledgeFolder, { maxFiles = maxListed
     }
   }
 
-  /** Node replaces bytes of a name that are not UTF-8 by U+FFFD. The folder then has no entry with the name that Node gives. */
+  /** Node replaces bytes of a name that are not UTF-8 by U+FFFD. The folder then has no entry with the name that Node returns. */
   const hasOtherName = async (path: string) => path.includes('\ufffd') && (await lstat(join(root, path)).catch(ignoreMissing)) === undefined
 
   async function describe(path: string): Promise<void> {
@@ -133,8 +133,8 @@ export async function fileAt(folder: KnowledgeFolder, path: string): Promise<Fol
 }
 
 /**
- * The bytes of a file. Undefined when there is no such file. The checks are made on the opened file: it is the file at this path, and neither
- * the path nor one of its folders is a link.
+ * The bytes of a file. Undefined when there is no such file. After opening, two checks are made: the opened file is the file at this path,
+ * and neither the file nor one of its folders is a link.
  */
 export async function readFileBelow(folder: string, path: string, maxBytes: number): Promise<Uint8Array | undefined> {
   const root = await realpath(folder)
@@ -159,7 +159,10 @@ export async function readFileBelow(folder: string, path: string, maxBytes: numb
   }
 }
 
-/** Files may disappear between two steps, and a link in place of a file can not be opened. */
+/**
+ * Returns undefined for an error that means that a file has disappeared between two steps, or that a link is in its place. Throws other
+ * errors.
+ */
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(error.code ?? '')) return undefined
   throw error

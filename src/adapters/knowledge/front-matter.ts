@@ -31,8 +31,8 @@ const fields = z.object({
 const maxFrontMatter = 8_192
 
 /**
- * Splits a Markdown document into its front matter and its text. A document without front matter, or with an invalid one, is all text.
- * `remark` says what is wrong with it.
+ * Splits a Markdown document into its front matter and its text. If a document has no front matter or an invalid one, the whole document is
+ * text. `remark` says what is wrong with an invalid front matter.
  */
 export function splitFrontMatter(
   content: string,

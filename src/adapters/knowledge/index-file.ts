@@ -19,7 +19,7 @@ export interface KnowledgeIndex {
   find(path: string): StoredDocument | undefined
   /** The state of each file whose path begins with `prefix`. */
   states(prefix: string): ReadonlyMap<string, FileState>
-  /** Stores the state and the content of a file, in place of earlier ones. */
+  /** Stores the state and the content of a file. Replaces what was stored for this file before. */
   put(path: string, state: FileState, content: IndexedContent): void
   /** Stores the new size and time of a file whose content has not changed. */
   touch(path: string, state: FileState): void
@@ -27,7 +27,7 @@ export interface KnowledgeIndex {
   /** The sections with the best scores among those that have one of these terms and whose path begins with `prefix`. */
   search(terms: readonly string[], prefix: string, limit: number): readonly Match[]
   list(prefix: string): readonly ListedDocument[]
-  /** Overwrites what is left of removed texts in the file, in small steps. Does nothing if nothing is left. */
+  /** Overwrites the remains of removed texts in the index file, in small steps. Does nothing if there are no remains. */
   purge(signal: AbortSignal): Promise<void>
   close(): void
 }
@@ -82,14 +82,17 @@ export interface Match {
   readonly text: string
   /** Whether the document has other sections. */
   readonly isPart: boolean
-  /** Greater is better. */
+  /** A greater score is better. */
   readonly score: number
 }
 
-/** Changes with the tables. */
+/** The version of the tables. Change it whenever the tables change. */
 const layout = 2
 const sample = 'The indexed HTTPServer parses user_names of 12 cafés in München: 日本語の文書, документы.'
-/** This number changes with the tables, and with the rules for terms. An index with another version is built again. */
+/**
+ * The version of the index. It differs if the tables or the rules for terms are different. An index file with another version is deleted
+ * and built again.
+ */
 const version =
   createHash('sha256')
     .update(`${layout} ${termsOf(sample).join(' ')}`)
@@ -132,7 +135,8 @@ const isDamaged = (error: unknown): boolean =>
 function prepare(database: DatabaseSync): DatabaseSync {
   try {
     database.exec(
-      'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON', // deleted text is overwritten
+      // deleted text is overwritten
+      'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON',
     )
     const replaced = inTransaction(database, () => {
       const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number }

@@ -6,7 +6,7 @@ import { type FolderFile, fileAt, type KnowledgeFolder, type LeftOut, listFolder
 import type { FileState, IndexedContent, KnowledgeIndex, SectionTerms } from './index-file.ts'
 import { type DocumentReaders, type KnowledgeDocument, maxFileBytes, readDocument, sizeProblem } from './read-document.ts'
 
-/** How far an update of the index is. */
+/** The progress of an update of the index. */
 export interface IndexProgress {
   readonly done: number
   readonly total: number
@@ -26,7 +26,10 @@ interface IndexerParts {
   readonly index: KnowledgeIndex
   readonly readers: DocumentReaders
   readonly signal: AbortSignal
-  /** Files that took too much time or memory once, by their paths, with their size and time. They are read once more. */
+  /**
+   * Files whose reading took too much time or memory once, by their paths, with their size and time. The next update tries to read them one
+   * more time.
+   */
   readonly tooMuch: Map<string, Pick<FileState, 'size' | 'mtime'>>
   onProgress?(progress: IndexProgress): void
 }
@@ -35,8 +38,8 @@ interface IndexerParts {
 export const prefixOf = ({ name }: KnowledgeFolder): string => `ks:${name}/`
 
 /**
- * Compares the files of the folders with the index, reads those that are new or changed, and removes those that are gone. A folder that can
- * not be read keeps its documents: perhaps its disk is only away for a while.
+ * Compares the files of the folders with the index, reads those that are new or changed, and removes those that are gone. If a folder can
+ * not be read, its documents stay in the index, because its disk may be missing only for a while.
  */
 export async function updateIndex(folders: readonly KnowledgeFolder[], parts: IndexerParts): Promise<IndexReport> {
   const { index, signal, onProgress } = parts
@@ -78,7 +81,10 @@ export async function updateIndex(folders: readonly KnowledgeFolder[], parts: In
 const isSame = (known: Pick<FileState, 'size' | 'mtime'> | undefined, { size, mtime }: Omit<FileState, 'hash'>): boolean =>
   known?.size === size && known.mtime === mtime
 
-/** Updates the index for one file. Returns the reason if this is not possible now. Lasting problems of the file are stored in the index. */
+/**
+ * Updates the index for one file. Returns the reason if the file can not be read now but perhaps later. A lasting problem of the file is
+ * stored in the index.
+ */
 export async function refreshFile(folder: KnowledgeFolder, path: string, parts: IndexerParts): Promise<string | undefined> {
   const known = parts.index.find(prefixOf(folder) + path)
   const file = await fileAt(folder, path)
@@ -117,7 +123,7 @@ async function indexFile(
   return undefined
 }
 
-/** After the terms of this many sections, other work of the process gets its turn. */
+/** After computing the terms of this many sections, the indexer pauses, so that other work of the process can run. */
 const sectionsAtOnce = 20
 
 async function withTerms(document: KnowledgeDocument, path: string): Promise<IndexedContent> {

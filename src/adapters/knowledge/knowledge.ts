@@ -14,14 +14,15 @@ import { type FolderWatcher, watchFolders } from './watch.ts'
 /** A knowledge base of folders with documents. */
 export interface FolderKnowledge extends Knowledge, KnowledgeSearch {
   /**
-   * Reads new and changed files into the index, and removes those that are gone, with all that is left of them in the index file. Calls at the
-   * same time share one update.
+   * Reads new and changed files into the index. Removes files that no longer exist, and overwrites their remains in the index file. Calls
+   * during a running update share this update.
    */
   update(): Promise<IndexReport>
   /** All documents, and the files that can not be read. */
   documents(): Promise<readonly ListedDocument[]>
   /**
-   * Updates the index whenever files change. Without it, a search first updates the index if the last update is older than some seconds.
+   * Updates the index whenever files change. If this is not called, a search first updates the index when the last update is older than
+   * some seconds.
    */
   watch(): Promise<void>
   /** Ends updates and watching, and closes the index. Further calls do nothing. */
@@ -46,7 +47,7 @@ export interface KnowledgeOptions {
 /** Without watching, a search first updates the index if the last update is older than this. */
 const freshMs = 5_000
 const maxListed = 500
-/** A purge that takes longer than this delays the next one. */
+/** If a purge takes longer than this, the next purge is delayed. */
 const shortPurgeMs = 1_000
 /** The delay after a long purge, in multiples of the time that the purge took. */
 const purgePauses = 20
@@ -94,8 +95,8 @@ export function openKnowledge({
   }
 
   /**
-   * Overwrites what is left of removed documents in the index, in the background. For a large index this takes seconds, and the next purge
-   * is then delayed.
+   * Overwrites the remains of removed documents in the index file, in the background. For a large index this takes seconds, and the next
+   * purge is then delayed.
    */
   function purge(): void {
     const begun = performance.now()
@@ -120,7 +121,7 @@ export function openKnowledge({
 
   /** Updates the index after a running update has ended, because that update may have missed the latest changes. */
   const updateAgain = async () => {
-    await running?.catch(() => undefined) // the caller of the running update gets its failure
+    await running?.catch(() => undefined) // ignored, because the caller of the running update gets this failure
     await update()
   }
 
@@ -241,7 +242,7 @@ function listingOf(path: string, lines: readonly string[]): KnowledgeItem {
 
 const isFolder = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 
-/** Calls `make` with the first call, and returns its result from then on. After a failure, the next call tries again. */
+/** Returns a function that calls `make` once and keeps its result for later calls. If `make` fails, the next call tries again. */
 function once<T>(make: () => Promise<T>): { (): Promise<T>; made(): Promise<T | undefined> } {
   let result: Promise<T> | undefined
   const call = () => {

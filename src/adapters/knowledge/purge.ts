@@ -5,9 +5,9 @@ import { setImmediate } from 'node:timers/promises'
 const PAGES_PER_STEP = 16
 
 /**
- * Overwrites what removed documents have left in the file. The rows of their texts are overwritten by SQLite (`secure_delete`), but their words
- * stay in the full-text index: it only notes that they do not count any more. So all parts of that index are merged into a new one without
- * these words. Then the write-ahead log is emptied, because it has the old pages.
+ * Overwrites the remains of removed documents in the file. SQLite itself overwrites the rows with their texts (`secure_delete`). But their
+ * words stay in the full-text index, which only marks them as deleted. So all parts of that index are merged into a new one without these
+ * words. Then the write-ahead log is emptied, because it still contains the old pages.
  *
  * `removals` counts the removed rows, and how many of them are overwritten. So another process can continue, if this process ends in the
  * middle.
@@ -17,8 +17,8 @@ export async function purgeRemoved(database: DatabaseSync, signal: AbortSignal):
   const merge = database.prepare("INSERT INTO terms (terms, rank) VALUES ('merge', ?)")
   const changes = database.prepare('SELECT total_changes() AS count')
   const count = () => (changes.get() as { readonly count: number }).count
-  // The documentation of FTS5 describes this loop: the first step has a negative number, so that it merges all parts of the index, and nothing
-  // is left to merge when a step makes fewer than two changes.
+  // The documentation of FTS5 describes this loop: the first step has a negative number, so that it merges all parts of the index, and a
+  // step that makes fewer than two changes is the last one.
   for (let pages = -PAGES_PER_STEP, before = 0; ; pages = PAGES_PER_STEP) {
     if (signal.aborted) return
     before = count()
@@ -26,7 +26,8 @@ export async function purgeRemoved(database: DatabaseSync, signal: AbortSignal):
     if (count() - before < 2) break
     await setImmediate()
   }
-  if (signal.aborted || !emptiesLog(database)) return // another process reads the old pages, so the next update tries again
+  // if another process still reads the old pages, the log can not be emptied, and the next update tries again
+  if (signal.aborted || !emptiesLog(database)) return
   database.prepare('UPDATE removals SET overwritten = max(overwritten, ?)').run(made)
 }
 

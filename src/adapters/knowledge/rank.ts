@@ -5,7 +5,7 @@ import type { KnowledgeIndex, Match } from './index-file.ts'
 
 /** How many sections are compared before the best are chosen. */
 const candidates = 80
-/** A document has at most this many hits, so that a long one does not hide all others. */
+/** A search returns at most this many hits of one document, so that a long document does not hide all others. */
 const maxHitsPerDocument = 3
 const maxSnippet = 280
 /** Of a longer section, only the beginning is compared. */
@@ -13,8 +13,8 @@ const maxCompared = 20_000
 const maxTerms = 64
 
 /**
- * The best sections for a query. The full-text index scores them by rare words. A section that has more of the different words of the query is
- * better. Keywords count twice. Scores are between 0 and 1.
+ * The best sections for a query. The full-text index scores them by rare words. A section that contains more of the query's words gets a
+ * better score. Keywords count twice. Scores are between 0 and 1.
  */
 export function searchIndex(index: KnowledgeIndex, { query, root, maxHits, keywords }: KnowledgeQuery): readonly KnowledgeHit[] {
   const weights = new Map<string, number>()
@@ -71,7 +71,7 @@ function snippetOf({ text, summary }: Match, terms: ReadonlySet<string>): string
   return oneLine(compared.slice(start), maxSnippet)
 }
 
-/** The beginning of the sentence or line at a position, if it is near. */
+/** The position at which the sentence or line around `at` begins. If that is too far away, the position of a word shortly before `at`. */
 function startOfPhrase(text: string, at: number): number {
   for (let start = at; start > 0 && at - start < 80; start--) {
     const before = text[start - 1]

@@ -21,12 +21,15 @@ export interface DocumentReaders {
   readonly yaml: YamlParser
 }
 
-/** The document, or why there is none. The reason continues a sentence that begins with the name of the file. */
+/**
+ * The document, or the reason why the file is not a document. The reason is the end of a sentence whose subject is the name of the file.
+ */
 export type DocumentResult = { readonly document: KnowledgeDocument } | DocumentProblem
 
 /**
- * Why a file is not a document. `again` says whether to read it again, although it has not changed. `later`: yes, because the reason is not
- * in the file. `once`: one more time, because the reason may be the file or a busy machine.
+ * Why a file is not a document. `again` says whether a later update reads the file again, although the file has not changed. With `later`
+ * it is read again, because the reason is not in the file. With `once` it is read one more time, because the reason may be the file or a
+ * busy machine.
  */
 export interface DocumentProblem {
   readonly problem: string
@@ -63,7 +66,7 @@ function formatOf(path: string): readonly [Format, mime: string] {
   return formats.get(ending) ?? ['plain', 'text/plain']
 }
 
-/** Why a file of this size is not read. Undefined when it is. */
+/** Why a file of this size is not read. Undefined when the size is allowed. */
 export function sizeProblem(path: string, size: number): string | undefined {
   const limit = maxBytes[formatOf(path)[0]]
   return size > limit ? `is larger than ${limit / (1024 * 1024)} MiB` : undefined
@@ -93,7 +96,10 @@ const reasonsToReadAgain: ReadonlyMap<string, 'later' | 'once'> = new Map([
   ['out_of_memory', 'once'],
 ])
 
-/** The text of a file in UTF-8, or in UTF-16 with a byte order mark. Undefined for other bytes. Control characters mean that it is binary. */
+/**
+ * The text of a file in UTF-8, or in UTF-16 with a byte order mark. Undefined for other bytes. A file with control characters is treated as
+ * binary.
+ */
 function textOf(bytes: Uint8Array): string | undefined {
   const isUtf16 = bytes.length > 1 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
   try {

@@ -51,7 +51,8 @@ it('nothing of a removed document stays in the index file', async () => {
   for (const n of numbers) write(n)
   const knowledge = open()
   await knowledge.update()
-  expect(traces(numbers).length).toBeGreaterThan(numbers.length * 7) // what is searched below is really there
+  // shows that the words that the checks below look for were in the index
+  expect(traces(numbers).length).toBeGreaterThan(numbers.length * 7)
   const gone = numbers.filter((n) => n % 3 === 0)
   for (const n of gone) remove(n)
   expect(await knowledge.update()).toMatchObject({ removed: gone.length })

@@ -12,8 +12,8 @@ const quietMs = 300
 const longestMs = 5_000
 
 /**
- * Calls `onChange` after files below the folders have changed. Many changes in a short time are one call. If a folder can not be watched,
- * `onError` is called, and the others are watched.
+ * Calls `onChange` after files below the folders have changed. Many changes in a short time lead to one call. If a folder can not be
+ * watched, `onError` is called, and the others are watched.
  */
 export function watchFolders(
   folders: readonly KnowledgeFolder[],
@@ -25,9 +25,13 @@ export function watchFolders(
   let since: number | undefined
   let closed = false
 
-  /** Changes of other files do not count. The index itself may be in an excluded folder, and every update changes it. */
+  /**
+   * Changes of files that are no documents are ignored. For example, the index itself may be in an excluded folder, and every update
+   * changes it.
+   */
   async function noteChange(folder: KnowledgeFolder, name: string | null): Promise<void> {
-    const isOther = name !== null && !(await mayHoldDocuments(folder, name.replaceAll(sep, '/')).catch(() => true)) // the folder may be gone
+    // the folder may have been removed
+    const isOther = name !== null && !(await mayHoldDocuments(folder, name.replaceAll(sep, '/')).catch(() => true))
     if (!isOther && !closed) changed()
   }
 

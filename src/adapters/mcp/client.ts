@@ -21,6 +21,7 @@ export function createClient(version: string, { onListChanged, onQuestion }: Cli
       ? { action: 'accept' as const, content: reply.content as Record<string, string> }
       : { action: reply.action }
   })
-  client.onerror = () => {} // messages that belong to no request. The call that they were meant for ends by its time limit
+  // an error about a message that belongs to no request. If the message was meant for a call, this call ends at its time limit
+  client.onerror = () => {}
   return client
 }

@@ -30,9 +30,9 @@ export interface ConnectionOptions {
 const DEFAULTS = { timeoutSeconds: 120, startSeconds: 10, maxMessageBytes: 32 * 1024 * 1024 }
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 60_000
-/** If a server has run for this long when it stops, its earlier failures do not count any more. */
+/** If a server has run for this long before it stops, its earlier failures are forgotten. */
 const STABLE_MS = 30_000
-/** How many tools are read. The rest is not even looked at. */
+/** How many tools of a server are read. Further tools are ignored. */
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100
 const PING_MS = 5_000
@@ -72,7 +72,7 @@ export function createConnection(
     ...(configuration.tools && { allowed: configuration.tools }),
   })
 
-  /** The open connection. Opens it if necessary, but not while a pause after a failure lasts. */
+  /** The open connection. Opens it if necessary, but not during the pause after a failure. */
   function open(): Promise<Open> {
     if (isClosed) return Promise.reject(new Error('the agent is closed'))
     if (opening) return opening
@@ -128,8 +128,8 @@ export function createConnection(
   }
 
   /**
-   * Reads the list of tools. If it is being read or was read a moment ago, it is read once more later, however often this is called
-   * meanwhile: some servers say that their list has changed whenever it is read.
+   * Reads the list of tools. If the list is being read or was read a moment ago, it is read again later, but only once, even if this
+   * function is called several times meanwhile. The reason is that some servers report a changed list whenever the list is read.
    */
   function refresh(): Promise<void> {
     if (rereading) return listing ?? Promise.resolve()
@@ -222,7 +222,7 @@ export function createConnection(
 
 const SESSION_ENDED = 404
 
-/** Any object. The SDK would refuse results that it does not know, and `tools/mcp` reads them more carefully. */
+/** Any object. A stricter schema would make the SDK refuse results of unknown form. `tools/mcp` checks the results instead. */
 const anyObject = z.looseObject({})
 
 async function sendCall(client: Client, { name, params, onProgress }: McpCall, signal: AbortSignal): Promise<JsonObject> {
@@ -232,7 +232,7 @@ async function sendCall(client: Client, { name, params, onProgress }: McpCall, s
     timeout: NO_TIMEOUT,
     ...(onProgress && { onprogress: ({ message, progress, total }) => onProgress(message ?? progressText(progress, total)) }),
   })
-  return result as JsonObject // it was parsed from JSON
+  return result as JsonObject // the result was parsed from JSON
 }
 
 const progressText = (progress: number, total: number | undefined): string =>
@@ -265,5 +265,5 @@ async function within(work: Promise<void>, ms: number): Promise<void> {
   clearTimeout(timer)
 }
 
-/** On demand, because it takes 130 ms and most agents have no MCP servers. */
+/** The client is loaded on demand, because loading takes 130 ms and most agents have no MCP servers. */
 const loadClient = () => import('./client.ts')

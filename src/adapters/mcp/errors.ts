@@ -1,7 +1,8 @@
 import { isObject } from '../../core/json.ts'
 
 /**
- * The message of an error that the server has sent itself. Undefined for other errors. Two codes of JSON-RPC stand for errors of the SDK.
+ * The message of an error that the server has sent itself. Undefined for other errors. Errors with two of the JSON-RPC codes are not from
+ * the server: the SDK uses these codes for its own errors.
  */
 export function refusalIn(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.constructor.name !== 'McpError') return undefined
@@ -12,7 +13,7 @@ export function refusalIn(error: unknown): string | undefined {
 const CONNECTION_CLOSED = -32_000
 const REQUEST_TIMEOUT = -32_001
 
-/** What went wrong with a server, in words that continue a sentence about it. */
+/** What went wrong with a server, as a clause such as `it answered with the status 500`. */
 export function errorText(error: unknown): string {
   const status = isObject(error) ? error.code : undefined
   if (typeof status === 'number' && status >= 400 && status < 600) return `it answered with the status ${status}`

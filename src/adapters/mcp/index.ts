@@ -6,7 +6,7 @@ import { type Connection, createConnection } from './connection.ts'
 
 /** Options of `createMcpServers`. */
 export interface McpOptions {
-  /** The version of Daybook, which servers are told. */
+  /** The version of Daybook. It is sent to the servers. */
   readonly version: string
   /** The folder in which the tokens of servers are stored. */
   readonly tokens: string

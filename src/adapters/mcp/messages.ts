@@ -61,7 +61,10 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** The notifications that the client reads. Others are dropped at once, because a server may send very many of them, such as logs. */
+/**
+ * The notifications that the client reads. Other notifications, such as logs, are dropped before they reach the SDK, because a server may
+ * send very many of them.
+ */
 const wantedNotifications: ReadonlySet<unknown> = new Set([
   'notifications/progress',
   'notifications/cancelled',
@@ -71,7 +74,7 @@ const wantedNotifications: ReadonlySet<unknown> = new Set([
 const isWanted = ({ id, method }: { readonly [key: string]: unknown }): boolean =>
   id !== undefined || method === undefined || wantedNotifications.has(method)
 
-/** An answer without a result becomes an error, because the SDK would drop it and go on waiting. */
+/** An answer without a result becomes an error. Otherwise the SDK would drop the answer and keep waiting for one. */
 function withResult(message: { readonly [key: string]: unknown }): object {
   const { id, method, result, error } = message
   if (id === undefined || method !== undefined || isObject(result) || isObject(error)) return message

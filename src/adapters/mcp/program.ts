@@ -6,9 +6,9 @@ import type { McpProgram } from '../../ports/mcp-configuration.ts'
 import { createMessageReader } from './messages.ts'
 import { watchGroup } from './watchdog.ts'
 
-/** A transport of the MCP SDK, and what is known about its end. */
+/** A transport of the MCP SDK, with the reason why it ended. */
 export interface ServerTransport extends Transport {
-  /** Why the connection ended by itself. Undefined while it is open, and when it was closed. */
+  /** Why the connection ended without a call of `close`. Undefined while it is open, and after a call of `close`. */
   readonly ending: string | undefined
   /** The end of what the server wrote to its standard error, for the operator. */
   readonly lastWords: string
@@ -69,7 +69,8 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
         windowsHide: true,
       })
       child = started
-      const read = createMessageReader(maxMessageBytes, (message) => transport.onmessage?.(message as JSONRPCMessage)) // the SDK checks it
+      // the SDK checks the message
+      const read = createMessageReader(maxMessageBytes, (message) => transport.onmessage?.(message as JSONRPCMessage))
       started.stdout.on('data', (piece: Buffer) => {
         if (ending !== undefined) return
         try {
@@ -81,7 +82,7 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
       started.stderr.on('data', (piece: Buffer) => {
         lastWords = cutEnd(lastWords + piece.subarray(-MAX_LAST_WORDS).toString(), MAX_LAST_WORDS)
       })
-      // ignored, because the exit of the process says more about the cause
+      // ignored, because the exit of the process is reported and tells more about the cause
       for (const stream of [started.stdin, started.stdout, started.stderr]) stream.on('error', () => {})
       const spawned = Promise.withResolvers<void>()
       started.once('spawn', () => {
@@ -99,10 +100,10 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
         running.delete(started)
         endWatch()
         exited.resolve()
-        // a process in another group may keep the output open
+        // without this, a process in another group that keeps the output open would delay `close` forever
         setTimeout(() => started.stdout.destroy(), END_MS).unref()
       })
-      // after the exit, because the output may still contain answers
+      // `close` comes after the exit, when all output was read: the output may still contain answers
       started.once('close', () => transport.onclose?.())
       await spawned.promise
     },

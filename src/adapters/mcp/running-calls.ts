@@ -1,7 +1,7 @@
 import type { McpCall, McpQuestion, McpReply } from '../../ports/mcp.ts'
 import { createCallTimer } from './call-timer.ts'
 
-/** The calls that run on one server. The server may ask people during a call, but does not say in which one. */
+/** The calls that run on one server. The server may ask a question during a call, but does not say which call the question belongs to. */
 export interface RunningCalls {
   add(request: McpCall, seconds: number): RunningCall
   /** Asks a person, if all running calls belong to one conversation. Otherwise it is not certain which conversation the question is for. */

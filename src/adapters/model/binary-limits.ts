@@ -1,8 +1,8 @@
 import type { BinaryPart, Part } from '../../core/render/types.ts'
 
 /**
- * The images and documents that a provider accepts in one request. A conversation sends its images again and again, so a single one that
- * the provider refuses would make every later request fail.
+ * The images and documents that a provider accepts in one request. Every request of a conversation contains its earlier images again. So a
+ * single image that the provider refuses would make every later request fail.
  */
 export interface BinaryLimits {
   /** The greatest size of one image or document, in bytes. */
@@ -30,8 +30,8 @@ interface BinaryRules {
 }
 
 /**
- * The parts that are not sent, by index, with the reason. Of too many images and documents, the newest are sent. `refused` has the hashes
- * of those that the provider has refused before.
+ * The parts that are not sent, by index, with the reason. If there are too many images and documents, the newest are sent. `refused` has
+ * the hashes of the images and documents that the provider has refused before.
  */
 export function omittedParts(parts: readonly Part[], rules: BinaryRules, refused: ReadonlySet<string>): ReadonlyMap<number, Omission> {
   const omitted = new Map<number, Omission>()

@@ -53,7 +53,7 @@ export function createCallReader() {
         }
         case 'tool-input-end': {
           const call = byId.get(part.id)
-          // without any piece of arguments, the whole arguments come with `tool-call`
+          // if no piece of the arguments has arrived, `tool-call` will contain all arguments
           return call?.hasInput ? end(call) : []
         }
         case 'tool-call': {
@@ -69,12 +69,12 @@ export function createCallReader() {
           return []
       }
     },
-    /** The event for a call without a name: the provider reports that the model wrote an invalid call, and nothing else about it. */
+    /** The event for a call without a name: the provider reports only that the model wrote an invalid call. */
     nameless: (): CallEvent => ({ type: 'call.start', index: next++, name: '' }),
   }
 }
 
-/** Reasons with which Google ends a response because the model tried to call a tool and wrote something else. */
+/** The finish reasons of Google for a response in which the model tried to call a tool but wrote an invalid call. */
 const malformedCallReasons: ReadonlySet<string | undefined> = new Set(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'])
 
 /** Whether the response ended because the model wrote a call that the provider could not read. The model can then try again. */

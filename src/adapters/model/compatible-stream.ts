@@ -2,14 +2,14 @@ import { isObject, type JsonObject, parseJson } from '../../core/json.ts'
 
 /**
  * Calls a server with chat completions, and corrects what it streams. The package of the AI SDK refuses a whole response if one of its
- * chunks has not exactly the documented form, and many servers deviate from it:
+ * chunks does not have exactly the documented form. Many servers deviate from this form:
  *
  *   arguments of a call as an object, ids as numbers, indexes as texts    are written in the documented form
  *   events of other kinds, chunks without choices                         are left out
  *   counts of tokens that are not numbers                                 are left out
  *   no finish reason before `[DONE]`                                      is added
  *
- * Everything else stays as it is, such as errors and text that is not JSON.
+ * Everything else, such as errors and text that is not JSON, stays as it is.
  */
 export const fetchCompatible: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
@@ -92,7 +92,7 @@ function correctChoice({ delta, ...choice }: JsonObject): JsonObject {
 }
 
 function correctCall(value: object): JsonObject {
-  const call = value as JsonObject // it was parsed from JSON
+  const call = value as JsonObject // the value was parsed from JSON
   const { id, index } = call
   const called = isObject(call.function) ? (call.function as JsonObject) : undefined
   return {

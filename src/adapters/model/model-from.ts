@@ -62,7 +62,10 @@ function namedModel(wanted: string, options: NamedModelOptions): Model {
   )
 }
 
-/** Finds the provider, the key and the address of a model that is given by name. `otherwise` says what to do if the key is missing. */
+/**
+ * Finds the provider, the key and the address of a model that is given by name. If the key is missing, the error message ends with
+ * `otherwise`, which says what the user can do.
+ */
 export function resolveModel(
   wanted: string,
   options: Pick<NamedModelOptions, 'environment' | 'key' | 'address'>,

@@ -85,8 +85,9 @@ export function createPriceOf(options: { readonly now: () => string; readonly pr
 const chargesOfPrices = new WeakMap<PriceOf, ChargeOf>()
 
 /**
- * The charges that belong to the setting `priceOf`, for reports. A function of `createPriceOf` has a price for each kind of tokens and for
- * each day. For any other function, the list prices only decide how the price of a call is divided.
+ * The charges that belong to the setting `priceOf`, for reports. A function that `createPriceOf` made has a price for each kind of tokens
+ * and for each day. Any other function returns one price for a call. The list prices then decide how this price is divided among the kinds
+ * of tokens.
  */
 export const chargeOfPrice = (priceOf: PriceOf): ChargeOf => chargesOfPrices.get(priceOf) ?? chargesByPrice(priceOf, createChargeOf())
 

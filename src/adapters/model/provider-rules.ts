@@ -15,7 +15,10 @@ export interface ProviderRules {
   readonly images: readonly string[]
   /** The media types of documents that the models accept. A document of another type is replaced by a line of text. */
   readonly documents: readonly string[]
-  /** How many images and documents one request may have, and how large they may be. Others are replaced by a line of text. */
+  /**
+   * How many images and documents one request may have, and how large they may be. Images and documents above these limits are replaced by
+   * a line of text.
+   */
   readonly binaries: BinaryLimits
   /** The path in the provider's raw usage to the number of tokens that were cached for an hour. */
   readonly longWritesPath?: readonly string[]
@@ -31,7 +34,9 @@ export interface ProviderRules {
   readonly models: readonly KnownModel[]
 }
 
-/** How some models of a provider cache prompts. Of several rules, the first whose pattern matches the model id applies. */
+/**
+ * How some models of a provider cache prompts. If a provider has several rules, the first rule whose pattern matches the model id applies.
+ */
 export interface MarkRules {
   readonly models: RegExp
   /**
@@ -53,7 +58,10 @@ export interface MarkRules {
    * examines only the marked part.
    */
   readonly lookBack: number
-  /** Whether a call has a cache key. With it the provider routes all calls of a conversation to the machine that has its cache. */
+  /**
+   * Whether a call has a cache key. The provider uses the key to route all calls of a conversation to the machine that has the conversation
+   * in its cache.
+   */
   readonly takesCacheKey?: true
 }
 
@@ -121,7 +129,7 @@ const openai: ProviderRules = {
   images: imageTypes,
   documents: pdfTypes,
   binaries: { bytes: 20 * megabyte, totalBytes: 35 * megabyte, count: 500, pixels: 16_000, pages: 1_000 },
-  callOptions: { store: false }, // OpenAI then stores no copy of the conversation
+  callOptions: { store: false }, // with this option, OpenAI stores no copy of the conversation
   window: 128_000,
   models: [
     { id: 'gpt-6-astra', window: 1_050_000, maxOutput: 128_000 },

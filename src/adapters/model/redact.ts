@@ -1,6 +1,6 @@
 import { ellipsize } from '../../core/cut.ts'
 
-/** Patterns of keys in text. The keys of this process are also removed by their value, whatever form they have. */
+/** Patterns of keys in text. The keys of this process need no pattern: `redact` also removes them by their value. */
 const keyPatterns: readonly RegExp[] = [
   /\b(?:sk|pk|rk|key|ghp|gsk|xai|AIza)[-_A-Za-z0-9*.]{12,}/g,
   /\bbearer\s+[\w.~+/=-]+/gi,

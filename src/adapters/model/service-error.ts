@@ -84,14 +84,15 @@ const unreadableStart = /^Expected a normalized \w+ stream error$/
 const sdkRejection = /UnsupportedFunctionality|InvalidArgument|InvalidPrompt|NoSuchModel/
 const timeoutCode = /TIMEOUT|ETIMEDOUT/
 const filterWords = /content[_ ]?(?:filter|policy|management)|safety system/i
-/** What Groq says with status 400 when its model wrote a call that can not be read. The model may do better when it is asked again. */
+/** The message of Groq, with status 400, when its model wrote a call that can not be read. A second call of the model may succeed. */
 const failedCallWords = /tool_use_failed|failed to call a function/i
 const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
-/** The kind of an error. Status and code decide. The text of the message is used only for providers that send neither. */
+/** The kind of an error. The kind is chosen by status and code. The text of the message is used only if the provider sends neither. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
-  // This check comes first. Messages of these errors quote the response, in which the checks below could find their words by chance.
+  // This check comes first. The messages of these errors quote the response, which may by chance contain the words that the checks below
+  // look for.
   if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response')
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return permanent('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKeyWords.test(words)) return permanent('authentication')

@@ -43,8 +43,8 @@ const interruptions: { readonly [I in Interruption]: Classification } = {
 }
 
 /**
- * The maximum length of a response, in characters per token of `maxOutputTokens`. Real tokens are much shorter. So a response above this
- * maximum shows that the provider ignores `maxOutputTokens`, and the call ends with an error.
+ * The maximum length of a response, in characters per token of `maxOutputTokens`. Real tokens are much shorter. So if a response is longer
+ * than this maximum, the provider ignores `maxOutputTokens`, and the call ends with an error.
  */
 const maxCharactersPerToken = 64
 
@@ -190,7 +190,7 @@ function finishReasonOf({ finishReason }: Pick<FinishPart, 'finishReason'>, { of
       return offersTools && isMalformedCall({ finishReason }) ? 'other' : undefined
     default:
       unified satisfies never
-      return 'other' // packages of other authors may send other values; the response is complete
+      return 'other' // packages of other authors may send other values. The response is complete in any case
   }
 }
 

@@ -8,8 +8,8 @@ const blocks: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_thin
 const deltas: ReadonlySet<unknown> = new Set(['text_delta', 'thinking_delta', 'signature_delta', 'input_json_delta'])
 
 /**
- * Whether an error only says that the package of Anthropic does not know a kind of event, block or delta. Anthropic may add new ones, and
- * its documentation says that clients should ignore them. The stream goes on after such an error.
+ * Whether an error only says that the package of Anthropic does not know a kind of event, block or delta. Anthropic may add new kinds, and
+ * its documentation says that clients should ignore unknown ones. The stream continues after such an error.
  */
 export function isUnknownEvent(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== 'AI_TypeValidationError' || !('value' in error) || !isObject(error.value)) return false

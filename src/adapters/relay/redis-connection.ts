@@ -24,9 +24,9 @@ interface ConnectionEvents {
 }
 
 /**
- * Opens a connection to an address such as `redis://user:password@host:6379`, or `rediss://…` with TLS. It is a small client of its own,
- * because publishing and subscribing need five commands, and a package would bring along many others. An open connection does not keep the
- * process running.
+ * Opens a connection to an address such as `redis://user:password@host:6379`, or `rediss://…` with TLS. This is a small client without a
+ * package. Publishing and subscribing need only five commands, and a package would add code for many others. An open connection does not
+ * keep the process running.
  */
 export async function connectRedis(url: string, { onMessage, onLost }: ConnectionEvents): Promise<RedisConnection> {
   const { protocol, hostname, port, username, password } = new URL(url)

@@ -15,7 +15,7 @@ const FIRST_WAIT_MS = 250
 const MAX_WAIT_MS = 5_000
 
 /**
- * Carries messages over channels of Redis (PUBLISH and SUBSCRIBE). Nothing is stored there. While the server can not be reached, messages are
+ * Carries messages over channels of Redis (PUBLISH and SUBSCRIBE). Redis stores nothing. While the server can not be reached, messages are
  * not sent, and the relay tries to connect again.
  */
 export function createRedisRelay({ url, name }: RedisOptions): Relay & { close(): void } {
@@ -55,14 +55,14 @@ interface KeptConnection {
 interface Subscription {
   readonly addresses: readonly string[]
   readonly listener: RelayListener
-  /** The connection that sends. The listener is told that it is connected when both connections are open. */
+  /** The connection that sends. The listener is told that the relay is connected when both connections are open. */
   readonly sender: KeptConnection
 }
 
 /** Keeps a connection open. With a subscription, it receives messages. A subscribed connection can not send, so two connections are needed. */
 function keepConnected(url: string, { addresses = [], listener, sender }: Partial<Subscription>): KeptConnection {
   let connection: RedisConnection | undefined
-  /** It becomes `connection` when it has subscribed. */
+  /** The latest connection that was opened. It becomes `connection` when it has subscribed to all addresses. */
   let latest: RedisConnection | undefined
   let opened = Promise.withResolvers<void>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -85,7 +85,7 @@ function keepConnected(url: string, { addresses = [], listener, sender }: Partia
       next = await connectRedis(url, { onMessage, onLost: lost })
       latest = next
       if (ended) return next.close()
-      // each subscription has a reply of its own, so one command for each
+      // Redis sends one reply for each subscription, so each subscription is a command of its own
       for (const address of addresses) await next.command('SUBSCRIBE', address)
       connection = next
       wait = FIRST_WAIT_MS

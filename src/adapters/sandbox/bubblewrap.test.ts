@@ -7,7 +7,7 @@ import { type BubblewrapOptions, createBubblewrapSandbox, findSandbox } from './
 const found = await findSandbox()
 const languages = found.sandbox?.languages ?? []
 
-// A machine without bubblewrap can not run these tests. With CI=true `npm test` fails there before.
+// A machine without bubblewrap can not run these tests. With CI=true, `npm test` fails on such a machine before the tests run.
 describe.skipIf(found.sandbox === undefined)('bubblewrap', () => {
   describeSandbox({ describe, it, expect }, 'createBubblewrapSandbox', async () => createBubblewrapSandbox({ languages, graceMs: 1_000 }))
 

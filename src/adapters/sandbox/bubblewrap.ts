@@ -22,15 +22,15 @@ export interface BubblewrapOptions {
   readonly limits?: Partial<SandboxLimits>
   /** How many seconds of processor time each process of a program may use. 600 by default. */
   readonly cpuSeconds?: number
-  /** No program is started if the folders that it can write to have more bytes. 2 GiB by default. */
+  /** If the folders that a program can write to contain more bytes than this, the program is not started. 2 GiB by default. */
   readonly workspaceBytes?: number
-  /** How long a program has to end by itself after its time limit. 5,000 by default. */
+  /** How long a program may take to end by itself after its time limit, before it is killed. 5,000 by default. */
   readonly graceMs?: number
 }
 
 const MiB = 1024 * 1024
 
-/** The limits of `createBubblewrapSandbox` if its options have no others. */
+/** The limits of `createBubblewrapSandbox` if its options contain no other limits. */
 export const defaultLimits: SandboxLimits = {
   defaultSeconds: 600,
   maxSeconds: 1_800,
@@ -49,7 +49,7 @@ const guestFolder = () => join(dirname(createRequire(import.meta.url).resolve('d
 export const loaderFile = (id: SandboxLanguage['id']): string =>
   join(guestFolder(), id === 'python' ? 'python/loader.py' : 'javascript/loader.mjs')
 
-/** Debian's Python. A `python3` of `PATH` may belong to a version manager and lie in a folder that programs do not see. */
+/** Debian's Python. The `python3` in `PATH` may belong to a version manager and be in a folder that programs in the sandbox do not see. */
 export const pythonPath = '/usr/bin/python3'
 
 const runLoader = `exec(open("${inside.guest}/python/loader.py", "rb").read())`
@@ -64,8 +64,8 @@ function interpreterOf(id: SandboxLanguage['id'], { memoryBytes }: SandboxLimits
   switch (id) {
     case 'python':
       // `-I`: no variables and no folders of a user change what Python loads. `-S`: the loader prepares packages only if a program needs
-      // them. `-u`: output is not delayed, so that none is lost when a program is ended. `-c`: for a file, Python would first look whether
-      // it is an archive with modules, which takes time.
+      // them. `-u`: output is not buffered, so that no output is lost when a program is ended. `-c`: the loader is passed as a text,
+      // because for a file, Python would first check whether it is an archive with modules, which takes time.
       return { command: [pythonPath, '-I', '-S', '-u', '-B', '-c', runLoader], reservedBytes: 0 }
     case 'javascript': {
       const heap = `--max-old-space-size=${Math.round((memoryBytes * 0.75) / MiB)}`
@@ -182,7 +182,10 @@ const workspaceTooLarge = (bytes: number): ProgramEnd => ({
 /** The ids that can be written as `alias.name` in a program. */
 const callableTools = (ids: readonly string[]) => ids.filter((id) => /^[a-z]\w*\.[a-z]\w*$/i.test(id)).join(',')
 
-/** Ends a program when it is cancelled or its time is over. `now` ends it at once for another reason. `reason` is why it was ended. */
+/**
+ * Ends a program when it is cancelled or its time is over. `now` kills the program for another reason. `reason` returns why the program was
+ * ended.
+ */
 function stopWhenNeeded(
   started: SandboxProcess,
   program: SandboxProgram,

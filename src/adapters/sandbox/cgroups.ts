@@ -16,11 +16,15 @@ import { promisify } from 'node:util'
 import type { SandboxLimits } from '../../ports/sandbox.ts'
 
 /*
- * A cgroup limits the memory and the processes of a program more exactly than watching does, because the kernel enforces it for all
- * processes together. Whether this process may make cgroups depends on the machine. Without them the other limits still hold.
+ * A cgroup limits the memory and the number of processes of a program. This is more exact than the checks of `watch.ts`, because the kernel
+ * enforces the limits for all processes together. Whether this process may make cgroups depends on the machine. Without cgroups, the other
+ * limits still apply.
  */
 
-/** Folders in which this process can make cgroups. With version 1 of cgroups each controller has its own, with version 2 there is one. */
+/**
+ * Folders in which this process can make cgroups. With version 1 of cgroups, each controller has a folder of its own. With version 2, all
+ * controllers share one folder.
+ */
 export interface CgroupParents {
   readonly version: 1 | 2
   readonly folders: readonly string[]
@@ -32,8 +36,8 @@ export interface RunCgroup {
   readonly joinFds: readonly number[]
   /**
    * Moves the first process of a run into the first folder of the cgroup. The kernel takes up to 15 ms to move a process, if it has moved
-   * none for a while. With this call the time passes while the first process prepares the sandbox. Its children may exist before it was
-   * moved, so the program has to join by itself.
+   * no process for a while. Because of this call, the kernel does so while the first process prepares the sandbox. Children that the first
+   * process started before it was moved are not in the cgroup, so the program also has to join by itself.
    */
   moveInBackground(pid: number): void
   /** Whether the kernel has ended a process because the memory of the cgroup was used up. */
@@ -45,10 +49,15 @@ const controllers = ['memory', 'pids'] as const
 /** How many processes bubblewrap and the other programs that prepare a sandbox need. */
 const ownProcesses = 12
 const ownBytes = 64 * 1024 * 1024
-/** A process moves into its cgroup at once. So a cgroup of this age without a process was left by a Daybook that was killed. */
+/**
+ * The process of a run joins its cgroup soon after the cgroup was made. So a cgroup of this age without a process was left by a killed
+ * process of Daybook.
+ */
 const leftoverMs = 60_000
 
-/** Finds the cgroups of this process, if it may make others in them. `proc` is the folder with the facts about this process. */
+/**
+ * Finds the cgroups of this process, if it may make further cgroups in them. `proc` is the folder in `/proc` that describes this process.
+ */
 export function findCgroups(proc = '/proc/self'): CgroupParents | undefined {
   const memberships = readText(`${proc}/cgroup`)
     .split('\n')
@@ -129,7 +138,7 @@ export function openCgroup({ version, folders }: CgroupParents, limits: SandboxL
   }
 }
 
-/** Removes a cgroup without processes. Returns false if it still has some. */
+/** Removes a cgroup without processes. Returns false if the cgroup still has processes. */
 function removeEmpty(folder: string): boolean {
   try {
     rmdirSync(folder)
@@ -139,7 +148,7 @@ function removeEmpty(folder: string): boolean {
   }
 }
 
-/** Removes cgroups that a killed process left. The kernel keeps those that still have processes. */
+/** Removes cgroups that a killed process left. The kernel does not remove a cgroup that still has processes. */
 function removeLeftovers(parents: CgroupParents): CgroupParents {
   for (const folder of parents.folders)
     for (const name of readdirSync(folder).filter((each) => each.startsWith('daybook-'))) {

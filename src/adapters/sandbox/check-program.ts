@@ -15,7 +15,8 @@ export function checkProgram({ execId, language, folders, timeoutSeconds }: Sand
     ['folders.work', folders.work],
     ['folders.turn', join(folders.out, folders.turn)],
   ] as const) {
-    // The folder of the turn must not be a link. No program can replace it, so a link there means that something else went wrong.
+    // The folder of the turn must not be a link. No program can replace this folder, so a link in its place is an error of Daybook or of
+    // the machine.
     if (!statsOf(path, option === 'folders.turn' ? lstatSync : statSync)?.isDirectory()) throw invalid(option, `${path} is not a folder`)
   }
   for (const [name, path] of Object.entries(folders.context)) {
@@ -24,7 +25,7 @@ export function checkProgram({ execId, language, folders, timeoutSeconds }: Sand
   }
 }
 
-/** What is at an absolute path. Undefined if nothing is there, or nothing that this process can reach. */
+/** The stats of the file or folder at an absolute path. Undefined if it does not exist, or if this process can not access it. */
 function statsOf(path: string, look: (path: string) => Stats): Stats | undefined {
   try {
     return isAbsolute(path) ? look(path) : undefined

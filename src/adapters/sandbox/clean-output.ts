@@ -1,7 +1,7 @@
 const [tab, newline, carriageReturn, escapeCharacter, bell, deleteCharacter] = [0x09, 0x0a, 0x0d, 0x1b, 0x07, 0x7f]
 
 /**
- * Removes what would control a terminal or hide text in it: escape sequences and control characters. Tabs and line breaks are kept, and a
+ * Removes escape sequences and control characters, which would control a terminal or hide text in it. Tabs and line breaks are kept. A
  * carriage return becomes a line break, because programs use it to write over a line. Each character is read once.
  */
 export function cleanOutput(text: string): string {

@@ -2,7 +2,10 @@ import type { SandboxLimits } from '../../ports/sandbox.ts'
 import type { Identity } from './identity.ts'
 import { type Mount, memoryFolderBytes, memoryFolders } from './layout.ts'
 
-/** A file of a sandbox whose content bubblewrap reads from an open file descriptor, so that it never lies on the disk of this machine. */
+/**
+ * A file of a sandbox whose content bubblewrap reads from an open file descriptor, so that the content is never stored on the disk of this
+ * machine.
+ */
 export interface DataFile {
   readonly fd: number
   readonly target: string
@@ -21,7 +24,7 @@ export interface CommandParts {
   readonly currentFolder: string
   /** The user of the program, if this process is root. */
   readonly identity: Identity | undefined
-  /** The file descriptors by which the program joins a cgroup. Empty if there is none. */
+  /** The file descriptors by which the program joins a cgroup. Empty if there is no cgroup. */
   readonly joinFds: readonly number[]
   readonly limits: SandboxLimits
   readonly cpuSeconds: number
@@ -36,11 +39,11 @@ const userInside = ['--uid', '1001', '--gid', '1000']
 /**
  * The command that runs one program in a sandbox.
  *
- * If this process is root, a first bubblewrap shows the folders of the run to an unprivileged user, who could not reach them otherwise:
- * data folders are often closed for other users. `setpriv` then changes to the unprivileged user, and the second bubblewrap builds the
- * sandbox, exactly as for an ordinary user. The first bubblewrap isolates nothing, but it has a process namespace of its own. Without one,
- * programs would live on when this process dies: the first bubblewrap has no right to end processes of the other user, but the kernel ends
- * all processes of a namespace together with the first one.
+ * If this process is root, a first bubblewrap makes the folders of the run accessible to an unprivileged user. Otherwise this user could
+ * not open them, because data folders often deny access to other users. `setpriv` then changes to the unprivileged user, and the second
+ * bubblewrap builds the sandbox, exactly as for an ordinary user. The first bubblewrap isolates nothing, but it has a process namespace of
+ * its own. Without a process namespace, programs would keep running when this process dies, because the first bubblewrap has no right to
+ * end processes of the other user. With it, the kernel ends all processes of the namespace when the first process of the namespace ends.
  */
 export function sandboxCommand(parts: CommandParts): readonly string[] {
   const { identity, mounts } = parts
@@ -57,7 +60,7 @@ export function sandboxCommand(parts: CommandParts): readonly string[] {
   ]
 }
 
-/** How many processes are between the first process that bubblewrap reports and the first one of the sandbox. */
+/** How many generations of processes the first process of the sandbox is below the process that bubblewrap reports. */
 export const processesBefore = (identity: Identity | undefined): number => (identity ? 2 : 0)
 
 function sandboxArguments(parts: CommandParts, mounts: readonly Mount[], status: readonly string[]): readonly string[] {
@@ -80,9 +83,9 @@ function sandboxArguments(parts: CommandParts, mounts: readonly Mount[], status:
 
 /**
  * The shell script that joins the cgroup, sets the limits that the kernel enforces for each process, and starts the interpreter.
- * (`watch.ts` watches the other limits.) A shell starts faster than a program for this would. If the machine runs out of memory, its kernel
- * ends this program first. The output and the error messages of the program go to one stream, so that they arrive in the order in which it
- * wrote them. Only programs that prepare the sandbox write to the other stream.
+ * (`watch.ts` watches the other limits.) A shell starts faster than any other program that could do this. The script also makes the kernel
+ * end this program first if the machine runs out of memory. The program writes its output and its error messages to the same stream, so
+ * that they arrive in the order in which they were written. Only programs that prepare the sandbox write to the other stream.
  */
 function startScript({ joinFds, limits, cpuSeconds, reservedBytes }: CommandParts): string {
   const kibibytes = Math.ceil((limits.memoryBytes + reservedBytes) / 1024)

@@ -4,14 +4,14 @@ import type { ProcessEnd } from './process.ts'
 import type { FolderTotals } from './walk.ts'
 import { growthLimit, memoryReached } from './watch.ts'
 
-/** Some signals have two names. The first one is the usual one, such as SIGABRT before SIGIOT. */
+/** Some signals have two names. The first name in the list is the usual name, such as SIGABRT before SIGIOT. */
 const signalNames = new Map(
   Object.entries(constants.signals)
     .reverse()
     .map(([name, number]) => [number, name]),
 )
 
-/** What is known about a program that ended by itself. */
+/** The facts about a program that ended without being stopped by the sandbox. */
 export interface EndedProgram {
   readonly ended: ProcessEnd
   readonly log: string
@@ -24,11 +24,11 @@ export interface EndedProgram {
   readonly cpuSeconds: number
 }
 
-/** How a program ended that was not stopped by the sandbox. The kernel may have stopped it at a limit. */
+/** Returns how a program ended, if the sandbox did not stop it. The kernel may have stopped the program at a limit. */
 export function endOf(program: EndedProgram): ProgramEnd {
   const { exitCode, messages } = program.ended
   if (exitCode === undefined) return { kind: 'not_started', message: messages === '' ? 'the sandbox was ended from outside' : messages }
-  // The program has another stream for its messages. So these come from a program that prepares the sandbox.
+  // The program itself does not write to this stream. So these messages come from a program that prepares the sandbox.
   if (exitCode !== 0 && messages !== '') return { kind: 'not_started', message: messages }
   const signal = exitCode > 128 ? signalNames.get(exitCode - 128) : undefined
   return limitReached(program, signal) ?? (signal === undefined ? { kind: 'exited', exitCode } : { kind: 'killed', signal })
@@ -52,7 +52,9 @@ function limitReached(
   return growthLimit(before, after, limits)
 }
 
-/** Whether a process ended because the kernel refused it more memory. Python and Node then end with these messages. */
+/**
+ * Whether a process ended because the kernel refused it more memory. In this case, the output of Python and Node contains these messages.
+ */
 function gotNoMemory(log: string): boolean {
   const lastLine = log.trimEnd().split('\n').at(-1) ?? ''
   return lastLine.split(':')[0]?.endsWith('MemoryError') || log.includes('JavaScript heap out of memory')

@@ -7,7 +7,7 @@ import type { Sandbox, SandboxLanguage, SandboxReport } from '../../ports/sandbo
 import { type BubblewrapOptions, createBubblewrapSandbox, loaderFile, pythonPath } from './bubblewrap.ts'
 import { hasFilter } from './seccomp/filter.ts'
 
-/** The sandbox of this machine, or why there is none. */
+/** The sandbox of this machine, or the reason why this machine has no sandbox. */
 export type FoundSandbox =
   | { readonly sandbox: Sandbox /** What could be installed to make it more useful, as sentences. */; readonly advice: readonly string[] }
   | { readonly sandbox?: never /** Why there is no sandbox, and what to install. */; readonly reason: string }
@@ -25,8 +25,8 @@ const usefulPackages = [
 ] as const
 
 /**
- * Checks whether this machine can isolate programs, by running one in each language, and asks what is installed. This takes a few hundred
- * milliseconds. It never falls back to running programs without isolation.
+ * Checks whether this machine can isolate programs, by running a program in each language. These programs also print what is installed.
+ * This takes a few hundred milliseconds. It never falls back to running programs without isolation.
  */
 export async function findSandbox(options: Omit<BubblewrapOptions, 'languages'> = {}): Promise<FoundSandbox> {
   if (process.platform !== 'linux')
@@ -65,14 +65,14 @@ print(json.dumps({'version': platform.python_version(), 'packages': packages}))
 
 type Probe = { readonly language: SandboxLanguage; readonly problem?: never } | { readonly language?: never; readonly problem: string }
 
-/** The result of the search. It is kept, so that a process with several agents searches only once. */
+/** The results for each language and its options. They are kept, so that a process with several agents checks a language only once. */
 const found = new Map<string, Promise<Probe>>()
 
 function probeOnce(id: SandboxLanguage['id'], options: Omit<BubblewrapOptions, 'languages'>): Promise<Probe> {
   const key = JSON.stringify([id, options])
   const probing = found.get(key) ?? probe(id, options)
   found.set(key, probing)
-  const forget = () => found.delete(key) // what is missing now may be installed later
+  const forget = () => found.delete(key) // a failure is not kept, because what is missing now may be installed later
   probing.then(({ problem }) => problem !== undefined && forget(), forget)
   return probing
 }

@@ -11,16 +11,19 @@ export interface PreparedFolders {
   readonly writable: readonly string[]
   /** The totals of the folders before the program started. */
   readonly before: FolderTotals
-  /** Takes the folders back after all processes of the program have ended. Returns their totals now. */
+  /**
+   * Makes the files in the folders belong to Daybook again, after all processes of the program have ended. Returns the totals of the
+   * folders after the run.
+   */
   release(): Promise<FolderTotals>
 }
 
-/** For each work folder, the end of the run that uses it last. */
+/** For each work folder, a promise for the end of the latest run in the queue for this folder. */
 const lastRuns = new Map<string, Promise<void>>()
 
 /**
  * Prepares the folders of a run. If the program has a user of its own (`identity`), this user becomes the owner of the folders that the
- * program may write to, and of files that only their owner can read. Afterwards all belong to the owner of `out` again.
+ * program may write to, and of files that only their owner can read. After the run, all files belong to the owner of `out` again.
  *
  * Runs with the same work folder wait for each other. Otherwise a program could replace a folder by a link after the folder was checked for
  * the next run, and before the next run uses it. Undefined if the signal fired while this run waited.
@@ -70,7 +73,10 @@ async function giveToProgram(folders: SandboxFolders, identity: Identity | undef
 const visitAll = async (paths: readonly string[], visit: (path: string) => Promise<FolderTotals>) =>
   (await Promise.all(paths.map(visit))).reduce(addTotals)
 
-/** Waits until no other run uses the work folder. The result must be called at the end of the run. Undefined if the signal fires. */
+/**
+ * Waits until no other run uses the work folder. Returns a function that must be called at the end of the run. Returns undefined if the
+ * signal fires.
+ */
 async function waitForTurn(work: string, signal: AbortSignal): Promise<(() => void) | undefined> {
   const before = lastRuns.get(work) ?? Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -85,7 +91,7 @@ async function waitForTurn(work: string, signal: AbortSignal): Promise<(() => vo
   await Promise.race([before, cancelled.promise])
   signal.removeEventListener('abort', onAbort)
   if (!signal.aborted) return endRun
-  void before.then(endRun) // this run is cancelled, so the run after it waits for the run before it
+  void before.then(endRun) // this run is cancelled, so the next run in the queue has to wait for the previous one
   return undefined
 }
 

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 const closeOnExec = 0o2000000
 
 /**
- * The file descriptors above 2 that every process started by this one would get. This process got them from its own parent, such as a
- * service manager or a shell. Files that Node opens are closed in new processes.
+ * The file descriptors above 2 that every process started by this process would inherit. This process inherited them from its own parent,
+ * such as a service manager or a shell. Files that Node itself opens are not inherited.
  */
 export function inheritedFds(): readonly number[] {
   return readdirSync('/proc/self/fd')
@@ -19,6 +19,6 @@ function isInherited(fd: number): boolean {
       .find((line) => line.startsWith('flags:'))
     return flags !== undefined && (Number.parseInt(flags.slice(6).trim(), 8) & closeOnExec) === 0
   } catch {
-    return false // it was the descriptor of the list itself, which is closed now
+    return false // this was the descriptor with which the list was read, and it is closed now
   }
 }

@@ -10,7 +10,7 @@ export interface OutputLog {
 /** Keeps at most `maxBytes`. Three quarters of them are for the end of the output, where error messages are. */
 export function createOutputLog(maxBytes: number): OutputLog {
   const head = createBytes(Math.floor(maxBytes / 4))
-  /** The last bytes after the head. When it is full, new bytes replace the oldest ones. */
+  /** The latest bytes after the head. When this buffer is full, new bytes replace the oldest bytes. */
   const tail = createBytes(maxBytes - Math.floor(maxBytes / 4))
   let tailTotal = 0
 
@@ -61,7 +61,7 @@ function createBytes(size: number) {
   }
 }
 
-/** Decodes a part of a text. At its ends, the replacement characters of characters that were cut in two are left out. */
+/** Decodes a part of a text. If the first or last character was cut in two, its replacement character is left out. */
 function withoutCutCharacters(bytes: Buffer): string {
   const text = bytes.toString()
   let start = 0

@@ -20,13 +20,13 @@ export interface SandboxProcess {
 }
 
 export interface ProcessEnd {
-  /** The exit code of the program, or 128 and the number of the signal that ended it. Undefined if the program never ran or was killed. */
+  /** The exit code of the program, or 128 plus the number of the signal that ended it. Undefined if the program never ran or was killed. */
   readonly exitCode: number | undefined
   /** The messages of bubblewrap and of the other programs that prepare the sandbox. */
   readonly messages: string
 }
 
-/** The file descriptors that bubblewrap gets. Those of `inputs` come after them. */
+/** The file descriptors that bubblewrap gets. The file descriptors of `inputs` come after them. */
 export const statusFd = 3
 export const firstInputFd = 4
 const maxMessageBytes = 16 * 1024
@@ -90,8 +90,8 @@ export function startProcess(
       const killBubblewrap = () => {
         if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) signalProcess(child.pid, 'SIGKILL')
       }
-      // The kernel ends all processes of a sandbox together with its first one. Then bubblewrap ends, too. Before the first one exists,
-      // ending bubblewrap is enough.
+      // When the first process of a sandbox ends, the kernel ends all other processes of the sandbox, and then bubblewrap ends. As long as
+      // the first process does not exist, ending bubblewrap is enough.
       if (pid === undefined) return killBubblewrap()
       signalProcess(pid, 'SIGKILL')
       const timer = setTimeout(killBubblewrap, 500)
@@ -108,7 +108,7 @@ function spawnClean([file = '', ...args]: readonly string[], stdio: readonly ('i
     const all: StdioOptions = Array.from({ length: Math.max(stdio.length, ...inherited.map((fd) => fd + 1)) }, (_, fd) =>
       inherited.includes(fd) ? nothing : (stdio[fd] ?? 'ignore'),
     )
-    // `detached`: keys such as Ctrl-C in the terminal of this process are not for the program.
+    // `detached`: the program does not get signals of keys, such as Ctrl-C, in the terminal of this process.
     return spawn(file, args, { env: {}, cwd: '/', detached: true, stdio: all })
   } finally {
     closeSync(nothing)
@@ -139,8 +139,8 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * bubblewrap ends when the program ends, and does not wait for processes that the program left behind. These are killed with the first
- * process of the sandbox, which is gone or a zombie only after all others are gone.
+ * bubblewrap ends when the program ends, and does not wait for processes that the program left behind. The kernel kills those processes
+ * together with the first process of the sandbox. The first process is gone, or a zombie, only after all other processes are gone.
  */
 async function waitUntilGone(pid: number): Promise<void> {
   const started = startTime(pid)

@@ -10,7 +10,7 @@ import type { Identity } from './identity.ts'
 
 /** Answers the requests of one program until it is closed. */
 export interface RequestServer {
-  /** The socket on this machine. Only this program gets to see it. */
+  /** The path of the socket on this machine. Only the sandbox of this program contains the socket. */
   readonly path: string
   /** The secret that every request must contain. */
   readonly token: string
@@ -20,7 +20,7 @@ export interface RequestServer {
 const MiB = 1024 * 1024
 const maxRequestBytes = 8 * MiB
 const maxAnswerBytes = 32 * MiB
-/** The size of all requests together that have not arrived completely. */
+/** The maximum size of all requests together that have not arrived completely. */
 const maxPendingBytes = 32 * MiB
 const maxConnections = 64
 const maxConcurrentAnswers = 8
@@ -28,9 +28,9 @@ const arrivalMs = 30_000
 
 /**
  * Listens on a socket in a folder that only this process can enter. Node can not tell which process is at the other end of a connection. So
- * the access to the socket decides: other users of this machine can not open its folder, and the socket is mounted into one sandbox only.
- * Programs in other sandboxes see neither the folder nor the socket. In addition every request must contain the token, which is in a file
- * of that sandbox and nowhere else.
+ * the socket is protected by its access rights: other users of this machine can not open its folder, and the socket is mounted into one
+ * sandbox only. Programs in other sandboxes see neither the folder nor the socket. In addition every request must contain the token, which
+ * is in a file of that sandbox and nowhere else.
  *
  * A connection has one request: a JSON text, and the end of the stream. The answer is `{ok: true, result}` or `{ok: false, error}`.
  */
@@ -87,8 +87,8 @@ type Arrived = { readonly ok: true; readonly text: string } | { readonly ok: fal
 type Parsed = { readonly ok: true; readonly request: SandboxRequest } | { readonly ok: false; readonly error: string }
 
 /**
- * Reads up to the end of the request. `count` gets the number of bytes that arrived, or a negative number when they are released. It
- * returns false if too many bytes are held.
+ * Reads up to the end of the request. `count` is called with the number of bytes that arrived, and with a negative number when these bytes
+ * are released. It returns false if the requests together hold too many bytes.
  */
 function readRequest(connection: Socket, count: (bytes: number) => boolean): Promise<Arrived> {
   const { promise, resolve } = Promise.withResolvers<Arrived>()
@@ -139,7 +139,7 @@ async function answerTo(request: SandboxRequest, answer: SandboxProgram['answer'
   }
 }
 
-/** Runs at most `limit` tasks at a time. The others wait in the order in which they came. */
+/** Runs at most `limit` tasks at a time. Further tasks wait and are started in the order in which they were added. */
 function createQueue(limit: number) {
   const waiting: (() => void)[] = []
   let running = 0

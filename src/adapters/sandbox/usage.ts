@@ -3,8 +3,8 @@ import { memoryFolders } from './layout.ts'
 
 /*
  * Reads what the processes of a sandbox use. `root` is the root folder of the sandbox, seen from this machine: `/proc/<pid>/root`, where
- * the process is the first one of the sandbox. Its `/proc` has exactly the processes of the sandbox. A program can not replace the folders
- * that are used here, because the root of a sandbox is read-only.
+ * `pid` is the id of the first process of the sandbox. The folder `/proc` in it lists exactly the processes of the sandbox. A program can
+ * not replace the folders that are used here, because the root of a sandbox is read-only.
  */
 
 /** What the processes of a sandbox use now. */
@@ -15,8 +15,8 @@ export interface Usage {
 }
 
 /**
- * How much memory a sandbox uses. A first sum counts shared memory once for each process. If it is above `limit`, shared memory is counted
- * only once.
+ * How much memory a sandbox uses. A first sum counts shared memory once for each process. If this sum is above `limit`, a second sum counts
+ * shared memory only once.
  */
 export async function readUsage(root: string, limit: number): Promise<Usage> {
   const folders = await Promise.all(memoryFolders.map((path) => statfs(`${root}${path}`).catch(() => undefined)))
@@ -32,7 +32,7 @@ export async function readUsage(root: string, limit: number): Promise<Usage> {
   return { memoryBytes: folderBytes + memory, memoryEntries }
 }
 
-/** The size of the files on disk that processes use and that have no name any more. They are in no folder. */
+/** The size of the files on disk that processes still use although their names were removed. Such files are in no folder. */
 export async function unnamedFileBytes(root: string): Promise<number> {
   const sizes = new Map<string, number>()
   for (const id of await processesIn(root)) {
@@ -45,8 +45,8 @@ export async function unnamedFileBytes(root: string): Promise<number> {
 }
 
 /**
- * The sizes of the files in folders of the run that a process has mapped into its memory and that have no name any more, by inode. A line
- * of `maps` is `start-end permissions offset device inode path (deleted)`.
+ * The sizes of files in folders of the run that a process has mapped into its memory although their names were removed, by inode. A line of
+ * `maps` is `start-end permissions offset device inode path (deleted)`.
  */
 function unnamedMappings(maps: string): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>()

@@ -4,17 +4,17 @@ import type { Identity } from './identity.ts'
 
 /*
  * Visits the folders of a program, even while the program changes them. Each folder is opened without following links, and its entries are
- * reached through the open folder (`/proc/self/fd`). So a program can not lead a visit out of its folders, and paths never get too long.
+ * reached through the open folder (`/proc/self/fd`). So a program can not make a visit leave its folders, and paths never get too long.
  *
- * The calls are synchronous, because there may be thousands of them and each is short. After a few milliseconds other work of this process
- * gets its turn.
+ * The calls are synchronous, because there may be thousands of them and each is short. Every few milliseconds a visit pauses, so that other
+ * work of this process can run.
  */
 
 /** The flag that opens an entry without reading it. Node has no name for it. It has the same value on all systems that have a sandbox. */
 const pathOnly = 0o10000000
 const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 
-/** A program that nests folders deeper is ended. Each level needs an open folder while it is visited. */
+/** If a program nests folders deeper than this, it is ended. The limit is needed because each level of a visit keeps a folder open. */
 export const maxDepth = 128
 /** How deep the folders are visited after the run. A program can exceed `maxDepth` in the moment before it is ended. */
 const reclaimDepth = 1_000
@@ -25,7 +25,7 @@ export interface FolderTotals {
   readonly entries: number
   /** The size of the largest file. */
   readonly largest: number
-  /** False if there are more entries than the visit was allowed to read, or folders that are nested too deep. */
+  /** False if there were more entries than the visit was allowed to read, or if folders were nested too deep. */
   readonly complete: boolean
 }
 
@@ -119,12 +119,18 @@ function changeMode(path: Buffer, change: (mode: number) => number): void {
   }
 }
 
-/** Gives a folder and all entries to a user. A file with several names keeps its owner, because it may also be in another folder. */
+/**
+ * Makes a user the owner of a folder and of all its entries. A file with several names keeps its owner, because it may also be in another
+ * folder.
+ */
 export function giveFolder(root: string, user: Identity): Promise<FolderTotals> {
   return walkFolder(root, { visit: (path, stats) => changeOwner(path, stats, user) })
 }
 
-/** Gives to a user those entries that only their owner can read. Returns their number. `skip` is an entry of the folder to leave out. */
+/**
+ * Makes a user the owner of those entries that only their owner can read. Returns the number of these entries. `skip` is an entry of the
+ * folder to leave out.
+ */
 export async function lendReadOnly(root: string, skip: string, user: Identity): Promise<number> {
   let lent = 0
   const visit = (path: Buffer, stats: Stats) => {
@@ -142,8 +148,8 @@ function changeOwner(path: Buffer, stats: Stats, { uid, gid }: Identity): void {
 }
 
 /**
- * Makes the files that a program left ordinary files of this process: readable for their owner, without the bits that let a file run as its
- * owner, and owned by `owner` if there is one.
+ * Turns the files that a program left into ordinary files of this process. They become readable for their owner, and lose the bits that let
+ * a file run as its owner. If `owner` is given, they belong to it.
  */
 export function reclaimFolder(root: string, owner: Identity | undefined): Promise<FolderTotals> {
   return walkFolder(root, {
@@ -158,7 +164,10 @@ export function reclaimFolder(root: string, owner: Identity | undefined): Promis
   })
 }
 
-/** The result, or undefined if the entry is gone or was replaced: programs change their folders while they are visited. */
+/**
+ * The result of the operation. Undefined if the entry was removed or replaced, because programs change their folders while the folders are
+ * visited.
+ */
 function orUndefined<Result>(operation: () => Result): Result | undefined {
   try {
     return operation()

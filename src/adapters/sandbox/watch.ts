@@ -15,7 +15,7 @@ export interface Watch {
 const memoryPollMs = 100
 const folderPollMs = 250
 
-/** True after bubblewrap has built the sandbox. Before, the first process still has the root folder of this machine. */
+/** Whether bubblewrap has built the sandbox. Before that, the root folder of the first process is still the root folder of this machine. */
 const isReady = (root: string) => existsSync(`${root}${inside.token}`)
 
 /** Calls `onLimit` at most once, when a program uses more than it may. `before` are the totals of its folders when it started. */
@@ -50,7 +50,7 @@ export function watchProgram(
     report(growthLimit(before, { ...now, bytes: now.bytes + unnamed }, limits))
   }
 
-  /** Repeats a check. A check that takes long, because there are many files, is made less often. */
+  /** Repeats a check. If a check takes long because there are many files, it is made less often. */
   function repeat(check: (root: string) => Promise<void>, everyMs: number): void {
     const next = async () => {
       if (stopped) return
@@ -62,7 +62,7 @@ export function watchProgram(
     const timer = (ms: number) => setTimeout(next, ms).unref()
     timer(everyMs)
   }
-  /** A program whose limits can not be checked does not go on. */
+  /** If the limits of a program can not be checked, the program is ended. */
   const reportBroken = (error: unknown) =>
     report({ kind: 'limit', limit: 'exec_workspace_delta_limit', message: `the folders of the program can not be measured: ${error}` })
 
@@ -85,7 +85,7 @@ const tooManyFiles = ({ newFiles }: SandboxLimits): LimitReached => ({
   message: `the program made more than ${newFiles} files and folders`,
 })
 
-/** The limit that a program reached by what it wrote to its folders. */
+/** The limit that a program exceeded by writing to its folders. Undefined if it exceeded no limit. */
 export function growthLimit(before: FolderTotals, now: FolderTotals, limits: SandboxLimits): LimitReached | undefined {
   const limit = 'exec_workspace_delta_limit'
   if (now.entries - before.entries > limits.newFiles) return tooManyFiles(limits)

@@ -15,20 +15,20 @@ export interface SkillFiles extends SkillPlace {
 /** What is wrong with a file or folder of skills. */
 export interface SkillProblem {
   readonly path: string
-  /** Continues a sentence that begins with the path. */
+  /** The end of a sentence whose subject is the path, such as `is nested too deeply`. */
   readonly problem: string
 }
 
 /** The largest file of a skill. */
 export const maxFileBytes = 256 * 1024
-/** A folder with more entries than this is not read further. */
+/** At most this many entries of a folder are read. */
 const maxEntries = 1_000
-/** How many folders are looked into. A folder may have a thousand folders with a thousand folders each. */
+/** At most this many folders are read. Without this limit, a folder could contain a thousand folders with a thousand folders each. */
 export const maxFolders = 1_000
 
 /**
  * Finds the skills in a folder: `<id>/SKILL.md`, `<namespace>/<id>/SKILL.md`, or `SKILL.md` in the folder itself. Symbolic links are not
- * followed, and names that begin with a dot are left out. The order is that of the names. Throws when the folder can not be read.
+ * followed, and names that begin with a dot are left out. The skills are sorted by name. Throws when the folder can not be read.
  *
  * The files are read synchronously, because `createAgent` is synchronous. They are small, and are read once.
  */

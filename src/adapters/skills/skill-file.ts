@@ -18,12 +18,12 @@ export interface SkillFile {
   readonly tools: readonly SkillTool[]
   /** The skills that this skill builds on, as `namespace.id`. */
   readonly imports: readonly string[]
-  /** True when the agent may not see the name of the skill. It is then not listed. */
+  /** True when the agent may not see the name of the skill. The skill is then not listed. */
   readonly hidden: boolean
   readonly body: string
 }
 
-/** The result of reading a file that may be invalid. A problem continues a sentence that begins with the name of the file. */
+/** The result of reading a file that may be invalid. A problem is the end of a sentence whose subject is the name of the file. */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
 const invalid = (problem: string) => ({ ok: false, problem }) as const
@@ -67,7 +67,7 @@ const frontMatter = z.object({
   agent_disclosure: z.enum(['normal', 'hidden'], 'must be normal or hidden').default('normal'),
 })
 
-/** Where a skill was found. Its names are used if the front matter has no others. */
+/** Where a skill was found. The names in it are used if the front matter contains no other names. */
 export interface SkillPlace {
   readonly folder: string
   readonly namespace?: string
@@ -107,14 +107,17 @@ export function parseSkillFile(content: string, place: SkillPlace, toolsFile?: s
   }
 }
 
-/** Why a skill can not have this name. A number would mean a place in the catalogue. */
+/** Why a skill can not have this name. A number is not allowed, because it would be read as a position in the catalogue. */
 function unusableName(namespace: string, id: string): string | undefined {
   if (!isId(namespace)) return 'has a namespace with other characters than letters, digits, "_" and "-"'
   if (!isId(id)) return 'has an id with other characters than letters, digits, "_" and "-"'
   return parseSkill(id)?.kind === 'named' ? undefined : 'has an id that looks like a number of the catalogue'
 }
 
-/** The full name of an imported skill: `charts` is `public.charts`, and a prefix `sk:` is left out. A name that can not exist is kept. */
+/**
+ * The full name of an imported skill: `charts` is `public.charts`, and a prefix `sk:` is left out. A name that no skill can have is
+ * returned as it is.
+ */
 function fullName(name: string): string {
   const parsed = parseSkill(name.startsWith('sk:') ? name.slice(3) : name)
   return parsed?.kind === 'named' ? `${parsed.namespace}.${parsed.id}` : name
@@ -146,7 +149,7 @@ function parseToolsFile(content: string | undefined): Parsed<readonly SkillTool[
 /** A source that a skill cites. Its `sid` is its number in the citations of the skill. */
 export type SkillSource = IncomingSource & { readonly sid: number }
 
-/** Parses a `sources.yaml`. Rows without an address or with a number that an earlier row has are left out, and named in `problems`. */
+/** Parses a `sources.yaml`. A row is left out and named in `problems` if it has no address, or if an earlier row has the same number. */
 export function parseSourcesFile(content: string): { readonly sources: readonly SkillSource[]; readonly problems: readonly string[] } {
   const yaml = parseYaml(content)
   if ('problem' in yaml) return { sources: [], problems: [yaml.problem] }

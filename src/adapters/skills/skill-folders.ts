@@ -22,8 +22,8 @@ export function openSkillFolders(folders: FolderList): FolderSkills {
 const lookEveryMs = 2_000
 
 /**
- * Skills whose list stays as it was, because another list would invalidate the provider's cache. Their texts are read again when files have
- * changed, and `changes` says what is new.
+ * Skills whose list stays the same when files change, because another list would invalidate the provider's cache. Their texts are read
+ * again when files have changed, and `changes` says what is new.
  */
 function followChanges(first: FolderSkills, folders: readonly SkillFolder[]): FolderSkills {
   let current = first
@@ -69,7 +69,7 @@ function stateOf(folders: readonly SkillFolder[]): string | undefined {
     for (const { path } of folders) visit(path, 0)
     return lines.sort().join('\n')
   } catch {
-    return undefined // the folder is gone or may not be read: `daybook doctor` says so
+    return undefined // the folder was removed or may not be read. `daybook doctor` reports this
   }
 }
 
@@ -79,7 +79,7 @@ const byName = (one: Dirent, other: Dirent): number => (one.name < other.name ? 
 const maxSkillDepth = 2
 const skillFileNames: ReadonlySet<string> = new Set(['SKILL.md', 'tools.yaml', 'sources.yaml'])
 
-/** What the model should know about skills that are new, changed or gone. */
+/** Sentences that tell the model which skills are new, changed or removed. */
 function changesBetween(before: readonly SkillSummary[], now: readonly SkillSummary[]): readonly string[] {
   const known = new Map(before.map((skill) => [skill.path, JSON.stringify(skill)]))
   const present = new Set(now.map(({ path }) => path))

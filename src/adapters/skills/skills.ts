@@ -43,9 +43,9 @@ export const builtInSkills = (): SkillFolder => ({
 })
 
 /**
- * Reads all skills of these folders. If two folders have a skill with the same name, the later folder wins, so an application can replace a
- * skill of Daybook. `problems` lists the files with errors. The other skills can still be used. Later changes of the files have no effect.
- * Throws when a folder can not be read.
+ * Reads all skills of these folders. If two folders have a skill with the same name, the skill of the later folder is used. So an
+ * application can replace a skill of Daybook. `problems` lists the files with errors. The other skills can still be used. Later changes of
+ * the files have no effect. Throws when a folder can not be read.
  */
 export function loadSkills(folders: readonly SkillFolder[]): FolderSkills {
   if (!canParseYaml()) return withoutYaml(folders)
@@ -69,7 +69,7 @@ export function loadSkills(folders: readonly SkillFolder[]): FolderSkills {
 }
 
 /**
- * The result if the package that parses YAML is missing: no skills. If only the built-in skills are lost, nothing is reported, because the
+ * The result if the package that parses YAML is missing: no skills. If only built-in skills are missing, nothing is reported, because the
  * operator has not asked for them.
  */
 function withoutYaml(folders: readonly SkillFolder[]): FolderSkills {
@@ -81,7 +81,7 @@ function withoutYaml(folders: readonly SkillFolder[]): FolderSkills {
 const nameOf = ({ namespace, id }: Pick<SkillFile, 'namespace' | 'id'>): string => `${namespace}.${id}`
 const isListed = ({ namespace, hidden }: LoadedSkill): boolean => namespace !== 'internal' && !hidden
 
-/** The skills of one folder. Of two skills with the same name, the one whose path comes first is kept. */
+/** The skills of one folder. If two skills have the same name, the skill whose path comes first is kept. */
 function skillsIn(folder: SkillFolder, problems: SkillProblem[]): readonly LoadedSkill[] {
   const placed = ({ path, problem }: SkillProblem) => problems.push({ path: join(folder.path, path), problem })
   const names = new Map<string, string>()
@@ -118,7 +118,10 @@ function importProblems(skill: LoadedSkill, skills: ReadonlyMap<string, LoadedSk
   }))
 }
 
-/** The skill and all that it imports, imports first, each once. A cycle ends where it began. */
+/**
+ * The skill and all skills that it imports, directly and indirectly. Imported skills come first, and each skill occurs once. In a cycle of
+ * imports, a skill that was already visited is not visited again.
+ */
 function withImports(skill: LoadedSkill | undefined, skills: ReadonlyMap<string, LoadedSkill>): readonly LoadedSkill[] {
   const ordered: LoadedSkill[] = []
   const seen = new Set<LoadedSkill>()
@@ -147,7 +150,7 @@ function summaryOf(skill: LoadedSkill, skills: ReadonlyMap<string, LoadedSkill>)
   }
 }
 
-/** The path in the timeline. The path of a hidden skill does not tell its name. */
+/** The path of a skill in the timeline. The path of a hidden skill does not contain its name. */
 const pathOf = (skill: LoadedSkill): string =>
   skill.hidden ? `sk:hidden-guidance-${createHash('sha256').update(nameOf(skill)).digest('hex').slice(0, 10)}` : `sk:${nameOf(skill)}`
 
@@ -160,7 +163,7 @@ function find(path: string, skills: ReadonlyMap<string, LoadedSkill>): LoadedSki
 const canUse = ({ tools }: LoadedSkill, hasTool: (id: string) => boolean): boolean =>
   tools.every(({ id, required }) => !required || hasTool(id))
 
-/** The text of a skill with all that it imports. The citations of each part get numbers of their own, so that no two parts share one. */
+/** The text of a skill with all that it imports. The citations of each part get new numbers, so that no two parts use the same number. */
 function compose(skill: LoadedSkill, skills: ReadonlyMap<string, LoadedSkill>, hasTool: (id: string) => boolean): Skill {
   const sources: SkillSource[] = []
   const parts = withImports(skill, skills)

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module'
 import type { DocumentOptions, ParseOptions, SchemaOptions, ToJSOptions } from 'yaml'
 import { errorMessage, missingPackageText } from '../../core/failure.ts'
 
-/** The value of a YAML text, or why it has none. All scalars are texts. */
+/** The value of a YAML text, or the reason why it can not be parsed. All scalars are texts. */
 export type YamlValue = { readonly value: unknown } | { readonly problem: string }
 
 /**
  * Parses YAML from a file that may be hostile. Every scalar is read as a text: `1.0` stays a version, and `no` stays a word. Tags do not
- * create objects of other types. Aliases are refused, because a few of them can stand for gigabytes.
+ * create objects of other types. Aliases are refused, because a few of them can expand to gigabytes.
  */
 export function parseYaml(text: string): YamlValue {
   const yaml = loadYaml()
@@ -15,7 +15,7 @@ export function parseYaml(text: string): YamlValue {
   try {
     const document = yaml.parseDocument(text, {
       schema: 'failsafe',
-      uniqueKeys: false, // checked below, because the package takes quadratic time for it
+      uniqueKeys: false, // duplicate keys are found below, because the package takes quadratic time for this check
       strict: true,
       logLevel: 'silent',
       prettyErrors: false,
@@ -26,7 +26,7 @@ export function parseYaml(text: string): YamlValue {
     return { value: document.toJS({ maxAliasCount: 0 }) }
   } catch (error) {
     if (error instanceof ReferenceError) return { problem: 'has an alias, which is not allowed' }
-    if (error instanceof RangeError) return { problem: 'is nested too deeply' } // the stack of the parser was full
+    if (error instanceof RangeError) return { problem: 'is nested too deeply' } // the recursion of the parser exceeded the stack
     return { problem: `is not valid YAML: ${firstLine(errorMessage(error))}` }
   }
 }
@@ -62,7 +62,10 @@ let loaded: Yaml | undefined
 /** Whether the package that parses YAML is installed. */
 export const canParseYaml = (): boolean => loadYaml() !== undefined
 
-/** Loads the package with its first use, and synchronously, because `createAgent` is synchronous. Undefined when it is not installed. */
+/**
+ * Loads the package when it is first used. The load is synchronous, because `createAgent` is synchronous. Undefined when the package is not
+ * installed.
+ */
 function loadYaml(): Yaml | undefined {
   try {
     loaded ??= createRequire(import.meta.url)('yaml') as Yaml

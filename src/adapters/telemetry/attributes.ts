@@ -11,7 +11,7 @@ export function conversationAttributes(conversationId: string): Attributes {
   return { 'gen_ai.conversation.id': name, 'daybook.tenant': scope.tenant, 'daybook.project': scope.project }
 }
 
-/** The provider and the model in a name such as `anthropic/claude-sonnet-5-5`. A name without a provider stands for both. */
+/** The provider and the model in a name such as `anthropic/claude-sonnet-5-5`. A name without a provider is used for both. */
 export function modelAttributes(name: string): Attributes {
   const slash = name.indexOf('/')
   const provider = slash < 0 ? name : name.slice(0, slash)
@@ -21,10 +21,12 @@ export function modelAttributes(name: string): Attributes {
   }
 }
 
-/** The names that the conventions have for providers, where they differ from ours. */
+/** The names of providers in the conventions, if they differ from the names in Daybook. */
 const wellKnownProviders: Readonly<Record<string, string>> = { google: 'gcp.gemini' }
 
-/** The tokens of a call. By the conventions, `input_tokens` also has the tokens that were read from the cache or written to it. */
+/**
+ * The tokens of a call. According to the conventions, `input_tokens` includes the tokens that were read from the cache or written to it.
+ */
 export function usageAttributes({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsage): Attributes {
   return {
     'gen_ai.usage.input_tokens': uncached + cacheRead + cacheWrite,

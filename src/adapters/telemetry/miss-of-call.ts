@@ -6,21 +6,24 @@ import type { Entry } from '../../ports/store.ts'
 import type { ObservedAgent } from '../../ports/telemetry.ts'
 
 /**
- * The previous call left a number of tokens in the cache. If a call reads fewer of them, and the missing share is above this limit, the
- * journal is examined.
+ * A call should read all tokens from the cache that the previous call read from it or wrote to it. If a larger share than this is missing,
+ * the call may have missed the cache, and the journal is examined.
  */
 const toleratedShare = 0.02
 
 /**
- * Whether a response may have missed the provider's cache. `before` is the usage of the previous response, if it is known. To explain a
- * miss, the whole journal is read, so this check comes first.
+ * Whether a response may have missed the provider's cache. `before` is the usage of the previous response, if it is known. This check comes
+ * before `missOfCall`, which reads the whole journal to explain a miss.
  */
 export function mayHaveMissed(usage: Usage | undefined, before: Usage | undefined): boolean {
   if (!usage || !before) return true
   return usage.cache_read < (before.cache_read + before.cache_write) * (1 - toleratedShare)
 }
 
-/** Why the response with this number missed the provider's cache. Undefined if it did not, or if the rules of the cache are not known. */
+/**
+ * Why the response with this number missed the provider's cache. Undefined if the response did not miss the cache, or if the rules of the
+ * cache are not known.
+ */
 export async function missOfCall(
   { rulesOf, count, readJournal }: ObservedAgent,
   conversationId: string,

@@ -14,7 +14,7 @@ export interface OpenTelemetryOptions {
   readonly agentName?: string
 }
 
-/** A `Tracer` of @opentelemetry/api. It is written down here, so that the types of Daybook compile without that package. */
+/** A `Tracer` of @opentelemetry/api. It is declared here, so that the types of Daybook compile without that package. */
 export interface SpanSource {
   startSpan(name: string, options?: object, context?: object): object
 }
@@ -22,7 +22,7 @@ export interface SpanSource {
 /**
  * Telemetry that makes OpenTelemetry spans by the semantic conventions for generative AI: a span for each turn, and in it spans for rounds,
  * model calls, tools and compactions. The spans have numbers and names, and no text of conversations. Your program chooses and registers
- * the SDK that exports them. Without one, the spans go nowhere.
+ * the SDK that exports them. Without an SDK, the spans are dropped.
  */
 export function openTelemetry({ tracer: given, agentName = 'daybook' }: OpenTelemetryOptions = {}): Telemetry {
   const source = (given ?? trace.getTracer('daybook')) as Tracer // `SpanSource` is the type of a tracer
@@ -52,7 +52,7 @@ export function openTelemetry({ tracer: given, agentName = 'daybook' }: OpenTele
   }
 }
 
-/** Runs a tool with its span as the current one, so that spans of libraries which the tool uses belong to it. */
+/** Runs a tool with its span as the active span. So the spans of libraries that the tool uses become children of this span. */
 function runInSpan<T extends ObservedOutcome>(
   span: Span,
   inSpan: ReturnType<typeof trace.setSpan>,

@@ -1,8 +1,8 @@
 import { INVALID_SPAN_CONTEXT, type Span, type Tracer, trace } from '@opentelemetry/api'
 
 /**
- * A tracer that never throws, and whose spans never throw. The SDK of the application may have processors and exporters that do, and a turn
- * must not fail because of them. `onError` is called for the first error only, because each span would have the same one.
+ * A tracer that never throws, and whose spans never throw. The SDK of the application may have processors and exporters that throw, and a
+ * turn must not fail because of them. `onError` is called only for the first error, because every span would probably cause the same error.
  */
 export function safeTracer(tracer: Tracer, onError: (error: unknown) => void): Pick<Tracer, 'startSpan'> {
   let reported = false

@@ -11,7 +11,10 @@ import type { ObservedAgent } from '../../ports/telemetry.ts'
 import { addUsage, conversationAttributes, fail, modelAttributes, noUsage, usageAttributes } from './attributes.ts'
 import { mayHaveMissed, missOfCall } from './miss-of-call.ts'
 
-/** The spans of the turns that are running. They are made of journal entries and of the beginnings and ends of model calls. */
+/**
+ * The spans of the turns that are running. They are made from journal entries, and from calls of these functions when a model call begins
+ * and ends.
+ */
 export interface TurnSpans {
   onEntry(conversationId: string, event: EntryEvent): void
   /**
@@ -20,7 +23,7 @@ export interface TurnSpans {
    */
   contextOfCall(conversationId: string, role: ModelRole): Context
   /**
-   * Keeps the span of a model call. Call the returned function when the call has ended. The span is closed when the journal has the
+   * Keeps the span of a model call. Call the returned function when the call has ended. The span is closed when the journal contains the
    * response.
    */
   beginCall(conversationId: string, role: ModelRole, span: Span): () => void
@@ -81,7 +84,9 @@ export function createTurnSpans(tracer: Pick<Tracer, 'startSpan'>, agentName: st
     return turn
   }
 
-  /** The running turn. A turn that another process has begun has no entry `turn.opened` in this process. */
+  /**
+   * The running turn. If another process has begun the turn, this process has not seen the entry `turn.opened`, so the turn is added here.
+   */
   const turnOf = (conversationId: string): OpenTurn => turns.get(conversationId) ?? openTurn(conversationId, undefined, true)
 
   function endRound(turn: OpenTurn): void {
@@ -152,7 +157,7 @@ export function createTurnSpans(tracer: Pick<Tracer, 'startSpan'>, agentName: st
     if (lastUsages.size > maxRemembered && oldest !== undefined) lastUsages.delete(oldest)
   }
 
-  /** Ends the span of a turn that was closed, or that waits. A turn that goes on after a wait gets another span. */
+  /** Ends the span of a turn that was closed, or that waits. If a turn continues after a wait, it gets another span. */
   function endTurn(conversationId: string, turn: OpenTurn, turnId: string, exitReason: string): void {
     endParts(turn)
     turn.span.setAttributes({
@@ -221,7 +226,7 @@ export function createTurnSpans(tracer: Pick<Tracer, 'startSpan'>, agentName: st
     },
     beginCall(conversationId, role, span) {
       const { calls } = turnOf(conversationId)
-      const failed = calls.get(role) // an attempt without a response
+      const failed = calls.get(role) // the last attempt failed and got no response
       failed?.span.end(failed.endedAt)
       const call: { readonly span: Span; endedAt: number | undefined } = { span, endedAt: undefined }
       calls.set(role, call)

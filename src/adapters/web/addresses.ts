@@ -5,7 +5,7 @@ import { BlockList, isIP } from 'node:net'
 const privateIPv4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8',
-  '100.64.0.0/10', // between providers and their customers (CGNAT)
+  '100.64.0.0/10', // networks between providers and their customers (CGNAT)
   '127.0.0.0/8',
   '168.63.129.16/32', // the host of a virtual machine of Azure
   '169.254.0.0/16', // link-local, with the metadata services of most clouds

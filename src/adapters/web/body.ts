@@ -1,12 +1,15 @@
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib'
 
-/** The body is larger than the limit, or it expands so much that it was made to fill the memory. */
+/** The body is larger than the limit, or it expands so much that it is probably an attack on the memory. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge'
 }
 
-/** A body that grows by more than this factor is refused, once it is longer than `ratioFreeBytes`. Text rarely grows by more than 20. */
+/**
+ * A body that grows by more than this factor is refused, once it is longer than `ratioFreeBytes`. Text rarely grows by more than a factor
+ * of 20.
+ */
 const maxRatio = 200
 const ratioFreeBytes = 1024 * 1024
 
@@ -14,8 +17,8 @@ const ratioFreeBytes = 1024 * 1024
 export const acceptedEncodings = 'gzip, deflate, br, zstd'
 
 /**
- * Reads a body and decompresses it while it arrives. Throws `TooLarge` as soon as it is too large, so that memory never holds more than
- * `maxBytes` and one piece.
+ * Reads a body and decompresses it while it arrives. Throws `TooLarge` as soon as the decompressed body is too large. So at most `maxBytes`
+ * and one more piece are in memory.
  */
 export async function readBody(stream: Readable, encoding: string | undefined, maxBytes: number): Promise<Uint8Array> {
   const counter = { received: 0 }
@@ -50,7 +53,7 @@ const decoderOf: Readonly<Record<string, Decoder>> = {
   zstd: createZstdDecompress,
 }
 
-/** Connects the stream with a decoder for each encoding. The names of the header are in the order in which the sender encoded. */
+/** Connects the stream with a decoder for each encoding. The header lists the encodings in the order in which the sender applied them. */
 async function decodersFor(header: string | undefined, stream: Readable, counted: Transform): Promise<readonly Transform[]> {
   const names = (header ?? '')
     .toLowerCase()
@@ -58,7 +61,7 @@ async function decodersFor(header: string | undefined, stream: Readable, counted
     .map((name) => name.trim())
   const wanted = names.filter((name) => name !== '' && name !== 'identity').reverse()
   if (wanted.length > 2) throw new Error('the body is compressed more than twice')
-  // an error of one stream destroys all of them, and the loop over the last one throws it
+  // nothing to do here: an error of one stream destroys all streams, and the loop that reads the last stream throws the error
   const done = () => {}
   if (wanted.length === 0) {
     pipeline(stream, counted, done)
@@ -74,7 +77,10 @@ async function decodersFor(header: string | undefined, stream: Readable, counted
   return decoders
 }
 
-/** Some servers send `deflate` with the header of zlib, as the standard says, and some without it. The first byte shows which it is. */
+/**
+ * Some servers send `deflate` with the header of zlib, as the standard says, and some without it. The first byte shows whether the header
+ * is there.
+ */
 async function deflateDecoder(stream: Readable): Promise<Decoder> {
   const first = await firstByte(stream)
   return first === undefined || (first & 0x0f) === 8 ? createInflate : createInflateRaw

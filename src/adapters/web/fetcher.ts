@@ -120,7 +120,7 @@ interface RobotsCache {
 const robotsCacheMs = 3_600_000
 const robotsCacheSize = 500
 
-/** Keeps the rules of the last sites for an hour. `request` fetches the file `robots.txt`, without asking the rules. */
+/** Keeps the rules of the last sites for an hour. `request` fetches the file `robots.txt`, without checking the rules. */
 function createRobotsCache(request: (url: string, signal: AbortSignal) => Promise<FetchResult>): RobotsCache {
   const known = new Map<string, { readonly until: number; readonly rules: Promise<RobotsRules> }>()
 
@@ -137,7 +137,7 @@ function createRobotsCache(request: (url: string, signal: AbortSignal) => Promis
     const rules = load(origin, signal)
     known.delete(origin)
     known.set(origin, { until: Date.now() + robotsCacheMs, rules })
-    rules.catch(() => known.delete(origin)) // an error is reported to the caller and not kept
+    rules.catch(() => known.delete(origin)) // an error is reported to the caller and is not cached
     const [oldest] = known.keys()
     if (known.size > robotsCacheSize && oldest !== undefined) known.delete(oldest)
     return rules

@@ -2,10 +2,9 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { isPublicAddress, listOf } from './addresses.ts'
 
-// The guard decides which addresses a model may request. It checks an address in two steps: `checkUrl` looks at the text of the URL, and
-// `resolveHost` at every IP address that the name of the host has. The caller connects to the addresses that `resolveHost` returned and
-// does not look up the name again. Otherwise a hostile name server could give a public address for the check, and a private one for the
-// connection.
+// The guard decides which addresses a model may request. It checks an address in two steps: `checkUrl` checks the text of the URL, and
+// `resolveHost` checks every IP address of the host. The caller connects to the addresses that `resolveHost` returned and does not look up
+// the name again. Otherwise a hostile name server could give a public address for the check, and a private one for the connection.
 
 /** Finds the IP addresses of a host. */
 export type Resolve = (host: string) => Promise<readonly { readonly address: string }[]>
@@ -82,7 +81,7 @@ const maxUrlLength = 4_000
 
 function parseUrl(text: string): URL {
   if (text.length > maxUrlLength) throw new Refusal(`the address is longer than ${maxUrlLength} characters`)
-  // `URL` writes hosts in one form: `0x7f.1`, `2130706433` and `①②⑦.0.0.1` all become `127.0.0.1`
+  // `URL` normalizes hosts: `0x7f.1`, `2130706433` and `①②⑦.0.0.1` all become `127.0.0.1`
   const url = URL.parse(text)
   if (!url) throw new Refusal('this is not a complete address such as https://example.com/page')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Refusal('only addresses with http and https are allowed')
@@ -100,7 +99,9 @@ export function hostOf({ hostname }: URL): string {
 
 export const portOf = ({ port, protocol }: URL): number => (port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port))
 
-/** Whether a name belongs to a private network by convention. Such a name is not looked up, because the look-up alone would reveal it. */
+/**
+ * Whether a name belongs to a private network by convention. Such a name is not looked up, because the look-up alone would reveal the name.
+ */
 function isLocalName(host: string): boolean {
   const labels = host.split('.')
   return labels.length === 1 || localDomains.has(labels.at(-1) ?? '') || host.endsWith('.home.arpa')

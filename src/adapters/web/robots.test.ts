@@ -15,7 +15,7 @@ it.each([
   ['User-agent: daybook\n\nUser-agent: *\nDisallow: /b', '/b', false], // one group with two names
   ['User-agent: daybook\nAllow: /\nUser-agent: *\nDisallow: /b', '/b', true],
   ['User-agent: other\nUser-agent: daybook\nDisallow: /a', '/a', false],
-  ['User-agent: *\nDisallow: /a\nAllow: /a', '/a', true], // equally long: allowed
+  ['User-agent: *\nDisallow: /a\nAllow: /a', '/a', true], // both patterns are equally long, so the path is allowed
   ['User-agent: *\nAllow: /a\nDisallow: /a/b', '/a/b/c', false],
   ['User-agent: *\nDisallow: /*.pdf$', '/x/y.pdf', false],
   ['User-agent: *\nDisallow: /*.pdf$', '/x/y.pdf?z', true],
@@ -24,7 +24,7 @@ it.each([
   ['User-agent: *\nDisallow: *?session=', '/a?session=1', false],
   ['User-agent: *\nDisallow: /a*b*c', '/axxbxxc', false],
   ['User-agent: *\nDisallow: /a*b*c', '/axxcxxb', true],
-  ['nonsense\n:::\nDisallow: /', '/a', true], // a rule before any name counts for none
+  ['nonsense\n:::\nDisallow: /', '/a', true], // a rule before the first name applies to no program
 ])('%j: %s is allowed: %s', (file, path, expected) => {
   expect(allowed(file, path)).toBe(expected)
 })

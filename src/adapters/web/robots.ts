@@ -1,4 +1,4 @@
-// Reads the file `robots.txt`, with which a site says where it does not want programs (RFC 9309).
+// Reads the file `robots.txt`, in which a site says which paths programs should not request (RFC 9309).
 
 interface Rule {
   readonly allow: boolean
@@ -10,11 +10,11 @@ export type RobotsRules = readonly Rule[]
 
 export const forbidsEverything: RobotsRules = [{ allow: false, pattern: '/' }]
 
-/** The most that is read of a file. */
+/** How many characters of a file are read at most. */
 const maxLength = 500_000
 const maxRules = 2_000
 
-/** The rules for a program. Its own group counts, or the group `*` if it has none. */
+/** The rules for a program. If the file has a group with the name of the program, this group applies. Otherwise the group `*` applies. */
 export function parseRobots(file: string, product: string): RobotsRules {
   const own: Rule[] = []
   const general: Rule[] = []
@@ -45,7 +45,10 @@ export function parseRobots(file: string, product: string): RobotsRules {
 
 const isProduct = (agent: string, product: string) => agent.trim().toLowerCase().split('/', 1)[0] === product
 
-/** Whether the rules allow a path with its query. The longest pattern decides. If two are equally long, `Allow` decides. */
+/**
+ * Whether the rules allow a path with its query. The longest matching pattern decides. If two matching patterns are equally long, `Allow`
+ * decides.
+ */
 export function isAllowedByRobots(rules: RobotsRules, path: string): boolean {
   let best: Rule | undefined
   for (const rule of rules) {

@@ -104,7 +104,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 const histories = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 8 })
 
-/** Steps after which an empty folder is where an earlier turn had a file. A checkout must still restore that file. */
+/** Steps that leave an empty folder at a path where an earlier turn had a file. A checkout must still restore that file. */
 const emptiedFolder: Step[][] = [
   [{ do: 'write', rel: 'app/b', content: '1' }],
   [
@@ -130,8 +130,8 @@ async function openWorkspaces(): Promise<readonly TestedWorkspace[]> {
 }
 
 /**
- * Whether the model covers a step. It does not cover writing a file where a folder is, or a folder where a file is, because a disk rejects
- * this. A folder stays when its files are removed. Therefore `ever` contains every path that the turn has had.
+ * Whether the model covers a step. It does not cover a step that writes a file to the path of a folder, or makes a folder at the path of a
+ * file, because a disk rejects this. A folder stays when its files are removed. Therefore `ever` contains every path that the turn has had.
  */
 const isPossible = (files: Tree, ever: ReadonlySet<string>, each: Step) =>
   each.do !== 'write' ||

@@ -39,8 +39,8 @@ type Contents = ReadonlyMap<string, Uint8Array>
 /**
  * Copies the requested sources into `files/` of the turn. A source of a checkout is a file, a folder or all files of an earlier turn. All
  * sources are read before `files/` changes. Then the hashes of the new files are recorded, and `files/` is replaced in one step. If the
- * process dies, `files/` has all old files or all new ones. With the recorded hashes, the process that resumes the turn can tell the
- * checked-out files from those that the turn wrote.
+ * process dies, `files/` has all old files or all new ones. With the recorded hashes, the process that resumes the turn can distinguish the
+ * checked-out files from the files that the turn wrote.
  */
 export async function checkout(turnId: string, request: CheckoutRequest, context: CheckoutContext): Promise<CheckoutResult> {
   try {
@@ -88,7 +88,7 @@ function unsavedFiles(current: Contents, record: CheckoutRecord | undefined, kep
 
 const unsavedMessage = (rels: readonly string[]) => `made in this turn and not saved yet: ${nameSome(rels)}`
 
-/** The files in the folder that can not be read. The new folder could not contain them. */
+/** The files in the folder that can not be read. They would be lost, because they can not be copied to the new folder. */
 function unreadFiles(skipped: readonly SkippedEntry[], kept: KeptFiles): readonly string[] {
   const isUnread = ({ path, reason }: SkippedEntry) => unreadReasons.has(reason) && kept.has(path)
   return skipped.filter(isUnread).map(({ path }) => path)
@@ -145,7 +145,7 @@ const checkoutFailure = (
 
 /**
  * Combines layers of files. A file of a later layer replaces the file with the same path. If a path is a file in one layer and a folder in
- * another, the result has what the later layer has at this path.
+ * another, the later layer decides what is at this path.
  */
 function layerFiles(layers: readonly Contents[]): Map<string, Uint8Array> {
   const result = new Map<string, Uint8Array>()

@@ -23,8 +23,8 @@ export type Version = ReadonlyMap<string, StoredFile>
 /** Where published versions are stored. Each kind of workspace has its own store. */
 export interface VersionStore {
   /**
-   * The version of a turn. Undefined when the turn published none or the store does not know it. Throws `versionUnavailable` when the version
-   * can not be fetched.
+   * The version of a turn. Undefined when the turn published no version, or when the store does not have it. Throws `versionUnavailable`
+   * when the version can not be fetched.
    */
   find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
   /** The bytes of these files, by path. A file whose bytes are lost is left out. */
@@ -45,7 +45,7 @@ interface TurnFiles {
 
 /**
  * Finds files of a turn. If the turn has a version, only the version is searched. Otherwise the journal and the folder of the turn on this
- * machine are searched. Throws `versionUnavailable` when the turn has a version that can not be reached.
+ * machine are searched. Throws `versionUnavailable` when the turn has a version that can not be read.
  */
 export async function findTurnFiles(
   turnId: string,
@@ -71,7 +71,7 @@ export async function findTurnFiles(
 
 /**
  * The version of a turn, according to its publish record in the journal. Empty when the turn left no file. Undefined when the turn has no
- * version. Throws `versionUnavailable` when it has one that can not be reached.
+ * version. Throws `versionUnavailable` when the turn has a version that can not be read.
  */
 export async function findVersion(turnId: string, versions: VersionStore, history: RecordedFiles): Promise<Version | undefined> {
   const version = await versions.find(turnId, history)
@@ -86,7 +86,7 @@ export async function findVersion(turnId: string, versions: VersionStore, histor
 export const hasVersion = (record: unknown): record is Readonly<Record<string, unknown>> =>
   isObject(record) && (record.status === 'published' || record.reason === 'empty_workspace')
 
-/** The error for a version that exists but can not be read, or not completely. */
+/** The error for a version that exists but can not be read completely. */
 export const versionUnavailable = (turnId: string, reason: string, cause?: unknown): Failure =>
   new Failure('workspace.failed', `the files of ${turnId} can not be reached now: ${reason}`, {
     details: { code: 'workspace_version_unavailable', turn_id: turnId },
@@ -165,7 +165,7 @@ export async function readFiles(
 
 /**
  * The bytes of a file. Undefined when the file does not exist. Also undefined when it is a link or a pipe, has an unsafe name or can not be
- * opened; then `onRefused` is called with the reason. A file that is too large throws.
+ * opened. In these cases `onRefused` is called with the reason. A file that is too large throws.
  */
 export async function readIfSafe(
   files: Files,

@@ -5,8 +5,8 @@ import { filesFolder, listBelow } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
 
 /**
- * What this process knows about the folders of the turns. It is updated with each write of this process, so that a round need not list the
- * folders. After a program has run, it is outdated, because programs may write files too.
+ * A cache of what is in the folders of the turns. Each write of this process updates it, so that a round need not list the folders. After a
+ * program has run, the cache is outdated, because programs also write files.
  */
 export interface FolderView {
   /** The files of the conversation. Writes through this object update the view. */
@@ -28,8 +28,8 @@ export interface FolderView {
    */
   forget(): void
   /**
-   * A number that grows when `forget` is called and when a folder of the running turn is replaced. While it stays the same, files of the
-   * running turn were changed only one by one, by `files.write` and `files.remove`.
+   * A number that grows when `forget` is called and when a folder of the running turn is replaced. As long as it stays the same, files of
+   * the running turn were changed only by single calls of `files.write` and `files.remove`.
    */
   readonly generation: number
   /** How many files of the running turn were written or removed one by one. Excluded names are not counted. */

@@ -48,8 +48,8 @@ type HydrationError = Hydration['errors'][number]
 const unavailableCode = 'workspace_version_unavailable'
 
 /**
- * Fetches files of the current turn. Files that are in its folder are not changed. A file is fetched only if it is missing and `refs` has
- * its exact path.
+ * Fetches files of the current turn. Files that exist in its folder are not changed. A file is fetched only if it is missing in the folder
+ * and `refs` contains its exact path.
  */
 export async function hydrateCurrent(
   turnId: string,
@@ -135,7 +135,10 @@ async function writeReadOnly(files: Files, folder: string, { contents, toWrite, 
   await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
 }
 
-/** Writes the files one by one. Returns false when an empty folder is where a file should be. The caller then replaces the whole folder. */
+/**
+ * Writes the files one by one. Returns false when there is an empty folder at the path of a file. The caller then replaces the whole
+ * folder.
+ */
 async function writeEach(
   files: Files,
   folder: string,

@@ -3,11 +3,11 @@ import type { RecordedFiles } from '../../ports/workspace.ts'
 import type { CheckoutRecord } from './checkout.ts'
 import { isExcluded } from './names.ts'
 
-/** Tells which files of a turn its version will contain. */
+/** Decides which files of a turn its version will contain. */
 export interface KeptFiles {
-  /** The paths below `files/` of files that tools made in this turn. The version contains them, whatever their names are. */
+  /** The paths below `files/` of files that tools made in this turn. The version contains them, even if their names are excluded. */
   readonly made: ReadonlySet<string>
-  /** The paths that are kept whatever their names are: files of tools, and files that the turn has checked out. */
+  /** The paths that are kept even if their names are excluded: files of tools, and files that the turn has checked out. */
   readonly always: ReadonlySet<string>
   has(rel: string): boolean
 }

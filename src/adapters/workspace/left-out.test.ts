@@ -16,7 +16,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const first = { 'app/a': 'a1', 'app/b': 'b1', 'app/sub/c': 'c1', 'notes/n': 'n1' }
 
-/** A turn after one with the version `first`. `run` runs a program in its folder `files/`. */
+/** A turn that follows a turn with the version `first`. `run` runs a program in its folder `files/`. */
 async function createTurn(kind: 'custom' | 'git', checkedOut: readonly string[] = ['turn_1']) {
   const folder = mkdtempSync(join(root, 'w-'))
   const blobs = createMemoryBlobs()
@@ -80,7 +80,7 @@ describe.each(['custom', 'git'] as const)('%s: a version', (kind) => {
     linkSync(at('made'), at('made-again'))
     const { record, version } = await publish()
     expect(version).toEqual(first)
-    // git may take `app/a` for an ordinary unchanged file. Then it is not named, and its content is stored.
+    // git may treat `app/a` as an ordinary unchanged file. In this case `left_out` does not name it, and its content is stored.
     const named = (record.left_out ?? []).filter(({ name }) => name !== 'app/a').sort((a, b) => (a.name < b.name ? -1 : 1))
     expect(named).toEqual(['app/again', 'app/b', 'made', 'made-again'].map((name) => ({ name, files: 1, reason: 'hard_link_blocked' })))
   })

@@ -2,8 +2,8 @@ import type { Scope, UserOrTenant } from '../../core/scope.ts'
 
 /**
  * Encodes a name, such as that of a user or a conversation, as part of a folder path or a git ref. Lower-case letters, digits, `_` and `-`
- * stay. Each byte of another character becomes `%XX`. No two names have the same encoding, also on disks that ignore case. A long name is
- * split into several path segments. Every segment but the last then ends with `%`.
+ * stay. Each byte of another character becomes `%XX`. No two names have the same encoding, not even on disks that ignore case. A long name
+ * is split into several path segments. In this case, every segment except the last ends with `%`.
  */
 export function encodeName(name: string): string {
   const plain = name.replace(/[^a-z0-9_-]/gu, (character) => [...Buffer.from(character)].map(percent).join(''))
@@ -22,7 +22,7 @@ export function conversationFolder({ tenant, project, user }: Scope, conversatio
 export const ownerFolder = ({ tenant, project, user }: UserOrTenant): string =>
   (user === undefined ? [tenant] : [tenant, project, user]).map(encodeName).join('/')
 
-/** Names of folders and files that are not published, because programs can make them again, or because they are internal. */
+/** Names of folders and files that are not published, because programs can create them again, or because they are internal. */
 export const excludedNames = ['.git', '__pycache__', '.pytest_cache', 'node_modules', '.venv', 'logs', 'executed_programs'] as const
 
 const excluded: ReadonlySet<string> = new Set(excludedNames)

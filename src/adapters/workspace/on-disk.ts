@@ -24,7 +24,7 @@ export function createOnDisk(
     try {
       const onDisk = { out: join(temporary.path, 'out'), work: join(temporary.path, 'work'), runtime: join(temporary.path, 'runtime') }
       const copies = { files: temporary.openFiles('out'), scratch: temporary.openFiles('work'), runtime: temporary.openFiles('runtime') }
-      // The subfolders of `runtime` have records of earlier programs, which no program sees.
+      // The subfolders of `runtime` are not copied: they contain records of earlier programs, which no program may see.
       for (const name of ['files', 'scratch', 'runtime'] as const) await copyFiles(folders[name], copies[name], name !== 'runtime')
       await makeFolders(onDisk, turnId)
       try {
@@ -45,7 +45,7 @@ async function makeFolders({ out, work, runtime }: Paths, turnId: string): Promi
   await mkdir(runtime, { recursive: true })
 }
 
-/** Makes a folder. If an earlier program has put a link or a file there, it stays: the next program can remove it. */
+/** Makes a folder. If an earlier program has put a link or a file at this path, it stays there. The next program can remove it. */
 async function makeIfMissing(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true })
@@ -54,7 +54,7 @@ async function makeIfMissing(folder: string): Promise<void> {
   }
 }
 
-/** Copies files. Without `subfolders`, only those that are directly in the folder. */
+/** Copies files. Without `subfolders`, only files directly in the folder are copied. */
 async function copyFiles(from: Files, to: Files, subfolders: boolean): Promise<void> {
   for (const { path, readOnly } of (await from.list('', { dotEntries: true })).files) {
     if (!subfolders && path.includes('/')) continue

@@ -42,13 +42,15 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
 
 const MAX_RECORDED_SCOPES = 40
 
-/** The scopes of a version for its publish record. With them the next turn can announce its files without opening the workspace. */
+/**
+ * The scopes of a version for its publish record. With these scopes, the next turn can announce its files without opening the workspace.
+ */
 export const recordedScopes = (version: ReadonlyMap<string, unknown>): readonly WorkspaceScope[] =>
   countScopes([...version.keys()]).slice(0, MAX_RECORDED_SCOPES)
 
 const MAX_LEFT_OUT = 12
 
-/** The files of a turn that its version lacks, although they are in its folder. Paths are below `files/`. */
+/** The files in the folder of a turn that its version does not contain. Paths are below `files/`. */
 interface LeftOutFiles {
   /** Files that were left out because of their names, or because a `.gitignore` names them. */
   readonly ignored: readonly string[]
@@ -58,8 +60,8 @@ interface LeftOutFiles {
 
 /**
  * The field `left_out` of the publish record. It lists folders, such as `app/node_modules`, with the number of left-out files in each. The
- * folder of a file is the one with an excluded name, or else the outermost folder of which the version has no file. The model sees the
- * names.
+ * folder that is listed for a file is the folder with an excluded name. If there is none, it is the outermost folder that has no file in
+ * the version. The model sees the names.
  */
 export function leftOutField(
   { ignored, skipped }: LeftOutFiles,
@@ -93,7 +95,10 @@ function createPathSet(entries: readonly SkippedEntry[]): (rel: string) => boole
   return (rel) => paths.size > 0 && (paths.has(rel) || foldersAbove(rel).some((folder) => paths.has(folder)))
 }
 
-/** The path, or the innermost folder above it that can be printed. A program can put lines of text into the name of a file. */
+/**
+ * The path, or the innermost folder above it whose path can be printed. The check is needed because a program can put lines of text into
+ * the name of a file.
+ */
 function printablePart(rel: string): string {
   return isPrintable(rel) ? rel : (foldersAbove(rel).findLast(isPrintable) ?? 'files')
 }
@@ -102,8 +107,9 @@ const isPrintable = (rel: string) => unsafeReason(rel) === undefined || (rel.len
 
 /**
  * The files of the new version, by path below `files/`. A scope that the turn has checked out whole contains exactly the turn's files. In
- * the other scopes, the turn's files are laid over those of the previous version. A file is deleted only if the folder of the turn has
- * contained it. A file that is still there, but can not be read, stays as it was in the previous version.
+ * the other scopes, the files of the previous version stay, and the turn's files are added or replace them. A file is deleted only if the
+ * folder of the turn has contained it. A file that still exists in the folder, but can not be read, stays as it was in the previous
+ * version.
  */
 export function nextLineage<T>(
   before: ReadonlyMap<string, T>,
@@ -121,8 +127,8 @@ export function nextLineage<T>(
 }
 
 /**
- * Adds to the skipped entries of a listing the files that could not be read. Entries below another one are not added. Neither are paths at
- * which a program has put a folder in place of a file, or a file in place of a folder.
+ * Adds to the skipped entries of a listing the files that could not be read. A file below an entry of the list is not added. A path is not
+ * added either if a program has put a folder in place of a file there, or a file in place of a folder.
  */
 export function addUnread(listed: readonly SkippedEntry[], refused: readonly SkippedEntry[]): readonly SkippedEntry[] {
   const isListed = createPathSet(listed)

@@ -11,7 +11,7 @@ interface Gate {
 
 /**
  * Rejects changes of files in folders that were opened before the workspace was removed. A tool may still run after its conversation was
- * deleted, and would otherwise create the folder again.
+ * deleted. Without this check, it would create the folder again.
  */
 export function createRemovalFence() {
   // The gate of each conversation, by its folder. The references are weak, because workspaces are never closed. An open folder refers to

@@ -30,13 +30,17 @@ export interface FolderProvider {
   removeFiles(folder: string): Promise<void>
   /** Counts the files in the folder. */
   countFiles?(folder: string): Promise<number>
-  /** Removes the folder, if nothing but empty folders is in it. */
+  /** Removes the folder if it contains no files, only empty folders. */
   removeEmpty?(folder: string): Promise<void>
   /**
-   * The absolute path of a folder. Only for folders on disk. Programs can run in a workspace only with this function or `openTemporary`.
+   * The absolute path of a folder. Only providers of folders on disk have this function. Programs can run in a workspace only with this
+   * function or `openTemporary`.
    */
   pathOf?(folder: string): string
-  /** Creates an empty folder on disk. Only for folders in memory. A program that runs in the workspace works in this folder. */
+  /**
+   * Creates an empty folder on disk. Only providers of folders in memory have this function. A program that runs in the workspace works in
+   * this folder.
+   */
   openTemporary?(): Promise<TemporaryFolder>
 }
 
@@ -79,14 +83,14 @@ export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
   readonly versions: VersionStore
   /**
-   * Makes the latest version that the journal has the base of the next version. A kind that reads every version from the journal does not
-   * need it.
+   * Makes the latest version in the journal the base of the next version. A kind that reads every version from the journal does not need
+   * this function.
    */
   adoptVersion?(version: PublishedVersion | undefined, history: RecordedFiles): Promise<void>
   startTurn(turnId: string): Promise<void>
   /** Runs after a successful checkout. */
   afterCheckout(turnId: string, checkedOut: CheckedOutFiles): Promise<void>
-  /** Runs after a program ran. A kind needs it only if it keeps its own data about the folder. */
+  /** Runs after a program ran. A kind needs this function only if it caches data about the folder. */
   programRan?(): void
   publish: Workspace['publish']
   /** Removes the folder of a closed turn, after its files were removed, and everything that this kind stored for the running turn. */
@@ -172,7 +176,7 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     },
     async removeFinished(history) {
       const roots = await view.roots()
-      // `roots` may lack the current turn if there are too many files to list
+      // if there are too many files to list, `roots` may not contain the current turn
       const turns = new Set(currentTurn === undefined ? roots : [...roots, currentTurn])
       for (const turnId of turns) {
         const record = await history.manifest(turnId)

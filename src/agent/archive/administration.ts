@@ -9,25 +9,29 @@ import { checkText } from '../message.ts'
 import type { OwnerDeletion } from './delete-owner.ts'
 import type { HeldLease, TenantSummary } from './overview.ts'
 
-/** What operators do with the data of all users. These functions do not check whether the caller is an operator. */
+/** Operations of operators on the data of all users. These functions do not check whether the caller is an operator. */
 export interface Administration {
   /**
-   * Deletes everything that is stored of a user, or of all users of a tenant, and returns a receipt: what was removed, and what remains and why.
-   * Turns that run are stopped first, also in other processes. If the process dies, the next call goes on, and its receipt is complete. If
-   * nothing is left, returns the receipt of the last deletion. New conversations can be created afterwards, so end the access of the user first.
+   * Deletes everything that is stored of a user, or of all users of a tenant, and returns a receipt: what was removed, and what remains and
+   * why. Turns that run are stopped first, also in other processes. If the process dies, the next call continues the deletion, and its
+   * receipt is complete. If nothing is left to delete, the function returns the receipt of the last deletion. New conversations can be
+   * created after the deletion, so end the access of the user first.
    */
   deleteOwner(owner: UserOrTenant): Promise<OwnerDeletion>
-  /** The tenants with their numbers of users, conversations, open turns, waits and parked conversations. Reads the list of all conversations. */
+  /**
+   * The tenants with their numbers of users, conversations, open turns, waits and parked conversations. The function reads the list of all
+   * conversations.
+   */
   tenants(): Promise<readonly TenantSummary[]>
   /**
-   * The leases of open turns that processes hold. The turn that has been without a new entry for the longest time comes first. A lease that
-   * is free, because its process is proven dead or has not renewed it, is left out.
+   * The leases of conversations with an open turn. The turn that has had no new entry for the longest time comes first. A lease is left out
+   * if its process is proven dead or has not renewed it in time.
    */
   leases(): Promise<readonly HeldLease[]>
   /**
-   * Ends the lease of a conversation, so that another process continues its turn. Returns false when no process holds the lease. If it is
-   * not proven that the process with the lease is dead, throws `conversation.busy`, unless `force` is set. With `force`, the next step of
-   * that process fails.
+   * Ends the lease of a conversation, so that another process continues its turn. Returns false when no process has the lease. If it is not
+   * proven that the process with the lease is dead, the function throws `conversation.busy`, unless `force` is set. With `force`, the next
+   * step of that process fails.
    */
   releaseLease(key: string, options?: { readonly force?: boolean }): Promise<boolean>
 }

@@ -55,14 +55,14 @@ export interface Archive extends Scheduling, Administration {
   head(key: string): Promise<ConversationInfo>
   /** The work that waits in the store, and the conversations that are parked. */
   readonly work: Pick<WorkList, 'retry' | 'backlog' | 'summary'>
-  /** Counts for limits that hold on all servers together. Undefined with a store that only one machine can use. */
+  /** Counts the actions of users, for limits that apply to all servers together. Undefined if only one machine can use the store. */
   readonly limits: SharedLimits | undefined
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
   /**
    * Deletes the conversation, its workspace and its hosted files. A turn that runs in this process is stopped first. Throws
-   * `conversation.busy` while another process holds the claim of the conversation. Even if a later step of the deletion fails, no reader
-   * finds the conversation any more. The next `delete`, `retain` or `recover` then removes the data that is left.
+   * `conversation.busy` while another process has the claim of the conversation. Even if a later step of the deletion fails, no reader
+   * finds the conversation any more. In this case the next `delete`, `retain` or `recover` removes the remaining data.
    */
   delete(key: string): Promise<void>
   /**
@@ -75,30 +75,30 @@ export interface Archive extends Scheduling, Administration {
   /**
    * Copies a conversation into a new one. If `at` is the id of a turn, this turn is the last one that is copied. By default it is the last
    * finished turn. If `at` is a number, it is the `seq` of an entry, and the copy is the conversation as it was after this entry. If a tool
-   * call had no result then, the copy ends earlier, at the last entry at which no call was open. An open turn of the copy is closed as
-   * `forked`.
+   * call had no result yet at this entry, the copy ends earlier: at the last entry at which every call had a result. If a turn is open at
+   * the end of the copy, it is closed with the exit reason `forked`.
    */
   fork(key: string, as: string, at?: string | number): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
   importBundle(value: unknown, as?: string): Promise<ConversationInfo>
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
-  /** The result of a turn, as `run` gives it. Throws `turn.missing` when the conversation has no such turn. */
+  /** The result of a turn, in the same form as `run` returns it. Throws `turn.missing` when the conversation has no such turn. */
   turnResult(key: string, turnId: string): Promise<StoredResult>
   sources(key: string): Promise<readonly SourceRow[]>
   /**
-   * The blocks at a logical path, oldest first, including blocks that are not visible any more. Empty when the conversation has none, or
-   * when the text is not a path.
+   * The blocks at a logical path, oldest first, including blocks that are not visible any more. Empty when the conversation has no such
+   * blocks, or when the text is not a path.
    */
   read(key: string, path: string): Promise<readonly Block[]>
   /**
-   * Searches what the user of this scope and the agent have said, best first. With `key`, only in this conversation. Empty when the store
-   * has no memory index.
+   * Searches the texts that the user of this scope and the agent have written. The best matches come first. With `key`, only this
+   * conversation is searched. The result is empty when the store has no memory index.
    */
   recall(query: RecallQuery): Promise<readonly Recalled[]>
   /** What the turns of all conversations wait for, page by page. The conversations with the latest activity come first. */
   waiting(query: WaitingQuery): Promise<WaitingPage>
-  /** Entries of the journal with a `seq` above `after`, in order, at most `limit`. */
+  /** At most `limit` entries of the journal with a `seq` above `after`, in order. */
   entries(key: string, range: { readonly after: number; readonly limit: number }): Promise<readonly Entry[]>
   /** The prompt that the model got in one round, with its blocks and its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
@@ -111,7 +111,7 @@ export interface Archive extends Scheduling, Administration {
   replay(key: string, turnId?: string): Promise<readonly Replayed[]>
   /** A report about the costs of the conversation, and about its use of the provider's cache. */
   usage(key: string): Promise<UsageReport>
-  /** The calls of tools that are not read-only, in order: what was done, what failed, what is unknown, and what waits. */
+  /** The calls of tools that are not read-only, in order. Each has a status: it succeeded, failed, waits, or its outcome is unknown. */
   effects(key: string): Promise<readonly Effect[]>
   /** Finds a hosted file. Undefined when there is no such file, or when the file does not belong to the viewer. */
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
@@ -151,7 +151,7 @@ export function createArchive(parts: ArchiveParts): Archive {
     return found
   }
 
-  /** Claims the conversation for one commit. Throws `conversation.busy` when another owner holds the claim. */
+  /** Claims the conversation for one commit. Throws `conversation.busy` when another owner has the claim. */
   async function commitWithClaim(key: string, changes: readonly Change[], options: ClaimOptions = {}): Promise<void> {
     const claim = await store.claim(key, owner, options)
     try {
@@ -176,7 +176,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       await store.importBundle(await withOwnFiles(bundle, key, hosting), { as: key })
     } catch (error) {
       const { scope, name } = parseConversationKey(key)
-      // another process may have imported the conversation meanwhile: then the hosted files belong to that conversation and stay
+      // If another process has imported the conversation in the meantime, the hosted files belong to that conversation and are kept.
       if (!(await store.head(key))) await hosting?.remove(scope, name)
       throw error
     }

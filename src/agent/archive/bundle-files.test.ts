@@ -40,8 +40,8 @@ async function hostedConversation() {
 type Archive = Awaited<ReturnType<typeof hostedConversation>>['archive']
 
 /**
- * Name, type and content of each hosted file, by the handles in the blocks of a conversation. The value is undefined when a handle leads to
- * no file.
+ * Name, type and content of each hosted file, by the handles in the blocks of a conversation. The value is undefined when there is no file
+ * for a handle.
  */
 async function filesOf(archive: Archive, key: string, viewer = localScope) {
   const { timeline, turn_logs } = await archive.exportBundle(key)

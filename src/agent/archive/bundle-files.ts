@@ -12,8 +12,8 @@ import { recordsOf } from '../conversation/history.ts'
 
 /**
  * Adds the files of all versions to the bundle of the conversation `key`. The bundle becomes a fork or an imported conversation, and every
- * kind of workspace can then read the versions in it. A version that the original has lost is not in the bundle. Throws if a version can
- * not be reached at the moment. Otherwise the new conversation would never have this version.
+ * kind of workspace can then read the versions in it. A version that the original conversation has lost is not added. If a version can not
+ * be reached at the moment, the function throws, because the new conversation would lack this version forever.
  */
 export async function withVersions(bundle: Bundle, key: string, store: ConversationStore, workspaces: Workspaces): Promise<Bundle> {
   const turnIds = bundle.turn_logs.flatMap(({ turn_id, blocks }) => (blocks.some(isPublished) ? [turn_id] : []))
@@ -69,7 +69,7 @@ interface HostedBlock {
 
 /**
  * The files of the bundle that were hosted by Daybook, by resource name (`rn`). If several blocks have the same resource name, the last
- * block counts, because its bytes are the newest.
+ * block is used, because its bytes are the newest.
  */
 function hostedFiles(bundle: Bundle): ReadonlyMap<string, HostedBlock> {
   const files = new Map<string, HostedBlock>()

@@ -11,7 +11,9 @@ import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { type Deletion, HOSTED_FILES, WORKING_FILES } from '../deletion.ts'
 
-/** What the deletion of a user or tenant has removed, and what it could not remove. It has no name and no text of the user. */
+/**
+ * What the deletion of a user or tenant has removed, and what it could not remove. It contains neither the name nor any text of the user.
+ */
 export interface DeletionReceipt {
   readonly receiptId: string
   readonly startedAt: string
@@ -19,7 +21,9 @@ export interface DeletionReceipt {
   /** How many rows were removed from each table of the store. */
   readonly tables: Counts
   readonly files: {
-    /** How many blobs were removed: large texts, attachments and files of turns. A blob that other conversations refer to stays. */
+    /**
+     * How many blobs were removed: large texts, attachments and files of turns. A blob to which other conversations refer is not removed.
+     */
     readonly blobs: number
     /** How many hosted files were removed. */
     readonly hosted: number
@@ -40,13 +44,13 @@ export interface Remainder {
     | 'knowledge base'
     | 'providers and logs'
   readonly why: string
-  /** How many, if it is known. */
+  /** The number of items, if it is known. */
   readonly count?: number
 }
 
 /**
- * A receipt, and the beginnings of the storage keys of the removed data. These beginnings contain the name of the user or tenant. The
- * receipt does not.
+ * A receipt, and the prefixes of the storage keys of the removed data. The prefixes contain the name of the user or tenant. The receipt
+ * does not.
  */
 export interface OwnerDeletion {
   readonly receipt: DeletionReceipt
@@ -64,12 +68,12 @@ interface DeleteOwnerParts {
 /** How long a deletion waits for a conversation that another process runs. A lease that is not renewed ends within this time. */
 const BUSY_WAIT_MS = LEASE_MS + 15_000
 const BUSY_POLL_MS = 100
-/** How often at most the conversations are listed again, because new ones were created meanwhile. */
+/** The greatest number of times that the conversations are listed again. New conversations may have been created during the deletion. */
 const MAX_PASSES = 10
 
 /**
- * Deletes all conversations of a user or tenant, and returns a receipt. If the process dies, the next call goes on, and its receipt also
- * counts what the first call removed. If nothing is left, the receipt of the last deletion is returned.
+ * Deletes all conversations of a user or tenant, and returns a receipt. If the process dies, the next call continues the deletion, and its
+ * receipt also counts what the first call removed. If nothing is left to delete, the receipt of the last deletion is returned.
  */
 export async function deleteOwner(owner: UserOrTenant, parts: DeleteOwnerParts): Promise<OwnerDeletion> {
   const { store, clock, hosting, workspaces } = parts
@@ -87,7 +91,8 @@ export async function deleteOwner(owner: UserOrTenant, parts: DeleteOwnerParts):
         'conversation.busy',
         'new conversations are created all the time: end the access of the user first, and delete again',
       )
-    // deleting a conversation also deletes the conversations of its sub-agents, so these come last and are usually gone by then
+    // Deleting a conversation also deletes the conversations of its sub-agents. These come last, because most of them are already deleted
+    // then.
     for (const key of [...keys].sort((a, b) => Number(isChildKey(a)) - Number(isChildKey(b)))) await deleteWhenFree(key, receiptId, parts)
   }
   await finishOthers(subject, receipts, parts)
@@ -102,7 +107,7 @@ function receiptsOf({ receipts }: ConversationStore): Receipts {
   throw new Failure('receipt.unsupported', 'the store of this agent can not delete a user or tenant as a whole: it has no `receipts`')
 }
 
-/** Identifies a user or tenant without the name. */
+/** A hash that identifies a user or tenant without the name. */
 function subjectOf({ tenant, project, user }: UserOrTenant): string {
   return createHash('sha256')
     .update(JSON.stringify(user === undefined ? [tenant] : [tenant, project, user]))
@@ -142,12 +147,15 @@ async function deleteWhenFree(key: string, receipt: string, { store, clock, dele
   }
 }
 
-/** Ignores the error for a conversation that another process has deleted meanwhile. */
+/** Ignores the error that the conversation is missing, because another process has deleted it. */
 function ignoreMissing(error: unknown): void {
   if (!(error instanceof Failure && error.code === 'conversation.missing')) throw error
 }
 
-/** Finishes deletions for this receipt that a dead process left unfinished. While a living process works on them, waits for it. */
+/**
+ * Finishes deletions for this receipt that a dead process left unfinished. If a living process is working on them, the function waits for
+ * it.
+ */
 async function finishOthers(subject: string, receipts: Receipts, { deletion }: DeleteOwnerParts): Promise<void> {
   for (let waited = 0; ; waited += BUSY_POLL_MS) {
     if (((await receipts.find(subject))?.unfinished ?? 0) === 0) return

@@ -11,7 +11,10 @@ export interface DownloadableFile extends HostedFile {
   read(): Promise<Uint8Array>
   /** Yields the bytes in pieces. */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>
-  /** The blocks of the conversation that have the resource name of this file, oldest first. They tell whether users may see the file. */
+  /**
+   * The blocks of the conversation that have the resource name of this file, oldest first. From these blocks, the caller decides whether
+   * users may see the file.
+   */
   blocks(): Promise<readonly Block[]>
 }
 
@@ -32,8 +35,9 @@ export async function findFile(
 }
 
 /**
- * The blocks that have the resource name of a hosted file. Most files have a block with their own path. A file that a tool has hosted may
- * have a block with another path. This block may be in a later turn.
+ * The blocks that have the resource name of a hosted file. They are looked for in three places: at the path of the file, then in the turn of
+ * the file, then in the current timeline. Most files have a block at their own path. The block of a file that a tool has hosted may have
+ * another path, and may be in a later turn.
  */
 async function blocksOfFile(
   store: Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'loadVisible'>,

@@ -17,12 +17,12 @@ export interface TenantSummary {
   readonly lastActivityAt: string | null
 }
 
-/** A lease that a process holds on a conversation with an open turn. */
+/** The lease of a process on a conversation with an open turn. */
 export interface HeldLease {
   readonly conversationId: string
   readonly turnId: string
   readonly owner: Pick<Owner, 'id' | 'host' | 'pid'>
-  /** How long the journal has had no new entry, in seconds. A turn that works writes one for each step. */
+  /** How long the journal has had no new entry, in seconds. A running turn writes an entry for each step. */
   readonly idleSeconds: number
 }
 
@@ -49,13 +49,13 @@ export async function summariseTenants(store: ConversationStore): Promise<readon
 }
 
 /**
- * The leases of open turns that processes hold. The turn that has been without a new entry for the longest time comes first. The list has
- * no lease that is free: its process is proven dead, or has not renewed the lease in time. `asker` describes the calling process.
+ * The leases of conversations with an open turn. The turn that has had no new entry for the longest time comes first. A lease is left out
+ * if its process is proven dead or has not renewed it in time. `asker` describes the calling process.
  */
 export async function listHeldLeases(store: ConversationStore, asker: Owner, clock: Clock): Promise<readonly HeldLease[]> {
   const leases: HeldLease[] = []
   for await (const { conversationId, openTurn, lastActivityAt } of allConversations(store, { open: true })) {
-    // the process that runs the calling conversation also holds the lease of its sub-agent, so the sub-agent is left out
+    // The conversation of a sub-agent is left out, because the process that runs the calling conversation also has its lease.
     if (openTurn === null || isChildKey(conversationId)) continue
     const owner = await store.findOwner(conversationId, asker)
     if (!owner) continue
@@ -66,8 +66,9 @@ export async function listHeldLeases(store: ConversationStore, asker: Owner, clo
 }
 
 /**
- * Ends the lease of a conversation, so that another process goes on with it. Returns false when no process holds it. A lease of a process that
- * may be alive is taken only with `force`: its next step then fails, and its turn is resumed elsewhere.
+ * Ends the lease of a conversation, so that another process continues its turn. Returns false when no process has the lease. If the process
+ * with the lease may be alive, the lease is ended only with `force`. The next step of that process then fails, and another process resumes
+ * the turn.
  */
 export async function releaseLease(store: ConversationStore, asker: Owner, key: string, force: boolean): Promise<boolean> {
   if (!(await store.head(key))) throw new Failure('conversation.missing', `there is no conversation ${key}`)

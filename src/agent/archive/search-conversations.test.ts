@@ -76,7 +76,7 @@ describe.each(['memory', 'sqlite'] as const)('search in a store of the kind %s',
     let done = false
     let longest = 0
     let turns = 0
-    let searches = 0 // that have read something since the last turn of the event loop
+    let searches = 0 // the number of searches that have read something since the last turn of the event loop
     const readJournal: typeof store.readJournal = (...values) => {
       searches++
       return store.readJournal(...values)

@@ -15,8 +15,8 @@ const maxEntries = 20_000
 const BATCH = 20
 
 /**
- * Runs the searches of a process one after the other. The users are served one after the other, so a user with many searches does not delay
- * the other users much.
+ * Runs the searches of a process one after the other. The users take turns, so that a user with many searches does not delay the other
+ * users much.
  */
 export function createConversationSearch(store: Pick<ConversationStore, 'list' | 'readJournal'>) {
   const enqueue = createFairQueue([store], 1)
@@ -25,7 +25,7 @@ export function createConversationSearch(store: Pick<ConversationStore, 'list' |
 
 /**
  * Lists the conversations whose title, messages or answers contain the text of the search. Only texts that users can see are compared.
- * Otherwise a user could find out by searching what a tool has returned. The search reads the journals one after the other, the most
+ * Otherwise a user could use the search to find out what a tool has returned. The search reads the journals one after the other, the most
  * recently active first. It uses no index, because an index could keep the words of a deleted conversation. A page may have fewer
  * conversations than the limit although there are more.
  */
@@ -48,10 +48,10 @@ export async function searchConversations(
       if (matches) found.push(conversation)
       entries += read
       examined++
-      await nextTask() // stores in this process read synchronously, so without a pause no other work would run
+      await nextTask() // Some stores read synchronously in this process. Without a pause, no other work would run during the search.
       if (isOver()) break
     }
-    // if the search ends within a batch, the next search goes on after the last conversation that was read
+    // If the search ends within a batch, the next search continues after the last conversation that was read.
     cursor = examined === page.conversations.length ? page.next : (await store.list({ ...listed, limit: examined })).next
   } while (cursor !== undefined && !isOver())
   return { conversations: found, ...(cursor !== undefined && { next: cursor }) }
@@ -95,7 +95,7 @@ export interface RecallQuery {
   readonly text: string
   readonly scope: Scope
   readonly key?: string
-  /** How many hits at most. Default: 5. */
+  /** The greatest number of hits. Default: 5. */
   readonly limit?: number
 }
 

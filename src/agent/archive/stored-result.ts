@@ -11,7 +11,10 @@ import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { answerFields, type ExitReason, endFields, outputFields, type TurnResult, type TurnTimings, timesOf } from '../turn/result.ts'
 
-/** The result of a turn as the journal has it. `exitReason` is null while the turn is open. The time of single calls is not stored. */
+/**
+ * The result of a turn as it is read from the journal. `exitReason` is null while the turn is open. The durations of single calls are not
+ * stored.
+ */
 export interface StoredResult extends Omit<TurnResult, 'exitReason' | 'timings' | 'writtenUsage' | 'error'> {
   readonly exitReason: string | null
   readonly timings: Pick<TurnTimings, 'startedAt' | 'endedAt' | 'totalMs'>
@@ -59,7 +62,7 @@ export async function readStoredResult(
     ...endFields(closed?.exit_reason ?? '', final.truncated),
     exitReason: closed?.exit_reason ?? null,
     ...answerFields({ answer: final.text, followups: followups?.kind === 'followups' ? followups.items : [], ...output }, timeline),
-    // an exit reason that this version does not know counts as an error
+    // an exit reason that this version does not know is treated as an error
     ...(opened.options?.output && closed && outputFields({ answer: final.text, ...output }, closed.exit_reason as ExitReason)),
     files: filesOfTurn(blocks, turnId),
     ...(final.stopped && { stopped: true }),

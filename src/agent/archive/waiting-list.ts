@@ -71,7 +71,7 @@ export function waitingList(
   }
 }
 
-/** The head of a conversation. Throws `conversation.missing`. */
+/** The head of a conversation. Throws `conversation.missing` when there is no such conversation. */
 export async function headOf(store: Pick<ConversationStore, 'head'>, conversationId: string): Promise<ConversationInfo> {
   const head = await store.head(conversationId)
   if (!head) throw new Failure('conversation.missing', `there is no conversation ${conversationId}`)

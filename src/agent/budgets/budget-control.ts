@@ -41,7 +41,7 @@ export interface Budget {
   readonly spent: BudgetAmount
   /** The amounts that are reserved for running model calls. */
   readonly reserved: BudgetAmount
-  /** What new calls may take. */
+  /** The amounts that are left for new calls. */
   readonly left: BudgetLimits
 }
 
@@ -57,16 +57,16 @@ export interface BudgetControl {
   list(query?: BudgetQuery): Promise<BudgetPage>
   /** The budgets of a conversation that have limits, from the largest to the smallest. */
   of(conversationId: string): Promise<readonly Budget[]>
-  /** One budget. It is also returned if nothing was spent from it. */
+  /** One budget. A budget from which nothing was spent is also returned. */
   get(name: string): Promise<Budget>
   /**
-   * For each conversation, the smallest amount that one of its budgets has left. With `kinds`, only budgets of these kinds count. A
-   * conversation without limits is left out.
+   * For each conversation, the smallest amount that is left in any of its budgets. With `kinds`, only budgets of these kinds are
+   * considered. A conversation without limits is left out.
    */
   left(conversationIds: readonly string[], kinds?: readonly BudgetKind[]): Promise<ReadonlyMap<string, BudgetLimits>>
   /**
-   * Sets the limits of a budget, such as `tenant/acme`. They apply in all processes, within about a second. An empty object removes all
-   * limits, and null lets the limits of the settings apply. What was spent before the budget had limits is not counted.
+   * Sets the limits of a budget, such as `tenant/acme`. They apply in all processes, within about a second. With an empty object, the
+   * budget has no limits. With null, the limits in the settings apply again. What was spent before the budget had limits is not counted.
    */
   set(name: string, limits: BudgetLimits | null): Promise<Budget>
   /** Removes a budget and what was counted for it. Returns false when there is no budget with this name. */

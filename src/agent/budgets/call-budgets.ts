@@ -29,7 +29,7 @@ export interface CallBudgets {
    * limit.
    */
   reserve(slot: CallSlot, call: () => ExpectedCall, isWrapUp?: boolean): Promise<BudgetRefusal | undefined>
-  /** What an append with these changes does to the budgets. Undefined when it does nothing. */
+  /** The changes of the budgets that an append with these changes makes. Undefined when there are none. */
   entryFor(changes: readonly Change[]): BudgetEntry | undefined
 }
 
@@ -42,7 +42,7 @@ export interface ExpectedCall {
   /** The estimated tokens of the prompt, corrected by `calibrationOf`. */
   readonly inputTokens: number
   readonly maxTokens: number
-  /** Attempts of this call that have failed. Their cost is counted with the response. */
+  /** Attempts of this call that have failed. Their cost is added to the cost of the response. */
   readonly failed?: readonly { readonly usage: ModelUsage; readonly model: string }[]
 }
 
@@ -51,11 +51,11 @@ export interface BudgetRefusal {
   /** The name of the budget. */
   readonly name: string
   readonly because: 'tokens' | 'money' | 'unpriced'
-  /** What an operator is asked. Undefined when no person can be asked, as in a replay. */
+  /** The question to an operator. Undefined when no person can be asked, as in a replay. */
   readonly question?: string
 }
 
-/** For how many milliseconds the result of a check for limits is used. Then the store is asked again. */
+/** The result of a check for limits is used for this many milliseconds. After that, the store is asked again. */
 const LOOK_MS = 1_000
 
 /** Finds out whether any budget has limits. Without limits, calls are not reserved. */
@@ -76,7 +76,7 @@ export function watchBudgets(budgets: Budgets | undefined, settings: () => Pick<
       const asked = { at: performance.now(), answer }
       known = asked
       answer.catch(() => {
-        if (known === asked) known = undefined // a failed check is not kept. The caller gets its error
+        if (known === asked) known = undefined // the result of a failed check is not kept, and the caller gets the error
       })
       return answer
     },

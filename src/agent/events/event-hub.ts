@@ -18,8 +18,8 @@ export interface EventHub {
   /** Adds a listener and returns a function that removes it. */
   subscribe(conversationId: string, listener: Listener): () => void
   /**
-   * Records in `range` which entries are published. Returns a function that ends this. A range is not a watcher: for a range alone, the
-   * live output of a response is not computed.
+   * Records in `range` which entries are published. Returns a function that ends the recording. A range does not count as a watcher: if
+   * there is only a range, the live output of a response is not computed.
    */
   noteEntries(conversationId: string, range: EntryRange): () => void
   /** Calls the callbacks of `onDeleted`. The agent calls this after it has deleted the conversation, which then has no further events. */
@@ -31,7 +31,9 @@ export interface EventHub {
    * these events first.
    */
   inFlight(conversationId: string): readonly LivePublished[]
-  /** The epoch and the number of the latest live event of a conversation that is running. Undefined for another conversation. */
+  /**
+   * The epoch and the number of the latest live event of a conversation that is running. Undefined when the conversation is not running.
+   */
   position(conversationId: string): LivePosition | undefined
   /** Sets a callback that is called whenever a conversation starts to run. */
   onOpened(callback: () => void): void
@@ -56,7 +58,7 @@ export interface LivePosition {
   readonly number: number
 }
 
-/** The published entries from `after` (exclusive) to `last`. Both are -1 if there are none. */
+/** The published entries from `after` (exclusive) to `last`. Both numbers are -1 if no entry was published. */
 export interface EntryRange {
   after: number
   last: number
@@ -97,7 +99,7 @@ interface LiveState {
 
 type Listener = (published: PublishedEvent) => void
 
-/** Leaves out the last line of progress of a call: the next line replaces it. */
+/** Removes the last line of progress of a call, because the next line replaces it. */
 const withoutProgress = (events: LivePublished[], callId: string | undefined): LivePublished[] =>
   events.filter(({ event }) => event.type !== 'status' || event.status !== 'tool.progress' || event.call_id !== callId)
 
@@ -113,7 +115,7 @@ export function addInFlight(events: LivePublished[], published: LivePublished): 
   return kept
 }
 
-/** `onError` is called with the error of a listener that throws. The other listeners still get the event. */
+/** Makes an event hub. If a listener throws, `onError` is called with its error, and the other listeners still get the event. */
 export function createEventHub(onError: (error: unknown) => void): EventHub {
   const feeds = new Map<string, ConversationFeed>()
   const deletionCallbacks = new Map<string, Set<() => void>>()

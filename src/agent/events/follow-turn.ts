@@ -36,13 +36,13 @@ interface FollowParts {
   onProblem(problem: Problem): void
 }
 
-/** How often `findOffer` is called for a withdrawal. Its outcome is in no entry if the message was already read. */
+/** How often `findOffer` is called for a withdrawal. If the message was already read, no entry has the outcome of the withdrawal. */
 const WITHDRAWAL_POLL_MS = 100
 
 /**
  * Follows the journal of a conversation that another process runs, until the turn that has read the message is closed or waits. The result
- * is made from the entries. So it does not matter which process runs the turn, or whether another process continues it. If the signal
- * aborts, the message is taken back, as `RunOptions.signal` describes.
+ * is made from the entries, so it does not matter which process runs the turn, or whether another process continues it. If the signal is
+ * aborted, the message is withdrawn, as `RunOptions.signal` describes.
  */
 export async function followTurn(message: FollowedMessage, parts: FollowParts): Promise<TurnResult> {
   const { conversationId, offered, signal, feed } = message
@@ -80,11 +80,12 @@ export async function followTurn(message: FollowedMessage, parts: FollowParts): 
 }
 
 /**
- * Watching a store does not keep the process running. But a caller that awaits an answer needs the process, so a timer keeps it running.
+ * The interval of a timer that keeps the process running while a caller awaits an answer. Watching a store does not keep the process
+ * running.
  */
 const KEEP_ALIVE_MS = 60_000
 
-/** The result of the turn, as the journal has it. A turn that is still open, because the agent was closed, counts as cancelled. */
+/** The result of the turn, as it is read from the journal. A turn that is still open, because the agent was closed, counts as cancelled. */
 async function resultOf({ kind, turnId }: Answer, conversationId: string, { store, priceOf }: FollowParts): Promise<TurnResult> {
   if (turnId === undefined || kind !== 'answered') return cancelledBeforeAnswer(turnId ?? '')
   const saved = await store.loadVisible(conversationId)
@@ -105,7 +106,10 @@ async function waitsOf(
   return describeWaits(timeline.openTurn?.waits ?? [], blocksOfTurn(timeline, turnId), changes)
 }
 
-/** Asks the process that runs the conversation to take the message back. Resolves when that process has done so or has refused it. */
+/**
+ * Asks the process that runs the conversation to withdraw the message. Resolves when that process has withdrawn the message or has refused
+ * the request.
+ */
 async function withdraw({ conversationId, offered }: FollowedMessage, { store, clock }: FollowParts, over: AbortSignal) {
   const withdrawal = withdrawalOf(offered.event.event_id, clock)
   await store.offer(conversationId, withdrawal)

@@ -11,7 +11,7 @@ import type { RemoteFollower } from './relay/receiver.ts'
 export interface FollowOptions {
   /** The `seq` of the last entry that the caller already has. The default 0 reads from the first entry. */
   readonly after?: number
-  /** Aborting this signal ends the iteration at once. */
+  /** Aborting this signal ends the iteration, even if events are still waiting. */
   readonly signal?: AbortSignal
 }
 
@@ -23,13 +23,12 @@ export interface FollowOptions {
  *   3. read the journal again              42 43              entry 42 was appended between step 1 and step 2
  *   4. yield the queue                           ~ ~ 44 ~ …   without entry 43, which step 3 has already yielded
  *
- * The journal is read as fast as the reader takes the entries.
- * The hub has only the events of this process. If `store.watch` tells that another process has appended entries, or if the queue lacks a
- * `seq`, the missing entries are read from the journal. The live events of other processes come by the relay of the store, if it has one.
- * A live event may arrive before the entries that precede it. These entries are then read first.
- * No entry is yielded twice. If the journal has the blocks of a response, the live events of this response are left out. A reader that
- * joins in the middle of an answer gets the answer from its beginning.
- * The iteration ends when the agent is closed or the conversation is deleted, after the last event was read.
+ * The journal is read only as fast as the reader takes the entries. The hub has only the events of this process. If `store.watch` tells
+ * that another process has appended entries, or if the queue lacks a `seq`, the missing entries are read from the journal. The live events
+ * of other processes arrive through the relay of the store, if the store has a relay. A live event may arrive before the entries that
+ * precede it. These entries are then read first. No entry is yielded twice. When the journal has the blocks of a response, the live events
+ * of this response are left out. A reader that joins in the middle of an answer gets the answer from its beginning. The iteration ends when
+ * the agent is closed or the conversation is deleted, after the last event was read.
  */
 export async function* follow(
   conversationId: string,
@@ -40,10 +39,11 @@ export async function* follow(
   remote?: RemoteEvents,
 ): AsyncGenerator<TurnEvent> {
   let lastEntry = after
-  let isTurnOpen = true // it is not known whether a turn was open at the entry `after`
+  let isTurnOpen = true // assumed, because it is not known whether a turn was open at the entry `after`
   let lastLive: LivePosition = { epoch: 0, number: 0 }
   let elsewhere: RemoteFollower | undefined
-  // the `seq` of the latest entry with the blocks of a response. The live events of that response came before it and are left out
+  // The `seq` of the latest entry with the blocks of a response. The live events of that response belong before this entry and are left
+  // out.
   let lastDecision = 0
   async function* readEntries(before = Number.POSITIVE_INFINITY): AsyncGenerator<TurnEvent> {
     for await (const entry of store.readJournal(conversationId, { after: lastEntry, limit: before - lastEntry - 1, passNewer: true })) {
@@ -88,7 +88,7 @@ export async function* follow(
         if (event.seq > lastEntry + 1) yield* readEntries(event.seq)
         if (signal?.aborted) return
         lastEntry = event.seq
-        // live events that another process sent before this entry, but that arrive later, are left out
+        // Live events that another process sent before this entry, but that arrive after it, are left out.
         if (elsewhere && endsLiveOutput(event.change)) lastDecision = event.seq
         elsewhere?.onEntry(event)
         yield event

@@ -13,7 +13,7 @@ type Resolve<T> = (result: Result<T> | Promise<Result<T>>) => void
 
 /** `onAbandoned` is called once per reader: when it has read the last item of a closed queue, or when it stops earlier. */
 export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
-  // Items wait for a reader, or readers wait for items. So one of these two lists is always empty.
+  // Either items wait for a reader, or readers wait for items. Therefore at least one of these two lists is always empty.
   const items = createFifo<T>()
   const readers = createFifo<Resolve<T>>()
   let closed: { readonly error?: unknown } | undefined

@@ -8,8 +8,8 @@ const LARGE = 16 * 1024
 
 /**
  * Returns a function that makes events of entries that were read from the journal. The store gives each reader its own copy of an entry. If
- * another reader still holds the event of the same large entry, the function returns that event, and the new copy is dropped. A long text
- * is then in memory only once, even if many slow readers hold it.
+ * the event of the same large entry is still in memory for another reader, the function returns that event, and the new copy is dropped. In
+ * this way, a long text is in memory only once, even if many slow readers use it.
  */
 export function createSharedEntries(): (conversationId: string, entry: Entry) => EntryEvent {
   const held = new Map<string, WeakRef<EntryEvent>>()
@@ -21,7 +21,7 @@ export function createSharedEntries(): (conversationId: string, entry: Entry) =>
     if (textSize(change, LARGE) < LARGE) return event
     const key = `${seq} ${conversationId}`
     const known = held.get(key)?.deref()
-    // the contents differ if the conversation was deleted and a new one was created with the same id
+    // The contents differ if the conversation was deleted and another one was created with the same id.
     if (known && isDeepStrictEqual(known.change, change)) return known
     held.set(key, new WeakRef(event))
     released.register(event, key)

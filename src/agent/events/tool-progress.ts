@@ -9,13 +9,16 @@ const MAX_LINE = 200
 
 /** The line that clients see while a tool runs. */
 export interface ProgressLine {
-  /** Replaces the line. If it was replaced a moment ago, clients get the latest text after a pause. */
+  /** Replaces the line. If the line was replaced less than `INTERVAL_MS` ago, clients get the latest text when this time is over. */
   show(text: string): void
   /** Called when the call has ended: a line that waits is not shown any more. */
   end(): void
 }
 
-/** The progress of one call. The texts may come from outside, such as from an MCP server, so each becomes one short line. */
+/**
+ * Makes the line of progress of one call. The texts may come from outside, such as from an MCP server, so each text is shortened to one
+ * line.
+ */
 export function createProgressLine(
   live: Pick<LiveFeed, 'emit'>,
   { origin, tool }: { readonly origin: BlockOrigin; readonly tool: { readonly id: string } },

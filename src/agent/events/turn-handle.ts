@@ -9,8 +9,9 @@ import { createQueue } from './queue.ts'
 export interface TurnHandle<Output = unknown> extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult<Output>>
   /**
-   * Yields the output of a turn with an output schema while the model writes it. The yielded object grows: copy it to keep it. It is
-   * checked only when it is complete, so it may have fields that the output will not have. Use it instead of iterating over the events.
+   * Yields the output of a turn with an output schema while the model writes it. The yielded object is modified later: copy it if you want
+   * to keep it. It is checked only when it is complete, so it may have fields that the output will not have. A caller that uses this
+   * function must not also iterate over the events.
    */
   partialOutput(): AsyncIterable<PartialOutput<Output>>
 }
@@ -22,20 +23,23 @@ export type PartialOutput<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]?: PartialOutput<T[Key]> }
     : T
 
-/** Gives events to the reader of a handle. Used for a turn that another process runs: its events are not in the hub. */
+/**
+ * Passes events to the reader of a handle. It is used for a turn that another process runs, because the hub does not have the events of
+ * that turn.
+ */
 export interface FeedHandle {
   /**
    * From now on, events come only from `push`. Returns the `seq` of the last entry that the handle has got from the hub, or undefined if it
-   * has got none.
+   * has got no entry.
    */
   begin(): number | undefined
   push(event: TurnEvent): void
 }
 
 /**
- * Opens a turn handle. The events come from the hub. When `start` calls `begin`, they come from `start`.
- * Before the first iteration it stores no events. It stores only which entries were not read yet. A reader that starts
- * late gets these entries from the journal, then the live events of the current response, then all later events.
+ * Opens a turn handle. The events come from the hub. After `start` has called `begin`, they come from `start`. Before the first iteration
+ * it stores no events. It stores only which entries were not read yet. A reader that starts late gets these entries from the journal, then
+ * the live events of the current response, then all later events.
  *
  *   unread    7 8 9 … 41                    read from the journal, as fast as the reader takes the entries
  *   queue                ~ ~ 42 ~ ~ ~ 43 …   filled from the first iteration on. Numbers are entries, `~` are live events
@@ -77,7 +81,7 @@ export function openTurnHandle(
   const end = (failure?: unknown) => {
     ended = true
     unsubscribe()
-    queue.close(failure) // a reader that does not await `result` also gets the error
+    queue.close(failure) // a reader that only iterates and does not await `result` also gets the error
   }
   result.then(() => end(), end)
 

@@ -9,7 +9,7 @@ import { follow } from './follow.ts'
 
 /** Options of `Agent.untilClosed`. */
 export interface UntilClosedOptions {
-  /** Ends the waiting with an `AbortError`. The turn goes on. */
+  /** Ends the waiting with an `AbortError`. The turn itself is not stopped. */
   readonly signal?: AbortSignal
 }
 
@@ -21,7 +21,10 @@ interface UntilClosedParts {
   turnResult(conversationId: string, turnId: string): Promise<StoredResult>
 }
 
-/** How often an event that no process has taken yet is looked up. A refused event leaves no entry in the journal. */
+/**
+ * The time between two checks of an event that no process has taken yet. The checks are needed because a refused event leaves no entry in
+ * the journal.
+ */
 const OFFER_POLL_MS = 1_000
 
 /** What the journal says about an event so far. */
@@ -32,8 +35,8 @@ interface EventState {
 }
 
 /**
- * Waits until the turn that has read an event is closed, in whichever process it runs. It only reads, so it can be called any number of times,
- * also long after the end of the turn.
+ * Waits until the turn that has read an event is closed, in whichever process it runs. It changes nothing, so it can be called any number
+ * of times, also long after the end of the turn.
  */
 export async function untilClosed(
   conversationId: string,
@@ -43,7 +46,7 @@ export async function untilClosed(
 ): Promise<StoredResult> {
   const { store, hub, agentClosed } = parts
   if (!(await store.head(conversationId))) throw missingConversation(conversationId)
-  // read before the journal: if the offer is taken in between, the journal has it
+  // The offer is read before the journal. If a process takes the offer in between, the journal has the event.
   const offer = await store.findOffer(conversationId, eventId)
   const state: EventState = { accepted: false, turnId: undefined, end: undefined }
   let lastSeq = 0

@@ -6,13 +6,13 @@ import type { BlobStore } from '../../ports/blobs.ts'
 /**
  * A part of the system text that may change while the agent runs, such as the tools of MCP servers.
  *
- * A changed system text makes the provider process the whole prompt again. So a turn freezes the text: all its prompts have the same one,
- * and `turn.opened` stores it. A new text is adopted only when the prompt has to be processed again anyway: by the first turn of a
- * conversation, by a turn that starts after the provider's cache has expired, and by a compaction. Until then the announce tells the model
- * what has changed.
+ * A changed system text makes the provider process the whole prompt again. Therefore a turn freezes the text: all prompts of the turn have
+ * the same text, and `turn.opened` stores it. A new text is adopted only when the prompt has to be processed again anyway: by the first
+ * turn of a conversation, by a turn that starts after the provider's cache has expired, and by a compaction. Before that, the announce
+ * tells the model what has changed.
  */
 export interface ChangingText {
-  /** The current text. It may have to wait, for example for an MCP server. Never rejects. */
+  /** The current text. The function may have to wait, for example for an MCP server. The promise never rejects. */
   current(): Promise<string>
   /** What the model should know about this part now, for a turn that has frozen the text `frozen`. */
   remarks(frozen: string): readonly string[]
@@ -22,8 +22,8 @@ export interface ChangingText {
 export type Texts = ReadonlyMap<string, string>
 
 /**
- * After how many seconds the cache of a provider counts as expired if its rules do not say how long it lasts. Then a changed text is
- * adopted.
+ * After how many seconds the cache of a provider counts as expired if its rules do not say how long it lasts. After this time, a changed
+ * text is adopted.
  */
 const UNKNOWN_TTL_SECONDS = 3_600
 
@@ -63,7 +63,7 @@ export async function frozenTexts({ changing, blobs }: Freezing, { frozen }: Tim
   return texts
 }
 
-/** The current texts, if one of them differs from the frozen one. A compaction adopts them. */
+/** The current texts, if one of them differs from its frozen text. A compaction adopts them. */
 export async function changedTexts(
   { changing, blobs }: Freezing,
   texts: Texts,
@@ -76,7 +76,7 @@ export async function changedTexts(
   return { texts: present, frozen: Object.fromEntries(frozen) }
 }
 
-/** Reads a stored text. Undefined when there is none, or when its blob is missing or damaged. */
+/** Reads a stored text. Undefined when `ref` is undefined, or when the blob is missing or damaged. */
 export async function readText(ref: FrozenTexts[string] | undefined, blobs: Pick<BlobStore, 'get'>): Promise<string | undefined> {
   if (!ref) return undefined
   try {

@@ -12,11 +12,11 @@ export interface FrozenTools {
   /** The frozen texts that `turn.opened` stores. Undefined when the turn is resumed. */
   readonly frozen?: FrozenTexts
   readonly services: ToolServices
-  /** The tools to go on with after a compaction, if they have changed. */
+  /** The tools for the rest of the turn after a compaction. Undefined if the tools have not changed. */
   changed(): Promise<{ readonly services: ToolServices; readonly frozen: FrozenTexts } | undefined>
 }
 
-/** Decides with which tools a turn runs. A new turn freezes them. A resumed turn has those that it had before. */
+/** Decides with which tools a turn runs. A new turn freezes its tools. A resumed turn uses the tools that it has frozen before. */
 export async function freezeTools(
   { ledger, blobs }: Pick<ConversationContext, 'ledger' | 'blobs'>,
   { texts: changing, servicesWith }: ChangingParts,

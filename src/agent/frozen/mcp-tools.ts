@@ -35,13 +35,15 @@ export function createMcpText(servers: McpServers): McpText {
   }
 }
 
-/** Makes the tools of a stored list. Their calls go to `servers`. */
+/** Makes the tools of a stored list. Calls of these tools are sent to `servers`. */
 export function frozenServerTools(text: string, servers: Parameters<typeof mcpTool>[1]): FrozenServerTools {
   const { tools, silent } = parseDefinitions(text)
   return { tools: tools.map((definition) => mcpTool(definition, servers)), silent }
 }
 
-/** The tools of MCP servers that an agent can have besides its own tools. A tool with the id of an own tool is left out. */
+/**
+ * The tools of MCP servers that an agent can have besides its own tools. A tool with the same id as a tool of the agent itself is left out.
+ */
 export function fittingTools(
   offered: readonly Tool[],
   own: readonly Pick<Tool, 'id'>[],
@@ -53,7 +55,10 @@ export function fittingTools(
   return dialect === 'native' ? others.slice(0, maxNativeTools - own.length) : others
 }
 
-/** How many lists of tools an agent keeps in memory. A conversation whose prompt the provider still caches may use an older list. */
+/**
+ * How many lists of tools an agent keeps in memory. Several lists are needed, because a conversation whose prompt is still in the
+ * provider's cache may use an older list.
+ */
 const MAX_LISTS = 16
 
 /** Makes the tools, the system text and the other objects of a frozen list. The objects of the last `MAX_LISTS` lists are kept. */

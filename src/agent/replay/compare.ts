@@ -83,7 +83,7 @@ const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'use
 
 /**
  * The recorded blocks without those that hooks added, because hooks do not run in a replay. Only blocks with a type of Daybook are kept. If
- * their number is not `count`, returns all recorded blocks.
+ * the number of these blocks is not `count`, the function returns all recorded blocks.
  */
 function withoutHookBlocks(recorded: readonly Block[], count: number): readonly Block[] {
   const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
@@ -127,8 +127,8 @@ interface PresentPrompt {
 
 interface PromptCompareOptions {
   /**
-   * If true, the list of tools and the system text are not compared. Otherwise a difference in them would be the only one that is reported,
-   * because only the first difference is returned.
+   * If true, the list of tools and the system text are not compared. A difference in them would hide all later differences, because only
+   * the first difference is returned.
    */
   readonly anySystem: boolean
 }

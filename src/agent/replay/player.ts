@@ -23,8 +23,8 @@ import {
 import { isSkipped, type Recording } from './recording.ts'
 
 /**
- * Plays the entries of a recorded turn to the current code. It takes the place of the store, the models and the tools. Events and
- * withdrawals of messages arrive at the same point as in the recording:
+ * Plays the entries of a recorded turn to the current code. It replaces the store, the models and the tools. Events and withdrawals of
+ * messages arrive at the same point as in the recording:
  *
  *   during a tool call    while the tool runs
  *   during a model call   if the response was interrupted: before its text. Otherwise: when the call has ended
@@ -35,14 +35,14 @@ import { isSkipped, type Recording } from './recording.ts'
 export interface Player {
   /** The events that arrived after the turn was opened and before it called the model or committed its next entry. */
   openingEvents(): readonly Entry[]
-  /** Whether the recorded process died before it made these changes. The next process has read the inbox again. */
+  /** Whether the recorded process died before it made these changes. In this case the next process read the inbox again. */
   diedBefore(changes: readonly Change[]): boolean
   /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError` if they differ. */
   append(changes: readonly Change[]): readonly Entry[]
   /**
    * The recorded response of the model call that begins now. Returns `too long` if the recorded call failed because its prompt was too
-   * long, and `died` if the process died during the recorded call: the next process has read the inbox again. Undefined when the recording
-   * has no model call at this point, which is a divergence.
+   * long, and `died` if the process died during the recorded call, so that the next process read the inbox again. Undefined when the
+   * recording has no model call at this point, which is a divergence.
    */
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | 'died' | undefined
   /** The outcome of a running tool call. Undefined when the recording ends before the tool call has a result. */
@@ -58,9 +58,9 @@ export interface Player {
    * title, there are no blocks.
    */
   recordedTitle(): PendingTitle
-  /** The dialect of the next recorded decision. If there is none, the dialect of the last one. */
+  /** The dialect of the next recorded decision. If there is no further decision, it is the dialect of the last one. */
   nextDialect(): Dialect
-  /** The texts that the next recorded compaction freezes. Undefined when it changes none. */
+  /** The texts that the next recorded compaction freezes. Undefined when this compaction changes no text. */
   nextFrozen(): FrozenTexts | undefined
   /** Whether the next entry of the turn itself is the response of a decision. */
   hasResponseNext(): boolean
@@ -82,7 +82,7 @@ export interface Player {
 export type Arrival = Extract<Change, { readonly type: 'event.accepted' | 'event.folded' }>
 
 /**
- * Thrown to end the replayed turn at the first difference, which is then in `Player.divergence`. Also thrown at the end of a recording
+ * Thrown to end the replayed turn at the first difference. `Player.divergence` has this difference. Also thrown at the end of a recording
  * whose turn was not closed.
  */
 export class DivergenceError extends Error {
@@ -138,21 +138,21 @@ export function createPlayer(
     return takeUntil(seenUpTo(entries, cursor, nextIndex(), withdrawals))
   }
 
-  /** Whether a commit has the blocks of the title and no other blocks, as a round that begins commits them. */
+  /** Whether a commit has the blocks of the title and no other blocks. A round makes such a commit when it begins. */
   const isTitleAlone = (change: Change | undefined) => {
     if (change?.type !== 'blocks.appended' || titleBlocks.length === 0) return false
     return change.blocks.length === titleBlocks.length && startsWith(change.blocks, titleBlocks)
   }
 
   /**
-   * Whether the process died at this point of the recording, where the present turn calls the model or ends. The recorded turn began another
-   * round instead: it entered the title, or it had read its inbox and read it again.
+   * Whether the recorded process died at this point, at which the replayed turn calls the model or ends. In this case the recorded turn
+   * began another round instead: it committed the title, or it read its inbox a second time.
    */
   function diedHere(): boolean {
     const last = entries.slice(0, cursor).findLast((entry) => !isArrival(entry))
     const readsAgain = last?.change.type === 'event.folded' && foldAt(entries, nextIndex(), withdrawals) !== undefined
     if (!readsAgain && !isTitleAlone(next()?.change)) return false
-    if (diedAt === cursor) return false // the replay has resumed the turn at this point, and the recorded process then went on
+    if (diedAt === cursor) return false // the replay has already resumed the turn at this point, where the next recorded process continued
     diedAt = cursor
     return true
   }
@@ -205,7 +205,7 @@ export function createPlayer(
           return [...takeUntil(entries.indexOf(result) + 1), ...takeIdleEvents()]
         }
       }
-      // the recorded turn was not closed: its process died, or the turn is still running
+      // The recorded turn was not closed, because its process died or because the turn is still running.
       if (!next() && !isClosed) throw new DivergenceError()
       const recorded = compareAll(changes)
       const begun = callsIn(recorded)
@@ -240,7 +240,7 @@ export function createPlayer(
           const entry = next()
           const isResponse = entry !== undefined && isDecision(entry)
           const following = isResponse && place === 'with response' ? entries[nextIndex() + 1]?.change : entry?.change
-          if (place === 'with response' && !isResponse && isTitleAlone(following)) return undefined // the next process entered it
+          if (place === 'with response' && !isResponse && isTitleAlone(following)) return undefined // the next process committed the title
           return following?.type === 'blocks.appended' && startsWith(following.blocks, titleBlocks) ? titleBlocks : undefined
         },
         settled: Promise.resolve(),

@@ -78,7 +78,8 @@ async function replayCalls(store: RecordedStore, conversationId: string, recordi
         answered ||= response === undefined || response.error !== undefined || !isTooLong(event)
         yield event
       }
-      // The call is not journaled: its prompt was too long, and the turn repeats it with a shorter one, or the process died during it.
+      // The call is not in the journal. Either its prompt was too long and the turn repeated it with a shorter prompt, or the process died
+      // during the call.
       if (response && !answered) calls.pop()
     },
   })
@@ -124,10 +125,10 @@ function viewOf({ request, response, layout }: RecordedCall, count: TokenCounter
   }
 }
 
-/** The blocks of a prompt with their places: the system text, the shown blocks, and the tail. */
+/** The blocks of a prompt with their positions: the system text, the shown blocks, and the tail. */
 function blocksOfPrompt(system: string, { prompt: { parts, points, stableParts }, shown }: PromptLayout): PromptBlock[] {
   const spans = new Map<number, PromptBlock['spans']>()
-  // the cast is safe: `shown` has the blocks of the renderer, which also say whether they are joined to the block before
+  // The cast is safe: `shown` has the blocks of the renderer, which also have the field `joined`.
   for (const { position, ...span } of blockSpans(shown as readonly RenderedBlock[], points))
     spans.set(position, [...(spans.get(position) ?? []), span])
   const tail = parts.slice(stableParts).map((part, index) => ({ part: stableParts + index, start: 0, end: textLength(part) }))

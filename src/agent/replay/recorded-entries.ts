@@ -1,4 +1,5 @@
-// Reads the entries of a recorded turn: events, calls and results. The player uses these functions to find out what happened when.
+// Reads the entries of a recorded turn: events, calls and results. The player uses these functions to find out in which order they
+// happened.
 
 import type { Block } from '../../core/block/index.ts'
 import { isObject, parseJson } from '../../core/json.ts'
@@ -9,8 +10,8 @@ import { isTitleResponse } from '../turn/title.ts'
 import { isAboutLostOptions } from '../turn/turn-options.ts'
 
 /**
- * Whether a commit with these changes is a step of the turn, such as a decision or its end. False for a commit that accepts an event, withdraws
- * one, or has the blocks of the events that the turn has read.
+ * Whether a commit with these changes is a step of the turn, such as a decision or its end. False for a commit that accepts an event,
+ * withdraws an event, or has the blocks of the events that the turn has read.
  */
 export const endsOrDecides = (changes: readonly Change[]): boolean =>
   changes.some(({ type }) => type !== 'event.folded') &&
@@ -50,8 +51,8 @@ export function foldAt(entries: readonly Entry[], index: number, withdrawals: Re
 
 /**
  * How many of `arrivals` happened before the model was called. `arrivals` are the events and withdrawals that the recording has before a
- * response. A turn reads all waiting messages before it calls the model. So a message that had been waiting and was then withdrawn was
- * withdrawn before the call. A message that one of the `arrivals` accepts arrived during the call.
+ * response. A turn reads all waiting messages before it calls the model. Therefore a message that was waiting before the `arrivals` and
+ * that one of them withdraws was withdrawn before the call. A message that one of the `arrivals` accepts arrived during the call.
  */
 export function withdrawnBeforeCall(arrivals: readonly Entry[], withdrawals: ReadonlySet<number>): number {
   const accepted = new Set(arrivals.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : [])))

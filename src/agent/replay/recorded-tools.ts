@@ -6,8 +6,8 @@ import { type FrozenServerTools, frozenServerTools, TOOLS_TEXT } from '../frozen
 import type { Recording } from './recording.ts'
 
 /**
- * Reads the lists of tools of MCP servers that the turn has frozen, at its start and at compactions. Returns a function that gives the tools
- * of a list. A list that is lost counts as empty.
+ * Reads the lists of tools of MCP servers that the turn has frozen, at its start and at compactions. Returns a function that returns the
+ * tools of a list. A list whose blob is lost counts as empty.
  */
 export async function recordedTools(
   blobs: BlobStore,
@@ -23,7 +23,7 @@ export async function recordedTools(
   return (frozen) => lists.get(frozen?.[TOOLS_TEXT]?.sha256 ?? '') ?? { tools: [], silent: [] }
 }
 
-/** A replay calls no server: the recording has the results. */
+/** A replay calls no server, because the results are taken from the recording. */
 const noServers: Parameters<typeof mcpTool>[1] = {
   latest: () => [],
   call: async () => ({ kind: 'unavailable', message: 'a replay calls no server' }),

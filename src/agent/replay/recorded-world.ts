@@ -30,7 +30,7 @@ export function recordedInbox(inbox: Inbox, player: Player): Inbox {
     },
     startTurn: inbox.startTurn,
     endTurn: inbox.endTurn,
-    // a replay has no timer: `recordedModel` ends the time during the call that the time limit interrupted
+    // A replay has no timer. `recordedModel` ends the time during the call that the time limit interrupted.
     limitTime: () => inbox.limitTime(undefined),
     get timeUp() {
       return inbox.timeUp

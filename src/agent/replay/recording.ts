@@ -89,7 +89,7 @@ const importedReasons: ReadonlySet<string> = new Set(['imported', IMPORTED_OPEN,
 
 /**
  * Whether a replay skips the change in its comparison. In a replay no process dies, so no call is repeated. Tools may return in another
- * order than in the recording, so `call.finished` may be made for other calls.
+ * order than in the recording, so the replay may make `call.finished` for other calls.
  */
 export const isSkipped = ({ type }: Change): boolean => type === 'call.repeated' || type === 'call.finished'
 
@@ -99,7 +99,7 @@ export const isSkipped = ({ type }: Change): boolean => type === 'call.repeated'
  */
 const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
-/** Whether the change withdraws a followup. A turn itself removes only steers from the inbox without reading them. */
+/** Whether the change withdraws a followup. Other messages that are removed without being read are steers, which a turn removes itself. */
 const isWithdrawal = (change: Change, { inbox }: Timeline): boolean =>
   change.type === 'event.folded' &&
   change.turn_id === null &&
@@ -122,7 +122,7 @@ function recordingOf({ turnId, before, opened, entries: all, withdrawals, shown 
 }
 
 /**
- * The entries that a replay compares. Waits are left out, and the events that ended them. A replay does not wait: a call that waited gets
+ * The entries that a replay compares. Waits and the events that ended them are left out. A replay does not wait: a call that waited gets
  * its recorded result like any other call.
  */
 function comparedEntries(entries: readonly Entry[]): readonly Entry[] {
@@ -144,7 +144,7 @@ function comparedEntries(entries: readonly Entry[]): readonly Entry[] {
 const isWait = ({ type }: Change): boolean => type === 'turn.waiting' || type === 'turn.resumed'
 const endsWait = (next: Change | undefined): boolean => next?.type === 'turn.resumed' || next?.type === 'call.finished'
 
-/** The timeline at the start of the turn, with the waiting time of the whole turn added. The time limit does not count this time. */
+/** The timeline at the start of the turn, with the waiting time of the whole turn added. The time limit does not include this time. */
 function withWaitedTime(start: Timeline, entries: readonly Entry[]): Timeline {
   const waits = entries.map(({ change }) => change).filter(isWait)
   const waited = waits.reduce(applyChange, start).openTurn?.waited_ms

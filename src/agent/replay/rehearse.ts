@@ -16,7 +16,7 @@ import { type RecordedPrompt, type Recording, recordingsIn, withShownBlocks } fr
 import { runReplay } from './replay.ts'
 import { definitionOf, type RecordedStore, type ReplayParts, setUpReplay } from './setup.ts'
 
-/** What the current agent would do differently in a stored conversation. Without a finding, the conversation goes on as before. */
+/** What the current agent would do differently in a stored conversation. If there are no findings, the conversation continues as before. */
 export interface RehearsedConversation {
   readonly conversationId: string
   /** Whether a turn of the conversation is open. */
@@ -30,13 +30,16 @@ export interface RehearsedConversation {
   readonly divergence?: Divergence
   /** The calls that wait for an approval and that the current agent can not run. */
   readonly unfitWaits: readonly UnfitWait[]
-  /** The tokens that the provider could otherwise read from its cache, if the cache has not expired. Set if `prompt` has a difference. */
+  /**
+   * The tokens that the provider can not read from its cache because of the first difference in `prompt`, if the cache has not expired. Set
+   * if `prompt` has a difference.
+   */
   readonly lost?: LostCache
   /** Why the conversation could not be checked. */
   readonly unchecked?: string
 }
 
-/** A call that waits for an approval, and why it no longer fits the tools of the agent. */
+/** A call that waits for an approval, and why the current tools of the agent can not run it. */
 export interface UnfitWait {
   readonly callId: string
   readonly toolId: string

@@ -73,6 +73,6 @@ export async function runReplay({ turn, player, resumed }: ReplaySetup, recordin
 
 /**
  * The ledger from which the feedback on earlier turns is collected: it has the timeline before the turn. Changes that are committed to it
- * are dropped: the turn is replayed on the timeline `start`, which already has these changes.
+ * are dropped, because the turn is replayed on the timeline `start`, which already has these changes.
  */
 const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

@@ -43,8 +43,8 @@ export interface ReplayParts
   /** The context window of the recorded decision model, in tokens. Default: unlimited. */
   readonly window?: number
   /**
-   * If set, the list of tools and the system text are not compared. Otherwise a difference in them would be the only one that is reported,
-   * because a replay ends at the first difference.
+   * If set, the list of tools and the system text are not compared. A difference in them would hide all later differences, because a replay
+   * ends at the first difference.
    */
   readonly anySystem?: true
 }
@@ -53,7 +53,7 @@ export interface ReplayParts
 export interface ReplaySetup {
   readonly turn: Turn
   readonly player: Player
-  /** The turn as the next process resumes it, if the process died at this point of the recording. Otherwise undefined. */
+  /** The turn as the next process resumed it. Undefined unless the process died at this point of the recording. */
   resumed(): Turn | undefined
   rounds(): number
 }
@@ -126,7 +126,7 @@ export async function setUpReplay(
       const { tools, systemOf } = define(toolsOf(frozen))
       return {
         toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
-        // a turn may have responses of both dialects, if another process has resumed it
+        // A turn that another process has resumed may have responses of both dialects.
         speech: {
           get dialect() {
             return player.nextDialect()
@@ -214,8 +214,8 @@ const hasDecision = ({ entries }: Recording): boolean =>
   entries.some(({ change }) => change.type === 'response.received' && change.role === undefined)
 
 /**
- * Makes a function that gives the tools, the system text and the settings of the current agent. `ofServers` are the tools of MCP servers that
- * a turn has frozen. The definition without such tools is made once.
+ * Makes a function that returns the tools, the system text and the settings of the current agent. `ofServers` are the tools of MCP servers
+ * that a turn has frozen. The definition without such tools is made once.
  */
 export function definitionOf(parts: ReplayParts): (ofServers?: FrozenServerTools) => ReturnType<typeof agentDefinition> {
   let plain: ReturnType<typeof agentDefinition> | undefined
@@ -289,5 +289,5 @@ const readOnlyBlobs = (blobs: BlobStore): BlobStore => ({
 })
 
 const unavailable = (): never => {
-  throw new Failure('store.closed', 'a replay can not use anything outside its recording')
+  throw new Failure('store.closed', 'a replay can not store or remove blobs')
 }

@@ -149,7 +149,7 @@ export async function channelResult(
   const result = { ...collected, ...(payload !== undefined && { payload }) }
   if (schema === undefined) return result
   if (collected.instances.length > 1) return { ...result, error: `multiple_channel_instances:${collected.instances.length}` }
-  // The default parser gets the text with its code fence, because it can distinguish a closing fence from one inside a string.
+  // The default parser gets the text with its code fence, because it can distinguish a closing fence from a fence inside a string.
   const parsed = parse === undefined ? parseModelJson(collected.raw) : tryParse(() => parse(payload ?? collected.raw))
   if (!parsed.ok) return { ...result, error: parsed.error.message }
   const repairs = parsed.repairs === undefined || parsed.repairs.length === 0 ? {} : { repairs: parsed.repairs }

@@ -38,7 +38,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   let finish: Extract<ModelEvent, { type: 'finish' }> | undefined
   let serviceError: ServiceError | undefined
 
-  /** Handles one event. Returns false when the call is over. */
+  /** Handles one event. Returns false when the call has ended. */
   async function receive(event: ModelEvent): Promise<boolean> {
     switch (event.type) {
       case 'text.delta':
@@ -173,7 +173,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
 }
 
 /**
- * The functions of the caller that get deltas. If one throws, the others are still called, and the stream goes on. Only a
+ * The functions of the caller that get deltas. If one of them throws, the others are still called, and the stream continues. Only a
  * StreamPolicyViolation is thrown again.
  */
 interface StreamListeners {

@@ -68,7 +68,7 @@ export type ParsedPayload =
 
 /** Options of `streamWithChannels`. */
 export interface StreamWithChannelsOptions {
-  /** The events of the model. If an abort of the call must reach the model, pass a function, which gets the signal. */
+  /** The events of the model. To pass an abort of the call on to the model, pass a function. It gets the signal. */
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
   readonly channels: readonly ChannelSpec[]
   readonly emit: Emit

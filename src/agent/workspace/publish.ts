@@ -13,7 +13,8 @@ import type { Turn } from '../turn/turn.ts'
 interface PublishResult {
   readonly drafts: readonly Draft[]
   /**
-   * Tells the model about the publish, if the turn goes on because an event arrived during the publish. Later turns read the block instead.
+   * Tells the model about the publish, if the turn continues because an event arrived during the publish. Later turns read the block
+   * instead.
    */
   readonly notice?: Notice | undefined
   readonly error?: Failure
@@ -41,7 +42,10 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
 export const mayHaveFiles = ({ turnId, conversation, workspace }: Turn): boolean =>
   workspace.isOpen || workspace.wasUsedHere || (workspace.resumed && hasFiles(conversation.ledger.timeline, turnId))
 
-/** Publishes the files. Any error becomes an outcome with the status `failed`. A thrown error would end the turn without its answer. */
+/**
+ * Publishes the files. Any error becomes an outcome with the status `failed`. The error is not thrown, because a thrown error would end the
+ * turn without its answer.
+ */
 async function tryPublish({ turnId, agent, conversation: { ledger, records }, workspace }: Turn): Promise<PublishOutcome> {
   try {
     const opened = await workspace.open()
@@ -54,7 +58,7 @@ async function tryPublish({ turnId, agent, conversation: { ledger, records }, wo
   }
 }
 
-/** Whether a resumed turn has used its workspace, as far as its blocks tell. Files that only programs wrote leave no block. */
+/** Whether a resumed turn has used its workspace, as far as its blocks show. Files that only programs wrote leave no block. */
 function hasFiles(timeline: Timeline, turnId: string): boolean {
   const prefix = `fi:${turnId}.files/`
   return blocksOfTurn(timeline, turnId).some(({ type, path }) => type === 'react.workspace.checkout' || path?.startsWith(prefix))

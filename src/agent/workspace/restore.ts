@@ -9,8 +9,8 @@ import { recordedPathsOf } from '../../tools/artifacts/history.ts'
 
 /**
  * The path of the epoch file of a turn. The file has the epoch of the last claim under which a process on this machine used the files of
- * the turn. Each new claim of the conversation has the next epoch. If the file has neither the epoch of the current claim nor the one
- * before, a process on another machine may have continued the turn meanwhile.
+ * the turn. Each new claim of the conversation has the next epoch. If the file has neither the epoch of the current claim nor the epoch
+ * before it, a process on another machine may have continued the turn in the meantime.
  */
 const epochFilePath = (turnId: string) => `turns/${turnId}.json`
 
@@ -25,9 +25,9 @@ export const writeEpochFile = (runtime: Files, turnId: string, epoch: number): P
   runtime.write(epochFilePath(turnId), Buffer.from(JSON.stringify({ epoch })))
 
 /**
- * Called when a turn is resumed. If the process with the previous claim used the files on this machine, writes the new epoch into the
- * epoch file. Otherwise the epoch would be too old for the next process, if this process dies before it uses the files. The next process
- * would then restore the files from the journal. Returns whether the turn has an epoch file on this machine.
+ * Called when a turn is resumed. If the process with the previous claim used the files on this machine, the function writes the new epoch
+ * into the epoch file. Without this, the epoch in the file would be too old if this process dies before it uses the files, and the next
+ * process would restore the files from the journal although they are current. Returns whether the turn has an epoch file on this machine.
  */
 export async function renewEpochFile(runtime: Files, turnId: string, epoch: number): Promise<boolean> {
   const last = await readEpochFile(runtime, turnId)
@@ -37,8 +37,8 @@ export async function renewEpochFile(runtime: Files, turnId: string, epoch: numb
 
 /**
  * Removes the folder of every other turn that still has an epoch file. A process on this machine died during that turn, and a process on
- * another machine then closed it. So the files on this machine may be out of date. If the publish of that turn failed, the folder
- * stays, because it may have the only copy.
+ * another machine then closed it. Therefore the files on this machine may be out of date. If the publish of that turn failed, the folder is
+ * kept, because it may have the only copy of the files.
  */
 export async function removeAbandoned(workspace: Workspace, current: string, history: RecordedFiles): Promise<void> {
   const { runtime } = workspace
@@ -58,7 +58,7 @@ export async function removeEpochFile(runtime: Files, turnId: string): Promise<v
 
 /**
  * Whether the folder of a resumed turn has the files that the turn had last. False if the turn was begun or continued on another machine.
- * Older versions of Daybook wrote no epoch files. Without one, returns true if the folder has any file.
+ * Older versions of Daybook wrote no epoch files. If there is no epoch file, the result is true if the folder has any file.
  */
 export async function isFolderCurrent({ runtime, files }: Workspace, turnId: string, epoch: number): Promise<boolean> {
   const last = await readEpochFile(runtime, turnId)
@@ -68,9 +68,9 @@ export async function isFolderCurrent({ runtime, files }: Workspace, turnId: str
 }
 
 /**
- * Restores the files of a turn from the journal, in the order of the blocks: repeats the checkouts, and writes the files that tools have
- * recorded. A file that a program wrote is restored only if a tool has read or delivered it. Otherwise the journal does not have its
- * content.
+ * Restores the files of a turn from the journal, in the order of the blocks: it repeats the checkouts, and writes the files that tools have
+ * recorded. A file that a program wrote is restored only if a tool has read or delivered it. The journal does not have the content of other
+ * files.
  */
 export async function restoreWorkspace(
   workspace: Workspace,

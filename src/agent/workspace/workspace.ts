@@ -13,7 +13,7 @@ import type { Records, Tool } from '../../tools/tool.ts'
 import type { Problem } from '../agent-context.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import { createAttachmentPlacer } from '../turn/attachments.ts'
-import type { Progress } from '../turn/round.ts'
+import type { Progress } from '../turn/progress.ts'
 import type { Turn } from '../turn/turn.ts'
 import { previousPublish } from './publish.ts'
 import { isFolderCurrent, removeAbandoned, removeEpochFile, renewEpochFile, restoreWorkspace, writeEpochFile } from './restore.ts'
@@ -36,18 +36,19 @@ export interface TurnWorkspace {
   programRan(): Promise<void>
   /** True when an earlier process, which is dead now, used the workspace for this turn on this machine. Set by `resume`. */
   readonly wasUsedHere: boolean
-  /** Finds out whether a resumed turn has files on this machine. Never rejects. */
+  /** Finds out whether a resumed turn has files on this machine. The promise never rejects. */
   resume(): Promise<void>
   /** Records a tool call, which `writeContext` then writes to the context files. */
   addCall(call: CallRecord): void
   /**
-   * Removes the folders of closed turns that have a version. Does nothing if the workspace is not open. Never rejects, because a
-   * folder that stays does no harm.
+   * Removes the folders of closed turns that have a version. Does nothing if the workspace is not open. The promise never rejects, because
+   * a folder that is not removed does no harm.
    */
   removeFinished(): Promise<void>
   /**
    * Writes the context files, such as `timeline.json`. Before a program runs they are always written. At the end of the turn they are
-   * written if the turn has opened the workspace, or if older context files exist. Never rejects, because the journal has the same data.
+   * written if the turn has opened the workspace, or if older context files exist. The promise never rejects, because the journal has the
+   * same data.
    */
   writeContext(when: 'before program' | 'turn end'): Promise<void>
 }
@@ -89,7 +90,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
     await workspace.startTurn(turnId)
     const isCurrent = !resumed || (await isFolderCurrent(workspace, turnId, epoch))
     if (!isCurrent) await restoreWorkspace(workspace, turnId, await records.byTurn(turnId), history)
-    // a failure is only reported, because the epoch file is needed only if another process resumes the turn
+    // A failure is only reported, because the epoch file is needed only if another process resumes the turn.
     await writeEpochFile(workspace.runtime, turnId, epoch).catch(reportProblem)
     return workspace
   }
@@ -219,8 +220,8 @@ async function recordedWorkspaceFacts({ turnId, conversation, workspace }: Turn)
 }
 
 /**
- * Reads the state of an open workspace. If the workspace throws a Failure, the last known state is kept. The model learns about the failure
- * when a tool uses the workspace.
+ * Reads the state of an open workspace. If the workspace throws a Failure, the last known state is kept. The model is told about the
+ * failure when a tool uses the workspace.
  */
 async function readWorkspaceFacts({ turnId, workspace }: Turn, progress: Progress): Promise<Progress> {
   const { lineage, lastPublishedTurn } = progress.workspace ?? {}

@@ -112,7 +112,7 @@ async function decide({ session, screen, waits }: Chat, decision: DecisionBody):
   const callId = own?.call_id ?? ofChild?.call_id
   if (callId === undefined) return screen.printLine('no call waits for you')
   if ((await session.conversation.decide(callId, decision, ofChild?.conversation_id)) === 'known')
-    screen.printLine('another person has decided about this call already')
+    screen.printLine('another person has already decided about this call')
 }
 
 async function submitMessage(chat: Chat, text: string): Promise<void> {

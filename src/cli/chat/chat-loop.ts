@@ -95,8 +95,8 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
 }
 
 /**
- * Notes which messages turns have read. A turn that waits for a person reads no messages. So when a turn begins to wait, no message counts
- * as unread, and the chat does not wait for it.
+ * Updates which messages turns have read. A turn that waits for a person reads no messages. So when a turn begins to wait, all messages are
+ * removed from `unread`, and the chat does not wait until they are read.
  */
 function noteRead({ read, unread }: Chat, change: Change): void {
   if (change.type === 'turn.waiting') unread.clear()
@@ -115,7 +115,7 @@ const turnChanges: ReadonlySet<string> = new Set<Change['type']>(['turn.opened',
 
 const historyTurns = 3
 
-/** Prints the title and the last three turns of a conversation that exists already. */
+/** Prints the title and the last three turns of a conversation that already exists. */
 async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
   const { session, screen, style } = chat
   const { id } = session.conversation

@@ -39,7 +39,7 @@ export function restoreCommand({ terminal, style, settings: readSettings }: Comm
       const report = await withProgress(terminal, style, 'restoring', work)
       if (json) return printLine(terminal, JSON.stringify(report, undefined, 2))
       printLine(terminal, `restored to ${settings.data} as of ${report.createdAt}: ${contents(report)}`)
-      printLine(terminal, 'open turns go on when a server starts; delete again what was deleted since the back-up')
+      printLine(terminal, 'open turns continue when a server starts; data that was deleted after the back-up has to be deleted again')
     })
   return withExamples(command, [['daybook restore /backups/2030-01-31 --data ./restored', '']])
 }

@@ -10,7 +10,7 @@ import { readFailureText, writeFailureText } from '../errors.ts'
 import { conversationName, withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'
 
-/* The commands that write a conversation to a file, and read it from one. */
+/* The commands that write a conversation to a file, and read a conversation from a file. */
 
 export function exportCommand({ terminal, style, withConversations }: CommandContext): Command {
   const command = new Command('export')

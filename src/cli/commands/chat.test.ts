@@ -78,7 +78,7 @@ it('adds a message to the running turn', async () => {
   chat.type('one')
   await chat.until('The first')
   chat.type('and two')
-  chat.type('/files') // lines are handled in order, so the message before is accepted when this one is answered
+  chat.type('/files') // lines are handled in order, so the previous message is accepted when this command is answered
   await chat.until('no files yet')
   resume()
   await chat.until('> and two')

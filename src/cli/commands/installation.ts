@@ -55,7 +55,7 @@ export function moveCommand({ terminal, settings: readSettings }: CommandContext
       const place = (text: string) => {
         if (text === 'database' && settings.databaseUrl === undefined)
           throw new RangeError('"database" needs an address: set DAYBOOK_DATABASE_URL')
-        if (text === 'database') return settings.databaseUrl as string // checked above
+        if (text === 'database') return settings.databaseUrl as string // the option was checked above, so the address is set
         return isDatabaseUrl(text) ? text : resolve(terminal.folder, text)
       }
       const progress = progressPrinter(terminal)
@@ -85,7 +85,7 @@ export function moveCommand({ terminal, settings: readSettings }: CommandContext
   ])
 }
 
-/** Shows the progress. A terminal gets one line that is updated. A log gets a line for each step, and one every ten seconds. */
+/** Shows the progress. A terminal gets one line that is updated. A log gets a line for each step, and a further line every ten seconds. */
 function progressPrinter({ errors }: Pick<Terminal, 'errors'>) {
   let shownAt = Number.NEGATIVE_INFINITY
   let lastStep: string | undefined

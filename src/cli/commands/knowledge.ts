@@ -19,7 +19,8 @@ export function knowledgeCommand(context: CommandContext): Command {
         rebuild,
         onProgress({ done, total }) {
           const share = Math.floor((10 * done) / total)
-          if (share === shown || total < 100) return // prints a line for each tenth of the documents, and none if there are only a few
+          // prints a line after each tenth of the documents, and no lines if there are fewer than 100 documents
+          if (share === shown || total < 100) return
           shown = share
           terminal.errors.write(`${done} of ${plural(total, 'document')} read\n`)
         },

@@ -34,9 +34,10 @@ export function replayCommand(context: CommandContext, exit: (code: number) => v
   return withExamples(command, [['daybook replay costs --agent ./agent.ts', '']])
 }
 
-/** The parts of the current agent, as a replay needs them. No server, database or folder of documents is opened. */
+/** The parts of the current agent that a replay needs. No server, database or folder of documents is opened. */
 export async function presentParts(settings: Omit<SettingsWithAgent, 'agent'>, agent: SettingsWithAgent['agent']) {
-  const sandbox = await openSandbox(settings) // no program runs, but the system text lists the exec tools
+  // no program runs in a replay. The sandbox is needed because the system text lists the exec tools
+  const sandbox = await openSandbox(settings)
   const builtIn = {
     ...replayedMemory(settings),
     ...skillsOption(settings.skills),
@@ -74,7 +75,7 @@ function summary(turns: readonly Replayed[], style: Style): string {
   return style.success(`${plural(replayed.length, 'turn')}, ${plural(rounds, 'round')}: the current code does the same`)
 }
 
-/** Whether the replay differs in the tools or the system text. Then the conversation was probably recorded with another agent module. */
+/** Whether the replay differs in the tools or the system text. If so, the conversation was probably recorded with another agent module. */
 const differsInTexts = ({ divergence }: Replayed): boolean =>
   divergence?.kind === 'prompt' && (divergence.where === 'tools' || divergence.where === 'system text')
 

@@ -30,7 +30,10 @@ export function costCommand(context: CommandContext): Command {
   return withExamples(command, [['daybook cost costs --json | jq .total', '']])
 }
 
-/** The prices of the agent in the settings. If its module has an error, the list prices are used, because the journal can still be read. */
+/**
+ * The prices of the agent in the settings. If the module of the agent has an error, the list prices are used, so that the report can still
+ * be made.
+ */
 async function chargesOf(context: CommandContext): Promise<ChargeOf> {
   try {
     const { agent } = await context.settingsWithAgent()
@@ -59,7 +62,7 @@ export function costTable(report: CostReport, blocks: ReadonlyMap<string, Block>
     ...section('block', new Map(byCost.slice(0, shownBlocks).map(([key, sum]) => [blockLabel(key, blocks.get(key)), sum]))),
     style.bold(`total ${formatMoney(report.total)} for ${plural(report.total.calls, 'call')}`),
     ...unpricedLines(report),
-    ...(report.calls.some(({ estimated }) => estimated) ? ['some calls were not billed: their tokens are estimated'] : []),
+    ...(report.calls.some(({ estimated }) => estimated) ? ['some calls reported no usage: their tokens are estimated'] : []),
   ].join('\n')
 }
 

@@ -23,7 +23,7 @@ interface RunOptions {
 
 /**
  * The command `run`. Its exit code is 0 if the turn succeeded, 1 if it failed, and 3 if it waits for a person or a late result. After a
- * signal it is above 128.
+ * signal, the exit code is above 128.
  */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
@@ -78,7 +78,7 @@ async function run(
     )
   })
   try {
-    const onJoined = () => void (quiet || json || terminal.errors.write('a turn is running: it reads the message, or the next turn does\n'))
+    const onJoined = () => void (quiet || json || terminal.errors.write('a turn is running: this turn or the next one reads the message\n'))
     const print = json ? jsonPrinter(context) : turnPrinter(context, quiet === true)
     const turn = await Promise.race([submitAndFollow(session, text, files, { print, onJoined }, abort.signal), session.conversation.broken])
     if (turn?.exitReason === 'unpriced') terminal.errors.write(`\n${unpricedAdvice}\n`)
@@ -103,7 +103,7 @@ async function run(
 /** Tells the user what to do about a turn that waits. */
 function howToDecide({ waits }: TurnView, id: string): string {
   if (waits.some(({ kind }) => kind === 'approval')) return `to let it run: daybook approve ${id}\nto refuse it: daybook refuse ${id}`
-  return `the turn waits: daybook waiting lists what for, and daybook show ${id} shows the conversation`
+  return `the turn waits: daybook waiting lists what it waits for, and daybook show ${id} shows the conversation`
 }
 
 /**

@@ -32,8 +32,8 @@ export function scheduleCommand({ terminal, style, withConversations }: CommandC
       await withConversations(
         async (client) => {
           const { status, schedule_id, next_at } = await client.schedule(conversation, schedule)
-          const what = status === 'added' ? 'scheduled' : 'was scheduled before, and stays as it is:'
-          printLine(terminal, `${schedule_id} ${what}${next_at === null ? ' it was sent for the last time' : `, next at ${next_at}`}`)
+          const what = status === 'added' ? 'scheduled' : 'was scheduled before and is not changed'
+          printLine(terminal, `${schedule_id} ${what}${next_at === null ? ': it was sent for the last time' : `, next at ${next_at}`}`)
           printLine(terminal, style.dim('daybook serve sends it; a server that runs needs no restart'))
         },
         { create: true },

@@ -31,7 +31,7 @@ async function send(settings: Settings, id: string, text: string): Promise<strin
   const store = await openStore(settings)
   try {
     await store.offer(id, { event_id: randomBytes(6).toString('hex'), kind: 'followup', ts: new Date().toISOString(), text })
-    return `stored for ${id}: the process that runs it, a server, or the next daybook run or chat in it answers`
+    return `stored for ${id}: the process that runs the conversation answers, or a server, or the next daybook run or chat with this conversation`
   } finally {
     await store.close()
   }
@@ -78,7 +78,10 @@ const noTurn = (id: string) => `no turn is running in ${id}`
 const serverClient = ({ server, token }: Settings): Client | undefined =>
   server === undefined ? undefined : createClient({ baseUrl: server, ...(token !== undefined && { token }) })
 
-/** Calls `send` with a conversation of the data folder. The turn runs in another process, because this one has just begun. */
+/**
+ * Calls `send` with a conversation of the data folder. The turn runs in another process, because this process has just started and runs no
+ * turns.
+ */
 async function withLocalTurn(
   { terminal }: CommandContext,
   settings: Settings,

@@ -12,7 +12,10 @@ const levels = ['info', 'warn', 'error', 'silent'] as const
 
 /** How long a turn stays open after its answer, in milliseconds. A message that the user sends in this time is still read by the turn. */
 const exitGraceMs = 750
-/** A server has many conversations. Loading their timelines for each turn would take a large part of its processor time. */
+/**
+ * How many bytes of timelines stay in memory. A server has many conversations, and loading a timeline again for each turn would take a
+ * large part of its processor time.
+ */
 const keptTimelineBytes = 64 * 1024 * 1024
 
 export function serveCommand(context: CommandContext): Command {
@@ -86,8 +89,8 @@ export async function serveUntilSignal(
 }
 
 /**
- * Throws if a server with the role `web` or `worker` has no database. It shares the store with other servers, which may be on other
- * machines.
+ * Throws if a server with the role `web` or `worker` has no database. Such a server needs a database because it shares the store with other
+ * servers, which may be on other machines.
  */
 function checkRole({ role, store, databaseUrl }: Pick<Settings, 'role' | 'store' | 'databaseUrl'>): void {
   if (role === 'both' || (databaseUrl !== undefined && store !== 'memory')) return

@@ -62,7 +62,7 @@ function editedParams(command: Command, given: string | undefined): Pick<Decisio
   if (given === undefined) return {}
   const params = parseJson(given)
   if (!isObject(params)) command.error('error: --params must be a JSON object, such as {"to":"ann"}')
-  return { params: params as NonNullable<DecisionBody['params']> } // it was parsed from JSON
+  return { params: params as NonNullable<DecisionBody['params']> } // the value was parsed from JSON
 }
 
 /** The command `refuse`. It refuses a call, and prints the rest of the turn. */

@@ -55,7 +55,7 @@ function startDev(...args: readonly string[]) {
       all += text
     })
   const ended = new Promise<number | null>((done) => child.once('close', done))
-  /** Waits for a text after the last one that was found. Returns the text from there on. */
+  /** Waits until the output contains a text, after the text that was found last. Returns the output from there on. */
   async function until(text: string | RegExp): Promise<string> {
     const find = () => printed.search(text)
     await expect.poll(find, { message: `waiting for ${text}\n${printed}` }).toBeGreaterThanOrEqual(0)
@@ -69,7 +69,8 @@ function startDev(...args: readonly string[]) {
 async function say(url: string, text: string): Promise<string> {
   const client = createClient({ baseUrl: url })
   const id = 'c1'
-  await client.conversations.create({ id, title: 'Words' }).catch(() => {}) // it exists from the second message on
+  // fails from the second message on, because the conversation then exists
+  await client.conversations.create({ id, title: 'Words' }).catch(() => {})
   const { last_seq: after } = await client.conversations.get(id)
   await client.send(id, text)
   for await (const event of client.follow(id, { after })) if (event.type === 'entry' && event.change.type === 'turn.closed') break

@@ -28,7 +28,7 @@ export function devCommand(context: CommandContext): Command {
   ])
 }
 
-/** Settings of the process and not of the agent. They keep the values that they had at the start. */
+/** Settings that belong to the process and not to the agent. They keep the values that they had when the command started. */
 const fixedSettings = [
   'data',
   'store',
@@ -110,7 +110,7 @@ function createLoader(context: CommandContext, options: DevOptions, print: (text
       } catch (error) {
         const line = describeError(error)
         if (line === undefined) throw error
-        // also watches the files of the last load: the error may be that an import was removed by mistake
+        // also watches the files of the previous load, because the error may be that an import was removed by mistake
         for (const file of before) next.files.add(file)
         watcher.set(next.files)
         print(style.failure(line))

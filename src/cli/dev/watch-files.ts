@@ -28,7 +28,7 @@ export function createFileWatcher(onChange: (files: readonly string[]) => void):
 
   function onEvent(folder: string, name: string | null): void {
     const files = [...watched].filter((file) => dirname(file) === folder && (name === null || basename(file) === name))
-    // no watched file has changed, but a folder on the way to a missing file may have been made
+    // no watched file has changed, but a folder above a missing file may have been created
     if (files.length === 0 && ![...watched].some((file) => nearestFolder(file) !== folder && isBelow(file, folder) && !exists(file))) return
     for (const file of files) changed.add(file)
     clearTimeout(timer)

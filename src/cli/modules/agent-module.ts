@@ -23,8 +23,8 @@ export async function loadAgentModule(file: string, folder: string, load: Module
 }
 
 /**
- * Rejects when a module takes too long. Without this, a top-level `await` that never ends would end the process without a word, because
- * Node ends when it has nothing left to do.
+ * Rejects when a module takes too long. Without this, a top-level `await` that never ends would end the process without a message, because
+ * Node exits when it has nothing left to do.
  */
 async function withinTime<T>({ timeoutMs = 30_000 }: ModuleLoad, work: () => Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 const folder = mkdtempSync(join(tmpdir(), 'daybook-modules-'))
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
 
-/** Modules that can not be loaded, and what is said about them. `a/…` is imported by a module that has no error. */
+/** Modules that can not be loaded, and the expected message for each. The modules `a/…` are imported by a module that has no error. */
 const cases: Readonly<Record<string, readonly [source: string, words: string]>> = {
   'throws.ts': ['\nfunction tools(): never {\n  throw new TypeError("bad tools")\n}\ntools()\n', 'bad tools (throws.ts:3:9)'],
   'end.mjs': ['\nexport const agent = {', 'Unexpected end of input (end.mjs:2)'],
@@ -21,7 +21,7 @@ const cases: Readonly<Record<string, readonly [source: string, words: string]>> 
   'thrown-text.ts': ['throw "a text"', 'a text'],
 }
 
-/** Loads all modules in one process. Vitest would import them in its own way, and its errors are different. */
+/** Loads all modules in one process. Vitest would import them in its own way, with other error messages. */
 let results: Readonly<Record<string, string>>
 beforeAll(() => {
   write('package.json', '{ "type": "module" }')

@@ -16,7 +16,10 @@ export function loadFailureText(path: string, folder: string, load: ModuleLoad, 
   return place === undefined ? message : `${message} (${placeText(place, folder)})`
 }
 
-/** The first place in the stack of an error that is in one of the user's files, such as `tools.ts:12:5`. Undefined if there is none. */
+/**
+ * The first place in the stack of an error that is in one of the user's files, such as `tools.ts:12:5`. Undefined if there is no such
+ * place.
+ */
 export function placeInStack(load: ModuleLoad, folder: string, error: unknown): string | undefined {
   const place = findInStack(load, error)
   return place && placeText(place, folder)

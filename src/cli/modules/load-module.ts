@@ -14,7 +14,7 @@ export interface ModuleLoad {
   readonly timeoutMs?: number
 }
 
-/** The load of each module, by the URL under which Node knows the module. */
+/** The load to which each module belongs, by the URL of the module in Node. */
 const loads = new Map<string, ModuleLoad>()
 let hooksInstalled = false
 
@@ -22,7 +22,7 @@ export const createLoad = (number = 1): ModuleLoad => ({ number, files: new Set(
 
 /**
  * Imports one of the user's files as a part of a load. Node never imports a URL twice, so the modules of later loads have the number of the
- * load in their URL. Packages are imported once, and so are the modules of Daybook.
+ * load in their URL. Packages and the modules of Daybook are imported only once.
  */
 export async function importInLoad(path: string, load: ModuleLoad): Promise<object> {
   if (!hooksInstalled) registerHooks({ resolve })
@@ -59,7 +59,7 @@ function addModule(address: string, load: ModuleLoad): string {
 
 const loadParameter = 'daybook-load'
 
-/** Removes the numbers of loads from the stack of an error, so that it has the addresses that the user knows. */
+/** Removes the numbers of loads from the stack of an error, so that the stack contains the paths of the user's files. */
 export const withoutLoadNumbers = (stack: string): string => stack.replaceAll(/[?&]daybook-load=\d{1,9}/g, '')
 
 const ownFolder = pathToFileURL(dirname(createRequire(import.meta.url).resolve('daybook/package.json'))).href

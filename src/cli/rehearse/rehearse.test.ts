@@ -31,7 +31,7 @@ export default defineAgent({
   return `./${file}`
 }
 
-/** Two conversations: in one the answer is given, in the other a call waits for an approval. */
+/** Records two conversations. The first has an answer. In the second, a call waits for an approval. */
 async function recordTwo(): Promise<string> {
   const agent = writeAgent('agent.mjs')
   await line.run('run', 'Hello!', '--conversation', 'greeting', '--agent', agent)

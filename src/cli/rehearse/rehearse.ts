@@ -110,8 +110,8 @@ async function rehearseAll(
 }
 
 /**
- * Adds the price of the lost cache. Its tokens would have been read from the cache. Now they are sent again and, if the provider has marks,
- * written to the cache again.
+ * Adds the price of the lost cache. Without the change, the tokens would have been read from the cache. With the change, they are sent
+ * again and, if the provider uses marks, written to the cache again.
  */
 function withPrice(conversation: RehearsedConversation, at: string): AffectedConversation {
   const { lost } = conversation

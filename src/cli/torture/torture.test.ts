@@ -28,7 +28,7 @@ it('does not touch the conversations of the data folder', async () => {
   expect(readdirSync(data)).toEqual(['daybook.db'])
 })
 
-/** A store that rejects nothing that an old claim writes. */
+/** A store with an error: it accepts everything that is written with an outdated claim. */
 function writeBrokenStore(): string {
   const source = (name: string) => pathToFileURL(join(import.meta.dirname, '../..', name)).href
   const text = `

@@ -131,7 +131,7 @@ function printRows(
   else if (missing.length === 0) print(style.success(`${plural(rows.length, 'row')}: nothing was lost, doubled, repeated or paid twice`))
 }
 
-/** The table: what was done, and how many findings of each kind there are. */
+/** The lines of the table. For each row, it shows what was done, and how many findings of each kind there are. */
 function tableOf(rows: readonly TortureRow[], heading: string): readonly string[] {
   const cells = rows.map(({ name, rounds, faults, checks, seconds, violations }) => [
     name,

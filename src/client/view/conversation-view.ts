@@ -39,7 +39,7 @@ export interface TurnView {
   readonly failed: boolean
   /** What the turn waits for, such as an approval. A call in this list is also a step of the turn. */
   readonly waits: readonly Wait[]
-  /** True while the turn only waits. It goes on when something arrives that it waits for, or a new message. */
+  /** True while the turn only waits. It continues when something arrives that it waits for, or when a new message arrives. */
   readonly parked: boolean
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
@@ -47,7 +47,7 @@ export interface TurnView {
   readonly steps: readonly StepView[]
   /** The latest state of each plan that this turn has created or changed. */
   readonly plans: readonly Plan[]
-  /** The answers of the turn. The last one is the valid answer. Each earlier one was replaced because a followup arrived. */
+  /** The answers of the turn. The last answer is the valid one. Each earlier answer was replaced because a followup arrived. */
   readonly answers: readonly AnswerView[]
   readonly followups: readonly string[]
   readonly questions: readonly string[]
@@ -92,7 +92,7 @@ export interface ToolStep {
   readonly status: 'running' | 'done' | 'failed'
   /** When the call was made. The tool may have waited for an approval after that. */
   readonly startedAt: string
-  /** When the last result arrived. Undefined while there is none. */
+  /** When the last result arrived. Undefined while there is no result. */
   readonly endedAt: string | undefined
   readonly notices: readonly { readonly code: string; readonly message: string }[]
   readonly results: readonly ResultView[]
@@ -134,7 +134,7 @@ export interface LiveRound {
   readonly iteration: number
   /** How often the model call was repeated. A new attempt replaces the text of the previous attempt. */
   readonly attempt: number
-  /** What the agent does now. While one of several tools still runs, it is `tool.started`. */
+  /** What the agent does now. As long as at least one tool runs, the status is `tool.started`. */
   readonly status: TurnStatus | undefined
   /** The tool that was started last and still runs. Undefined when no tool runs. */
   readonly toolId: string | undefined

@@ -90,7 +90,7 @@ function withResponse(view: ConversationView, { turnId, ts, usage }: ResponseEve
 }
 
 /**
- * Adds blocks that were imported, or that were inserted into an earlier turn. An import may contain turns that the view already has. Of
+ * Adds blocks that were imported, or that were inserted into an earlier turn. An import may contain turns that the view already has. For
  * such turns, only the summaries are added.
  */
 function withHistory(view: ConversationView, { title, events, imported }: HistoryEvent): ConversationView {
@@ -143,8 +143,8 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
 
 /**
  * Appends a delta to its lane. A delta with the index 0 replaces the text of the lane. If the last delta of an answer has `as: 'notes'`,
- * its lane becomes a lane of notes. After a reconnect the server sends the text again. The new lane of notes then replaces the one from
- * before the reconnect.
+ * its lane becomes a lane of notes. After a reconnect the server sends the text again. The new lane of notes then replaces the lane of
+ * notes from before the reconnect.
  */
 function withDelta(lanes: readonly LiveLane[], { iteration, delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifact_name: artifactName, format, index, text, completed } = delta

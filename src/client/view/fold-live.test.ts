@@ -36,7 +36,7 @@ function openPage({ agent, conversationId }: Harness, after: ConversationView = 
 const answerText = ({ live, turns }: ConversationView) =>
   live?.lanes.find(({ marker }) => marker === 'answer')?.text ?? turns.at(-1)?.answers.at(-1)?.text
 
-/** A reply whose answer stops after each word until the test goes on. */
+/** A reply whose answer pauses after each word, until the test lets it continue. */
 function heldReply(words: readonly string[]) {
   const [head = '', tail = ''] = reply.answer('\0').split('\0')
   let at = 0
@@ -86,7 +86,7 @@ it('a page that is opened in the middle of an answer shows the answer from its b
   await first.close()
 })
 
-/** The events of a conversation with a message that waits, one that is taken back, a followup, a stopped answer and a refused call. */
+/** The events of a conversation with a waiting message, a withdrawn message, a followup, a stopped answer and a refused call. */
 async function eventfulConversation(): Promise<readonly TurnEvent[]> {
   const { tool, finish } = pausedTool()
   const stopped: Reply = { text: reply.answer('Half an answer').replace('</channel:answer>', ''), chunks: 4, stall: true }

@@ -59,8 +59,8 @@ export function withBlockEvent(turn: TurnView, event: BlockEvent): TurnView {
       return withStep(turn, { kind: 'summary', text: event.text })
     case 'answer': {
       const { text, sourcesUsed, truncated, stopped } = event
-      // At the end of the turn, all its answers arrive again. Answers that came earlier are in the list already. So the answer with `first`
-      // starts a new list.
+      // At the end of the turn, all its answers arrive again. Answers that arrived earlier are already in the list. So the answer with
+      // `first` starts a new list.
       const earlier = event.first ? [] : turn.answers
       return { ...turn, answers: [...earlier, { text, sourcesUsed, truncated, stopped }] }
     }
@@ -92,7 +92,7 @@ function newToolStep({ callId, blockId, ts, iteration = 0 }: BlockEventOf<'tool.
   }
 }
 
-/** Adds a result to its tool call. The call has failed if one of its results has. */
+/** Adds a result to its tool call. The call has failed if one of its results is an error. */
 function withResult(turn: TurnView, event: BlockEventOf<'tool.result'>): TurnView {
   const { path, mime, text, failed, ts } = event
   const changed = updateToolStep(turn, event, (step) => ({

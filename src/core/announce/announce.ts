@@ -9,8 +9,8 @@ import { clip, joinLines, oneLine } from '../render/text.ts'
 import { type AnnouncedWorkspace, workspaceSection } from './workspace-section.ts'
 
 /**
- * The content of the announce: what the model should know in this round. The announce stands at the end of every prompt for a decision. It
- * is never stored and never cached.
+ * The content of the announce: what the model should know in this round. The announce is the last section of every prompt that asks for a
+ * decision. It is never stored and never cached.
  */
 export interface Announce {
   readonly budget: IterationBudget
@@ -25,11 +25,11 @@ export interface Announce {
   readonly constraints?: readonly string[] | undefined
   /** Instructions for this turn only, from the application. They are never cut. */
   readonly instructions?: string | undefined
-  /** What the answer of this turn must be. It is never cut. */
+  /** Requirements for the answer of this turn. It is never cut. */
   readonly output?: string | undefined
-  /** What has changed about the tools of MCP servers, and which MCP servers can not be used. */
+  /** Sentences that tell the model which tools of MCP servers have changed, and which MCP servers can not be used. */
   readonly tools?: readonly string[] | undefined
-  /** Sections that the host application writes. They stand after all other sections. */
+  /** Sections that the host application writes. They are shown after all other sections. */
   readonly extra?: readonly AnnounceSection[] | undefined
 }
 
@@ -119,7 +119,7 @@ function budgetSection(budget: IterationBudget): Section {
 
 const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math.min(iteration + 1, max))
 
-/** A bar of ten characters. The share of filled characters is `used / max`. `used` must not be greater than `max`. */
+/** A progress bar of ten characters. The share of filled characters is `used / max`. `used` must not be greater than `max`. */
 function bar(used: number, max: number): string {
   const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
   return '██████████░░░░░░░░░░'.slice(10 - filled, 20 - filled)
@@ -216,8 +216,8 @@ function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits: Caps):
 }
 
 /**
- * Sets of limits for the sections. The first set gives the longest announce, the last set the shortest. Plans, feedback and the sections of
- * the application become shorter with the second set already, events only with the last one.
+ * Sets of limits for the sections. The first set gives the longest announce, the last set the shortest. The second set already shortens the
+ * plans, the feedback and the sections of the application. Only the last set shortens the events.
  */
 const levels: readonly Caps[] = [
   caps,
@@ -238,7 +238,10 @@ const levels: readonly Caps[] = [
   },
 ]
 
-/** Writes the announce with the first of `levels` that keeps it within `maxTokens`. If all are too long, the result is the shortest one. */
+/**
+ * Writes the announce with the first of `levels` that keeps it within `maxTokens`. If every announce is too long, the result is the
+ * shortest one.
+ */
 export function fitAnnounce(value: Announce, maxTokens: number, estimator: Estimator): string {
   let text = ''
   for (const level of levels) {

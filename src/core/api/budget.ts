@@ -1,16 +1,16 @@
 import { z } from 'zod'
 
-/** Limits of a budget. If `tokens` or `money` is missing, this amount is not limited. */
+/** Limits of a budget. If `tokens` is missing, the tokens are not limited. If `money` is missing, the money is not limited. */
 const BudgetLimitsView = z.object({ tokens: z.number().optional(), money: z.number().optional() })
 const BudgetAmountView = z.object({ tokens: z.number(), money: z.number() })
 
 /** A budget that conversations share. */
 export const BudgetView = z.object({
-  name: z.string().describe('Such as `tenant/acme`.'),
+  name: z.string().describe('The name of the budget, such as `tenant/acme`.'),
   kind: z.enum(['day', 'tenantDay', 'tenant', 'user', 'conversation']).describe('What the budget is for.'),
-  limits: BudgetLimitsView.describe('The limits. An amount without a limit is missing.'),
-  spent: BudgetAmountView.describe('What was spent.'),
-  reserved: BudgetAmountView.describe('The amounts that are reserved for model calls that run now.'),
+  limits: BudgetLimitsView.describe('The limits. If `tokens` or `money` is missing, this amount has no limit.'),
+  spent: BudgetAmountView.describe('The amounts that were spent so far.'),
+  reserved: BudgetAmountView.describe('The amounts that are reserved for model calls that are running now.'),
   left: BudgetLimitsView.describe('The amounts that are left for new model calls.'),
 })
 export type BudgetView = z.infer<typeof BudgetView>
@@ -18,7 +18,7 @@ export type BudgetView = z.infer<typeof BudgetView>
 /** A page of budgets. `next` is the cursor of the following page. */
 export const BudgetList = z.object({
   budgets: z.array(BudgetView).describe('The budgets.'),
-  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+  next: z.string().optional().describe('The `cursor` of the next page. Missing on the last page.'),
 })
 export type BudgetList = z.infer<typeof BudgetList>
 
@@ -28,12 +28,12 @@ export const BudgetListQuery = z.strictObject({
   cursor: z.string().optional().describe('`next` of the previous page.'),
 })
 
-/** New limits of a budget. An empty object removes all limits, and null lets the limits of the settings apply. */
+/** New limits of a budget. With an empty object, the budget has no limits. With null, the limits in the settings apply again. */
 export const BudgetChange = z.strictObject({
   name: z.string().min(1).max(2_000).describe('The name of the budget, such as `tenant/acme`.'),
   limits: z
     .strictObject({ tokens: z.number().int().min(0).optional(), money: z.number().min(0).max(1e9).optional() })
     .nullable()
-    .describe('The new limits. An empty object removes all limits, and null lets the limits of the settings apply.'),
+    .describe('The new limits. With an empty object, the budget has no limits. With null, the limits in the settings apply again.'),
 })
 export type BudgetChange = z.infer<typeof BudgetChange>

@@ -10,7 +10,7 @@ export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letter
 /** A conversation in the list of conversations. */
 export const ConversationSummary = z.object({
   id: ConversationId.describe('The id of the conversation.'),
-  title: z.string().nullable().describe('The title, or null while there is none.'),
+  title: z.string().nullable().describe('The title. Null while the conversation has no title.'),
   started_at: z.string().nullable().describe('When the first turn began.'),
   last_activity_at: z.string().nullable().describe('When the last entry was stored.'),
   last_seq: z.int().nonnegative().describe('The number of the last entry in the journal.'),
@@ -28,7 +28,7 @@ export const ConversationSummary = z.object({
     .object({ tokens: z.number().optional(), money: z.number().optional() })
     .optional()
     .describe(
-      'How much the conversation can still spend: the smallest amount left in any budget that applies to it. Missing when none of them has a limit. For users, only the budgets of the conversation and of the user count.',
+      'How much the conversation can still spend: the smallest amount left in any budget that applies to it. Missing when none of these budgets has a limit. If the caller is not an operator, only the budgets of the conversation and of the user are considered.',
     ),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
@@ -36,16 +36,16 @@ export type ConversationSummary = z.infer<typeof ConversationSummary>
 /** A parked conversation: its turns failed so often that the server does not try them again by itself. `id` is the id in the store. */
 export const ParkedView = z.object({
   id: z.string().describe('The id of the conversation in the store, with its tenant, project and user.'),
-  at: z.string().describe('When it was parked.'),
+  at: z.string().describe('When the conversation was parked.'),
   attempts: z.int().describe('How often its turns failed.'),
-  reason: z.string().describe('The last error.'),
+  reason: z.string().describe('The error of the last failed turn.'),
 })
 export type ParkedView = z.infer<typeof ParkedView>
 
 /** A page of the parked conversations of all users. */
 export const ParkedList = z.object({
   parked: z.array(ParkedView).describe('The conversations.'),
-  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+  next: z.string().optional().describe('The `cursor` of the next page. Missing on the last page.'),
 })
 export type ParkedList = z.infer<typeof ParkedList>
 
@@ -53,7 +53,9 @@ export type ParkedList = z.infer<typeof ParkedList>
  * The response to a retry. `retried` is false if there was nothing to retry: the conversation is not parked, and none of its turns has
  * failed.
  */
-export const RetryView = z.object({ retried: z.boolean().describe('False if there was nothing to retry.') })
+export const RetryView = z.object({
+  retried: z.boolean().describe('True if the server tries failed turns again. False if there was nothing to retry.'),
+})
 export type RetryView = z.infer<typeof RetryView>
 
 /** A title is one line without control characters. A control character could move the cursor of a terminal or end an HTTP header. */
@@ -83,10 +85,10 @@ export const ConversationQuery = z.strictObject({
 })
 export type ConversationQuery = z.input<typeof ConversationQuery>
 
-/** One page of a list of conversations. `next` is the cursor of the next page. The last page has none. */
+/** One page of a list of conversations. `next` is the cursor of the next page. The last page has no `next`. */
 export const ConversationList = z.object({
-  conversations: z.array(ConversationSummary).describe('The conversations, the last active first.'),
-  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+  conversations: z.array(ConversationSummary).describe('The conversations. The one with the latest activity is first.'),
+  next: z.string().optional().describe('The `cursor` of the next page. Missing on the last page.'),
 })
 export type ConversationList = z.infer<typeof ConversationList>
 
@@ -101,13 +103,13 @@ export const ForkRequest = z
       .max(1e15)
       .optional()
       .describe(
-        'The last entry to copy. If a tool call had no result at this entry, the copy ends at the last entry before it at which no call was open. A turn that was open is closed as `forked`.',
+        'The last entry to copy. If a tool call had no result yet at this entry, the copy ends earlier: at the last entry at which every tool call had a result. If a turn is open at the end of the copy, it is closed with the exit reason `forked`.',
       ),
   })
   .refine(({ at_turn, at_seq }) => at_turn === undefined || at_seq === undefined, { message: 'give `at_turn` or `at_seq`, not both' })
 export type ForkRequest = z.infer<typeof ForkRequest>
 
-/** A file that the agent delivered or the user attached. Its bytes are at `/v1/resources/<rn>`. */
+/** A file that the agent made for the user, or that the user attached. Its bytes are at `/v1/resources/<rn>`. */
 export const FileSummary = z.object({
   rn: z.string().describe('The handle of the file: `GET /v1/resources/:rn` returns its bytes.'),
   filename: z.string().describe('The name of the file.'),
@@ -117,7 +119,7 @@ export const FileSummary = z.object({
   logical_path: z.string().describe('The path of the file in the conversation.'),
   ts: z.string().describe('When the file was attached or made.'),
   description: z.string().optional().describe('What the file is.'),
-  origin: z.enum(['user', 'artifact']).describe('`user` for an attached file, `artifact` for a file of the agent.'),
+  origin: z.enum(['user', 'artifact']).describe('`user` for a file that the user attached, `artifact` for a file that the agent made.'),
 })
 export type FileSummary = z.infer<typeof FileSummary>
 

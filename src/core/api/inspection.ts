@@ -15,20 +15,22 @@ export const RoundView = z.object({
         tokens: z
           .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number() })
           .describe('The tokens.'),
-        money: z.number().nullable().describe('In billionths of a US dollar. Null when the price is not known.'),
+        money: z.number().nullable().describe('The cost in billionths of a US dollar. Null when the price is not known.'),
         money_so_far: z
           .number()
           .describe('What the block has cost up to this round. `unpriced` is the number of calls whose price is not known.'),
         unpriced: z.int().describe('The number of calls whose price is not known.'),
       }),
     )
-    .describe('The shares add up to the tokens and the money of the calls. They are in the order of the prompt, then of the response.'),
+    .describe(
+      'The share of each block. Together the shares are the tokens and the money of the calls. The blocks of the prompt come first, in their order, and then the blocks of the response.',
+    ),
   cache: CacheRowView.extend({
     difference: z
       .object({ before: z.string().nullable(), now: z.string().nullable() })
       .nullable()
       .describe(
-        'How the first block that differs was shown before and now. A side is null when there was no such block, or when its text is not known.',
+        'The first block that differs: its text in the earlier prompt and in this prompt. A text is null when the prompt did not have the block, or when the text is not known.',
       ),
   })
     .nullable()
@@ -36,11 +38,11 @@ export const RoundView = z.object({
 })
 export type RoundView = z.infer<typeof RoundView>
 
-/** One page of the journal. `next` is the value of `after` for the next page. The last page has none. */
+/** One page of the journal. `next` is the value of `after` for the next page. The last page has no `next`. */
 export const EntryPage = z.object({
   entries: z.array(z.object({ seq: z.int(), change: z.looseObject({ type: z.string() }) })).describe('The entries.'),
   last_seq: z.int().describe('The number of the last entry in the journal.'),
-  next: z.int().optional().describe('The value of `after` for the next page. The last page has none.'),
+  next: z.int().optional().describe('The value of `after` for the next page. Missing on the last page.'),
 })
 
 export const EntryQuery = z.strictObject({
@@ -57,7 +59,9 @@ export const EntryQuery = z.strictObject({
 const DivergenceView = z.object({
   kind: z
     .enum(['prompt', 'decision', 'block'])
-    .describe('What differs first. `prompt`: the prompt. `decision`: the step that the agent takes. `block`: a block of the same step.'),
+    .describe(
+      'What differs first. `prompt`: the prompt. `decision`: the step that the agent takes. `block`: the step is the same, but one of its blocks differs.',
+    ),
   seq: z.int().describe('The recorded entry that differs.'),
   iteration: z.int().nullable().describe('The number of the round in its turn, from 0.'),
   where: z.string().nullable().describe('The part of the prompt that differs, such as `system text` or `block`.'),
@@ -67,8 +71,10 @@ const DivergenceView = z.object({
   recorded: z
     .string()
     .nullable()
-    .describe('The recorded text from the first difference on. `present` is the text of the current code from there on.'),
-  present: z.string().nullable().describe('The text of the current code from the first difference on.'),
+    .describe(
+      'The recorded text, starting at the first difference. `present` is the text that the current code makes, starting at the same position.',
+    ),
+  present: z.string().nullable().describe('The text that the current code makes, starting at the first difference.'),
   words: z.string().describe('The difference in one sentence.'),
 })
 /** The first difference between a recorded turn and what the current code does. */
@@ -84,7 +90,7 @@ export const ReplayView = z.object({
         result: z
           .enum(['same', 'different', 'torn'])
           .describe('`torn`: the turn can not be replayed, because it was imported, or because a part of its journal was removed.'),
-        divergence: DivergenceView.nullable().describe('The first difference.'),
+        divergence: DivergenceView.nullable().describe('The first difference. Null when there is none.'),
       }),
     )
     .describe('The turns.'),

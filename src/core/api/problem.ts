@@ -2,9 +2,9 @@ import { z } from 'zod'
 
 /** The body of an error response. It follows RFC 9457 and has a `code` by which programs can tell errors apart. */
 export const ProblemBody = z.object({
-  type: z.string().describe('An address that names the kind of the problem.'),
-  status: z.int().describe('The status of the response.'),
-  title: z.string().describe('The problem in words.'),
+  type: z.string().describe('A URI that identifies the kind of the problem.'),
+  status: z.int().describe('The HTTP status of the response.'),
+  title: z.string().describe('A description of the problem for people.'),
   code: z.string().describe('The code of the error. Programs may depend on it.'),
   request_id: z.string().optional().describe('The id of the request. The log of the server contains the same id.'),
   issues: z

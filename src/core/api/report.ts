@@ -6,7 +6,7 @@ const Tokens = z.object({
   cache_read: z.number().describe('Input tokens that the provider read from its cache.'),
   cache_write: z.number().describe('Input tokens that the provider wrote to its cache.'),
   output: z.number().describe('The output tokens.'),
-  reasoning: z.number().describe('The part of the output that is reasoning.'),
+  reasoning: z.number().describe('How many of the output tokens are reasoning.'),
 })
 
 /**
@@ -29,25 +29,25 @@ export const CallView = z.object({
   model: z.string().describe('The name of the model.'),
   ts: z.string().describe('The time, such as 2030-01-31T09:00:00Z.'),
   tokens: Tokens.describe('The tokens.'),
-  money: z.number().nullable().describe('In billionths of a US dollar. Null when the price is not known.'),
-  estimated: z.boolean().describe('True when the provider reported no tokens, so that they are estimated.'),
+  money: z.number().nullable().describe('The cost in billionths of a US dollar. Null when the price is not known.'),
+  estimated: z.boolean().describe('True when the provider reported no token counts and Daybook estimated them.'),
 })
 export type CallView = z.infer<typeof CallView>
 
 /** A cache miss: tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
 const Miss = z.object({
   cause: z.string().describe('The cause of the miss.'),
-  tokens: z.number().describe('How many tokens.'),
+  tokens: z.number().describe('The number of tokens that were not read from the cache or not written to it.'),
   words: z.string().describe('The cause in words.'),
   block: z.string().nullable().describe('The id of the first block that the provider had to process without its cache.'),
-  block_type: z.string().nullable().describe('The type of this block.'),
-  block_path: z.string().nullable().describe('The path of this block.'),
+  block_type: z.string().nullable().describe('The type of the block in `block`.'),
+  block_path: z.string().nullable().describe('The path of the block in `block`.'),
   money: z
     .number()
     .nullable()
     .describe('What these tokens cost in this call, in billionths of a US dollar. Null when the price is not known.'),
-  avoidable: z.boolean().describe('Whether another set-up of the agent would prevent such a miss.'),
-  advice: z.string().describe('What to change.'),
+  avoidable: z.boolean().describe('True when such a miss can be prevented by a change of the set-up of the agent.'),
+  advice: z.string().describe('What to change in order to prevent such a miss.'),
 })
 
 /** How one decision used the provider's cache. If the cache was used less than predicted, `miss` has the cause. */
@@ -57,9 +57,9 @@ export const CacheRowView = z.object({
   iteration: z.int().describe('The number of the round in its turn, from 0.'),
   ts: z.string().describe('The time, such as 2030-01-31T09:00:00Z.'),
   model: z.string().describe('The name of the model.'),
-  predicted: Buckets.nullable().describe('What the cache should have done.'),
-  billed: Buckets.nullable().describe('What the provider has billed.'),
-  miss: Miss.nullable().describe('The cause, if the cache was used less than predicted.'),
+  predicted: Buckets.nullable().describe('How many tokens the provider should have read from its cache and written to it.'),
+  billed: Buckets.nullable().describe('How many tokens of each kind the provider billed.'),
+  miss: Miss.nullable().describe('The miss, if the cache was used less than predicted.'),
 })
 export type CacheRowView = z.infer<typeof CacheRowView>
 
@@ -94,8 +94,8 @@ export const EffectsView = z.object({
         call_id: z.string().describe('The id of the call.'),
         tool_id: z.string().describe('The id of the tool.'),
         called_at: z.string().describe('When the tool was called.'),
-        ended_at: z.string().nullable().describe('Null until the call has a result.'),
-        status: z.enum(effectStatuses).describe('What became of the call.'),
+        ended_at: z.string().nullable().describe('When the call got its result. Null until then.'),
+        status: z.enum(effectStatuses).describe('The outcome of the call.'),
         error: z.object({ code: z.string(), message: z.string() }).nullable().describe('The error of a failed call.'),
       }),
     )
@@ -113,7 +113,7 @@ export const effectsView = (effects: readonly Effect[]): EffectsView => ({
 export const PromptPart = z.object({
   type: z.enum(['text', 'image', 'document']).describe('What the part is.'),
   text: z.string().optional().describe('The text of the part.'),
-  media_type: z.string().optional().describe('The media type of an image or document.'),
+  media_type: z.string().optional().describe('The media type, if the part is an image or a document.'),
   size_bytes: z.int().optional().describe('The size in bytes.'),
   marked: z.boolean().describe('True when the part has a mark: the provider may cache the prompt up to and including this part.'),
   first_block: z.string().optional().describe('The id of the first block in this part. `last_block` is the id of the last one.'),
@@ -122,22 +122,24 @@ export const PromptPart = z.object({
 })
 export type PromptPart = z.infer<typeof PromptPart>
 
-/** A block of a prompt, and where it stands in the parts. */
+/** A block of a prompt, and its position in the parts of the prompt. */
 export const PromptBlock = z.object({
   key: z
     .string()
-    .describe('The id of the block. `system` is the system text, and `tail` the end of the prompt, which changes in every round.'),
+    .describe(
+      'The id of the block. `system` stands for the system text, and `tail` for the end of the prompt, which changes in every round.',
+    ),
   type: z.string().describe('The type of the block.'),
   author: z.string().optional().describe('Who wrote the block.'),
   path: z.string().optional().describe('The path of the block.'),
   turn_id: z.string().optional().describe('The id of the turn.'),
   ts: z.string().optional().describe('The time, such as 2030-01-31T09:00:00Z.'),
-  hidden: z.literal(true).optional().describe('Set when the block is hidden and only its replacement text is shown.'),
-  marked: z.boolean().describe('True when a mark follows: the provider may cache the prompt up to the end of this block.'),
+  hidden: z.literal(true).optional().describe('True when the block is hidden and the prompt has only its replacement text.'),
+  marked: z.boolean().describe('True when there is a mark at the end of this block: the provider may cache the prompt up to there.'),
   spans: z
     .array(z.object({ part: z.int(), start: z.int(), end: z.int() }))
     .describe(
-      'The characters `start` to `end` of the part with the index `part`. -1 is the system text. An image or document has 0 characters.',
+      'The characters `start` to `end` of the part with the index `part`. If `part` is -1, the characters are in the system text. An image or document has 0 characters.',
     ),
 })
 export type PromptBlock = z.infer<typeof PromptBlock>
@@ -149,7 +151,7 @@ export const PromptView = z.object({
   model: z.string().nullable().describe('The name of the model.'),
   system: z.string().describe('The system text.'),
   parts: z.array(PromptPart).describe('The parts of the prompt.'),
-  blocks: z.array(PromptBlock).describe('The blocks of the prompt in order. Their spans cover the system text and all parts completely.'),
+  blocks: z.array(PromptBlock).describe('The blocks of the prompt in order. Together they cover the whole system text and all parts.'),
   usage: z
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })
     .nullable()
@@ -158,7 +160,7 @@ export const PromptView = z.object({
     .string()
     .optional()
     .describe(
-      'Describes the first difference between this prompt and the prompt that was sent. Undefined when they are equal. They differ if the code, the tools or the texts of the agent were changed after the prompt was sent.',
+      'Describes the first difference between this prompt and the prompt that was sent. Undefined when the two prompts are equal. They differ if the code, the tools or the texts of the agent were changed after the prompt was sent.',
     ),
 })
 export type PromptView = z.infer<typeof PromptView>

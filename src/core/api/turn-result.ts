@@ -6,7 +6,7 @@ export const TurnResultView = z.object({
   exit_reason: z.string().nullable().describe('How the turn ended. Null while it is open.'),
   ok: z.boolean().describe('False if the turn failed.'),
   answer: z.string().describe('The answer as Markdown.'),
-  output: z.unknown().optional().describe('The output, if the turn has an output schema and the model gave it.'),
+  output: z.unknown().optional().describe('The structured output, if the turn has an output schema and the model returned a valid output.'),
   refusal: z
     .object({ code: z.string(), message: z.string() })
     .optional()
@@ -27,14 +27,14 @@ export const TurnResultView = z.object({
     )
     .describe('The files that the agent made for users in this turn. A file with an `rn` can be downloaded.'),
   truncated: z.boolean().describe('Whether the answer was cut off.'),
-  stopped: z.literal(true).optional().describe('Set if a user stopped the turn while the model wrote.'),
+  stopped: z.literal(true).optional().describe('True if a user stopped the turn while the model was writing.'),
   usage: z
     .object({
       uncached: z.number().describe('Input tokens that were not cached.'),
       cache_read: z.number().describe('Input tokens that the provider read from its cache.'),
       cache_write: z.number().describe('Input tokens that the provider wrote to its cache.'),
       output: z.number().describe('The output tokens.'),
-      reasoning: z.number().describe('The part of the output that is reasoning.'),
+      reasoning: z.number().describe('How many of the output tokens are reasoning.'),
       calls: z.int().describe('The number of model calls.'),
       estimated: z.int().describe('The number of calls for which the provider reported no tokens.'),
     })
@@ -44,13 +44,13 @@ export const TurnResultView = z.object({
       money: z.number().nullable().describe('The cost. Null when it is not known.'),
       reason: z.string().optional().describe('Why the cost is not known.'),
       models: z.array(z.string()).optional().describe('The models without a price.'),
-      known: z.number().optional().describe('The cost of the other calls.'),
+      known: z.number().optional().describe('The cost of the calls whose price is known.'),
     })
     .optional()
     .describe(
-      'The cost of the turn. If `money` is null, `reason` is `no_prices` or `unknown_price`. With `unknown_price`, `models` made the calls whose price is not known, and `known` is the cost of the other calls. Only operators get the cost.',
+      'The cost of the turn. If `money` is null, `reason` is `no_prices` or `unknown_price`. If `reason` is `unknown_price`, `models` lists the models whose price is not known, and `known` is the cost of the calls of all other models. Only operators get the cost.',
     ),
-  rounds: z.int().describe('How many decisions the model was asked for.'),
+  rounds: z.int().describe('How many decisions the model was asked to make.'),
   timings: z
     .object({ started_at: z.string(), ended_at: z.string().nullable(), total_ms: z.number() })
     .describe('When the turn began and ended, and how many milliseconds it took.'),

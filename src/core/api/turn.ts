@@ -3,24 +3,24 @@ import { z } from 'zod'
 /**
  * What a message does while a turn is running:
  * - `followup`: the turn reads the message before its next decision.
- * - `steer`: the message interrupts the round.
+ * - `steer`: the message interrupts the current round of the turn.
  * - `wrap_up`: the message asks the turn to finish.
  *
- * If no turn is running, the message starts one in every mode.
+ * If no turn is running, the message starts a turn, whatever the mode is.
  */
 export const SubmitMode = z.enum(['followup', 'steer', 'wrap_up'])
 
 export const UploadBody = z.strictObject({
   name: z.string().min(1).max(1024).describe('The name of the file.'),
-  mime: z.string().max(200).optional().describe('The media type. Without it, the server finds it out.'),
+  mime: z.string().max(200).optional().describe('The media type. If it is missing, the server detects it.'),
   base64: z.string(),
 })
 export type UploadBody = z.infer<typeof UploadBody>
 
 /**
- * Options that hold for the turn which the message starts. `model` is a name from the option `models` of the agent. `tools` are the ids of
- * the tools that can be called. `ask` are the tools whose calls wait for the approval of a person. `output` is the JSON Schema of the
- * output, without patterns. Other options of a run are not accepted, because clients could exceed limits of the operator with them.
+ * Options for the turn that the message starts. `model` is a name from the option `models` of the agent. `tools` are the ids of the tools
+ * that can be called. `ask` are the tools whose calls wait for the approval of a person. `output` is the JSON Schema of the output, without
+ * patterns. No other options of `agent.run` are accepted, because a client could use them to exceed limits that the operator has set.
  */
 export const TurnOptionsBody = z.strictObject({
   model: z.string().max(200).optional().describe('A name from the option `models` of the agent.'),
@@ -44,20 +44,20 @@ export type TurnOptionsBody = z.infer<typeof TurnOptionsBody>
 export const TurnSubmission = z.strictObject({
   text: z.string().max(1_000_000).default('').describe('The message.'),
   mode: SubmitMode.default('followup').describe(
-    'What the message does while a turn runs: the turn reads it (`followup`), is interrupted (`steer`), or has to finish (`wrap_up`).',
+    'The effect of the message on a turn that is running. `followup`: the turn reads the message before its next decision. `steer`: the message interrupts the turn. `wrap_up`: the message asks the turn to finish.',
   ),
   attachments: z
     .array(UploadBody)
     .max(20)
     .default([])
-    .describe('Files in Base64. A form (`multipart/form-data`) can have them as `files`.'),
+    .describe('Files in Base64. A request with a form (`multipart/form-data`) can send files in the field `files` instead.'),
   options: TurnOptionsBody.optional().describe('Options of the turn that the message starts: `model`, `tools`, `ask` and `output`.'),
 })
 export type TurnSubmission = z.input<typeof TurnSubmission>
 
 /** The response to a message. It is sent when the message is stored, which may be before the turn starts. */
 export const TurnAccepted = z.object({
-  status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']).describe('What the message does.'),
+  status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']).describe('The effect of the message.'),
   conversation_id: z.string().describe('The id of the conversation.'),
   turn_id: z
     .string()
@@ -69,24 +69,28 @@ export const TurnAccepted = z.object({
 })
 export type TurnAccepted = z.infer<typeof TurnAccepted>
 
-/** The new text of a message that waits. */
+/** The new text of a message that no turn has read yet. */
 export const MessageChange = z.strictObject({ text: z.string().min(1).max(1_000_000).describe('The new text.') })
 export type MessageChange = z.infer<typeof MessageChange>
 
 /**
- * What became of a message that was taken back or changed. `recorded`: the request is stored, and the process that runs the conversation
- * handles it later.
+ * The response to a request to withdraw or change a message. `done`: the message was withdrawn or changed. `recorded`: the request is
+ * stored, and the process that runs the conversation handles it later.
  */
 export const WithdrawalView = z.object({
-  status: z.enum(['done', 'recorded']).describe('`recorded`: the process that runs the conversation handles the request later.'),
+  status: z
+    .enum(['done', 'recorded'])
+    .describe(
+      '`done`: the message was withdrawn or changed. `recorded`: the request is stored, and the process that runs the conversation handles it later.',
+    ),
 })
 export type WithdrawalView = z.infer<typeof WithdrawalView>
 
-/** The turn that answers a message is not closed yet. */
+/** The response to a request for the result of a message, while the turn that answers the message is not closed yet. */
 export const MessagePending = z.object({ status: z.literal('pending').describe('The turn is not closed yet.') })
 export type MessagePending = z.infer<typeof MessagePending>
 
-/** What became of a request to change a message. `event_id` is the id of the message with the new text. */
+/** The response to a request to change a message. `event_id` is the id of the message with the new text. */
 export const ChangedMessageView = WithdrawalView.extend({ event_id: z.string().describe('The id of the message with the new text.') })
 export type ChangedMessageView = z.infer<typeof ChangedMessageView>
 
@@ -116,7 +120,10 @@ export type AgUiInput = z.infer<typeof AgUiInput>
 
 /** The request of the AI SDK's chat transport. It can only send a new message. A request to regenerate an earlier answer is rejected. */
 export const UiMessageInput = z.looseObject({
-  trigger: z.literal('submit-message').default('submit-message').describe('Only a new message can be sent.'),
+  trigger: z
+    .literal('submit-message')
+    .default('submit-message')
+    .describe('Only `submit-message` is accepted: a request can only send a new message.'),
   messages: z
     .array(z.looseObject({ role: z.string() }))
     .min(1)

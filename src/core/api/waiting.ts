@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Something that a turn waits for. The parameters are complete, unless they have more than 200,000 characters. */
+/** Something that a turn waits for. `params` has the complete parameters of the call, unless they have more than 200,000 characters. */
 export const WaitView = z.object({
   conversation_id: z.string().describe('The id of the conversation.'),
   turn_id: z.string().describe('The id of the turn.'),
@@ -13,9 +13,9 @@ export const WaitView = z.object({
   call_id: z.string().optional().describe('The id of the call.'),
   tool_id: z.string().optional().describe('The id of the tool.'),
   params: z.record(z.string(), z.unknown()).optional().describe('The parameters of the call.'),
-  question: z.string().optional().describe('What a person is asked.'),
-  expires_at: z.string().optional().describe('When the wait ends by itself.'),
-  approver: z.literal('operator').optional().describe('Set if only an operator may decide.'),
+  question: z.string().optional().describe('The question to the person who decides.'),
+  expires_at: z.string().optional().describe('When the wait ends if nothing arrives before.'),
+  approver: z.literal('operator').optional().describe('Set to `operator` if only an operator may decide.'),
   schema: z
     .record(z.string(), z.unknown())
     .optional()
@@ -27,7 +27,7 @@ export type WaitView = z.infer<typeof WaitView>
 /** A page of waits. `next` is the cursor of the following page. */
 export const WaitList = z.object({
   waits: z.array(WaitView).describe('The waits.'),
-  next: z.string().optional().describe('The `cursor` of the next page. The last page has none.'),
+  next: z.string().optional().describe('The `cursor` of the next page. Missing on the last page.'),
 })
 export type WaitList = z.infer<typeof WaitList>
 
@@ -40,7 +40,10 @@ export const WaitQuery = z.strictObject({
 export const DecisionBody = z.strictObject({
   approved: z.boolean().describe('True to approve the call, false to refuse it.'),
   note: z.string().max(10_000).optional().describe('A text for the model, for example why the call is refused.'),
-  params: z.record(z.string(), z.unknown()).optional().describe('Other parameters for the call. For the kind `elicitation`, the answer.'),
+  params: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Parameters that replace the parameters of the call. For a wait of the kind `elicitation`, the answer.'),
 })
 export type DecisionBody = z.infer<typeof DecisionBody>
 
@@ -51,8 +54,15 @@ export const CompletionBody = z.discriminatedUnion('ok', [
 ])
 export type CompletionBody = z.infer<typeof CompletionBody>
 
-/** The response to a decision or a late result. `known`: the call already had one, and this one is ignored. */
+/**
+ * The response to a decision or a late result. If `status` is `known`, the call already had a decision or a result, and the new one is
+ * ignored.
+ */
 export const RecordedView = z.object({
-  status: z.enum(['recorded', 'known']).describe('`known`: the call already had a decision or a result, and this one is ignored.'),
+  status: z
+    .enum(['recorded', 'known'])
+    .describe(
+      '`recorded`: the decision or result is stored. `known`: the call already had a decision or a result, and the new one is ignored.',
+    ),
 })
 export type RecordedView = z.infer<typeof RecordedView>

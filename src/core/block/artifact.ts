@@ -3,7 +3,8 @@ import type { BlobRef, Draft, Meta } from './block.ts'
 import { type BlockOrigin, type Digest, roundMeta, toolResultBlock } from './round.ts'
 
 /**
- * Fields that hold the address of a hosted file or a local path. They are never in a digest. The block with the content has them in `meta`.
+ * Fields that hold the address of a hosted file or a local path. A digest never has these fields. The block with the content has them in
+ * its `meta`.
  */
 export const hostingFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
 

@@ -6,8 +6,8 @@ export interface Block {
   /** `b_<n>`. The numbers ascend in each conversation and are never used again. Changes such as `blocks.hidden` name blocks by id. */
   readonly id: string
   /**
-   * Imported blocks may have a type that is not in `BlockType`. Therefore code that looks up a type in a table checks it with
-   * `Object.hasOwn`.
+   * Imported blocks may have a type that is not in `BlockType`. Therefore code that looks up a type in a table first checks with
+   * `Object.hasOwn` whether the table has the type.
    */
   readonly type: BlockType
   readonly author: string
@@ -60,8 +60,8 @@ export interface Meta {
   readonly rn?: string
   readonly key?: string
   /**
-   * A copy of the artifact's digest, as JSON text. The digest also has a block of its own. With the copy, the digest is known even if that
-   * block is no longer visible.
+   * A copy of the artifact's digest, as JSON text. The digest also has a block of its own. The copy is needed when that block is no longer
+   * in the timeline that the model sees.
    */
   readonly digest?: string
   /**
@@ -87,12 +87,12 @@ export interface Meta {
   readonly [key: string]: unknown
 }
 
-/** A block without its id. It gets the id when it is appended. */
+/** A block that has no id yet. It gets an id when it is appended to the timeline. */
 export type Draft<T extends BlockType = BlockType> = Omit<Block, 'id' | 'type'> & { readonly type: T }
 
 export const blockId = (number: number): string => `b_${number}`
 
-/** The number in an id `b_<n>`. Undefined for ids of another form, which imported blocks may have. */
+/** The number in an id `b_<n>`. Undefined when the id has another form, as in some imported blocks. */
 export function blockNumber(id: string): number | undefined {
   if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined // a number of up to 15 digits is exact in JavaScript
   let number = 0
@@ -185,7 +185,7 @@ export function mimeOf({ mime = '' }: Block): string {
 }
 
 /**
- * A reference to the block's bytes. If the bytes are still in `base64`, they have no hash yet. Then the reference has the size and an empty
+ * A reference to the block's bytes. If the bytes are still in `base64`, they have no hash yet, so the reference has their size and an empty
  * hash.
  */
 export function blobOf(block: Block): BlobRef | undefined {

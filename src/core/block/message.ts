@@ -56,7 +56,7 @@ export interface Attachment {
   readonly key?: string
 }
 
-/** True for images and PDF: the model sees them directly. It reads other files as text, or a program processes them. */
+/** True for images and PDF files, which are sent to the model as they are. Other files are read as text or processed by a program. */
 const isShownToModel = ({ mime, blob }: Attachment): boolean =>
   blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
 
@@ -138,8 +138,8 @@ interface Completion {
 }
 
 /**
- * The block of an answer. A turn has several answers if the turn went on after the user had seen an answer. The path of the last one has no
- * number. The paths of the others contain `index`.
+ * The block of an answer. A turn has several answers if it went on after the user had seen an answer. The path of the last answer has no
+ * number. The paths of the earlier answers contain `index`.
  */
 export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
   const { index, count } = completion

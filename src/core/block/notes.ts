@@ -47,7 +47,7 @@ export function noteSegments(text: string): readonly NoteSegment[] {
     .filter(({ tag, text: body }) => tag !== undefined || body !== '')
 }
 
-/** The tags of a note without duplicates, in the order in which they appear. */
+/** The tags of a note without duplicates, in the order in which they first appear in the note. */
 export function noteTags(text: string): readonly string[] {
   return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
 }

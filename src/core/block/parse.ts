@@ -16,8 +16,8 @@ export function parseBlock(value: unknown): Block {
   }
   if (value.meta !== undefined) checkMeta(value.meta, value)
   if (value.blob !== undefined && !isBlobRef(value.blob)) throw invalid('block.blob must be { sha256, size }', value)
-  // All fields are checked, but `type` may be any string. The cast to `Block` pretends that it is a `BlockType`. This is needed so that the
-  // compiler can find misspelt block types in comparisons.
+  // All fields are checked, but `type` may be any string. The cast to `Block` tells the compiler that it is a `BlockType`. With this type,
+  // the compiler finds misspelt block types in comparisons.
   return value as unknown as Block
 }
 

@@ -15,7 +15,7 @@ import {
 } from './reader.ts'
 
 export const stepStatuses = ['pending', 'in_progress', 'done', 'failed'] as const
-/** How far a step of a plan is. */
+/** The progress of one step of a plan. */
 export type StepStatus = (typeof stepStatuses)[number]
 
 /**
@@ -63,7 +63,7 @@ const planChecks: FieldChecks<Plan> = {
   superseded_by_plan_id: optionalText,
 }
 
-/** A step in another stored form of plans, which occurs in imported timelines. */
+/** A step of a plan in another format. Plans in imported timelines may have this format. */
 interface NumberedStep {
   readonly n: number
   readonly label: string

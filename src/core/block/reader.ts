@@ -90,5 +90,5 @@ export function readFields<T extends object>(checks: FieldChecks<T>, value: unkn
     if (field !== undefined) fields[name] = field
   }
   for (const name in value) if (name !== '__proto__' && !Object.hasOwn(checks, name)) fields[name] = value[name]
-  return fields as T // all fields of T have been checked
+  return fields as T // `checks` has a check for every field of T
 }

@@ -39,8 +39,8 @@ export interface ToolCall {
 
 /**
  * The block of a tool call. `visibility` is set if the call patches a file, and it is the visibility of this file. If the file is internal,
- * users do not see the parameters of the call, because a patch repeats lines of the file. `group` is set if the response has several calls:
- * calls with the same group run at the same time, and a group starts when the results of all earlier groups are in the journal.
+ * the parameters of the call are not shown to users, because a patch repeats lines of the file. `group` is set if the response has several
+ * calls: calls with the same group run at the same time, and a group starts when the results of all earlier groups are in the journal.
  */
 export function toolCallBlock(
   origin: BlockOrigin,
@@ -69,14 +69,14 @@ export function toolCallBlock(
         ? meta
         : { ...meta, ...(visibility !== undefined && { visibility }), ...(group !== undefined && { group }) },
   }
-  // the parameters are copied, because the tool may modify those that it gets
+  // The parameters are copied, because the tool may modify the object that it gets.
   if (isFlat(call.params)) toolCalls.remember(block, { ...body, params: { ...call.params } })
   return block
 }
 
 /**
- * The call in a `react.tool.call` block. Undefined for other blocks, and when the text is not a call, which may happen in an imported
- * block.
+ * The call in a `react.tool.call` block. Undefined for blocks of other types. Also undefined when the text of the block is not a call,
+ * which may happen in an imported block.
  */
 export const readToolCall = (block: Block): ToolCall | undefined => toolCalls.read(block)
 
@@ -122,7 +122,8 @@ export function toolResultBlock(
 
 /**
  * A block that describes `result`, the block of a result: its path, media type, sources and tool. It is made only for a result that is not
- * an artifact. It stands before `result` and has the same path. Prompts leave it out, because the result shows the same information.
+ * an artifact. It is appended directly before `result` and has the same path. Prompts leave it out, because the result shows the same
+ * information.
  */
 export function resultMetadataBlock(
   { callId, iteration, ts }: BlockOrigin,
@@ -148,7 +149,10 @@ export function resultMetadataBlock(
  */
 export const isResultMetadata = ({ meta }: Block): boolean => meta?.render_role === 'metadata'
 
-/** A message of the runtime to the model about the model's own output, such as a broken rule. The model gets no other explanation. */
+/**
+ * A message of the runtime to the model about the model's own output, such as a broken rule. The model gets no other explanation of what
+ * was wrong.
+ */
 export interface Notice {
   [field: string]: unknown
   code: string
@@ -237,11 +241,11 @@ const digestChecks: FieldChecks<Digest> = {
 /** The digest in a JSON text. Undefined when the text is not a digest. */
 export const parseDigest = (text: string | undefined): Digest | undefined => readFields(digestChecks, parseJson(text))
 
-/** The digest in a block that holds one. Undefined for all other blocks. */
+/** The digest in a block that has one. Undefined for blocks without a digest. */
 export function readDigest(block: Block): Digest | undefined {
   if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
   if (block.mime !== undefined && block.mime !== 'application/json') return undefined
-  return block.text?.includes('"artifact_path"') ? digestOf(block) : undefined // saves parsing the many results without a digest
+  return block.text?.includes('"artifact_path"') ? digestOf(block) : undefined // most results have no digest, and are not parsed
 }
 
 const digestOf = oncePerBlock((block: Block): Digest | undefined => parseDigest(block.text))

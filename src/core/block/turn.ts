@@ -27,7 +27,7 @@ export function systemMessageBlock(
 
 export type Reaction = 'ok' | 'not_ok' | 'neutral'
 
-/** Feedback on a turn. All feedback on one turn has the same path. Only the latest is valid. */
+/** Feedback on a turn. All feedback blocks of one turn have the same path. Only the latest feedback is valid. */
 export function feedbackBlock(
   turnId: string,
   ts: string,
@@ -56,7 +56,7 @@ export function feedbackBlock(
   }
 }
 
-/** The summary that replaces all blocks before it. `turnId` is the turn of the first block that is not replaced. */
+/** The summary of a compaction. It replaces all blocks before it. `turnId` is the turn of the first block that is not replaced. */
 export function rangeSummaryBlock(
   turnId: string,
   ts: string,
@@ -116,7 +116,7 @@ export function stageBlock<S extends StageName>(name: S, turnId: string, ts: str
   return meta === undefined ? block : { ...block, meta }
 }
 
-/** Questions to the user that the agent needs answered before it can go on. */
+/** Questions to the user. The agent needs the answers before it can go on. */
 export function clarificationBlock(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
   return stageBlock('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
 }

@@ -35,7 +35,8 @@ const CheckoutPayload = z.looseObject({
 export const readWorkspaceCheckout = oncePerBlockOfType(['react.workspace.checkout'], (block) => parseJsonAs(CheckoutPayload, block.text))
 
 /**
- * Records what the turn published as its version. `keeps` refers to the bytes of changed files, which must be stored as long as this block.
+ * The block that records which version the turn published. `keeps` refers to the bytes of changed files, which must be stored as long as
+ * this block.
  */
 export function publishBlock(
   turnId: string,
@@ -77,7 +78,10 @@ const PublishPayload = z.looseObject({
 
 export const readWorkspacePublish = oncePerBlockOfType(['react.workspace.publish'], (block) => parseJsonAs(PublishPayload, block.text))
 
-/** Files of a turn that its version lacks. `name` is the path of a file, or of a folder with several such files. */
+/**
+ * Files of a turn that are missing in the version which the turn published. `name` is the path of a file, or of a folder with several such
+ * files.
+ */
 interface LeftOutFiles {
   readonly name: string
   readonly files: number

@@ -1,8 +1,8 @@
 import type { MissCause } from './misses.ts'
 
 /**
- * What people can do about a cache miss. `avoidable`: another set-up prevents the miss. Other misses are accepted on purpose, for example
- * those after a compaction.
+ * What people can do about a cache miss. If `avoidable` is true, a change of the set-up prevents such misses. Other misses can not be
+ * avoided, for example those after a compaction.
  */
 interface MissAdvice {
   readonly avoidable: boolean

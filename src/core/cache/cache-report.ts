@@ -68,7 +68,7 @@ export function cacheReport(
 
 /**
  * True when the provider keeps the cached prompt for the longer time, usually an hour. If this call wrote nothing to the cache, the result
- * is the one of the previous call.
+ * is the same as for the previous call.
  */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
@@ -132,12 +132,12 @@ function missIn(
   return billed.read + billed.write === 0 ? createMiss('not reported', notCached) : createMiss('dropped by provider', notCached)
 }
 
-/** True when the model completed its response. Then the provider should have reported the usage. */
+/** True when the model completed its response. In this case the provider should have reported the token usage. */
 const isComplete = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
 /**
- * How many tokens less than predicted the provider may read from its cache without a miss being reported. The prediction is almost exact
- * for providers with marks. For others it is an estimate.
+ * The provider may read this many tokens less from its cache than predicted, before a miss is reported. The prediction is almost exact for
+ * providers with marks. For providers without marks it is only an estimate.
  */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>
   kind === 'marks' ? Math.max(16, read * 0.005) : Math.max(512, read * 0.1)

@@ -3,7 +3,7 @@ import { missAdvice } from './advice.ts'
 import type { CacheReport, CacheRow } from './cache-report.ts'
 import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
 
-/** A problem that prevents the provider from reusing its cache, or is likely to. */
+/** A problem that prevents the provider from reusing its cache, or that is likely to prevent it. */
 export interface CacheFinding {
   readonly rule: LintRule
   /** Where the problem is: the name of a text, such as `instructions`, or of a round, such as `turn_2 round 0`. */
@@ -11,7 +11,7 @@ export interface CacheFinding {
   readonly words: string
 }
 
-/** The name of a lint rule. */
+/** The name of a rule that the lint functions of this file check. */
 export type LintRule =
   | VolatileTextRule
   | 'unstable text'
@@ -42,8 +42,8 @@ function around(text: string, at: number, length: number): string {
 }
 
 /**
- * Compares the texts of two agents that were constructed in the same way. If they differ, a new process can not use what an earlier process
- * cached.
+ * Compares the texts of two agents that were constructed in the same way. If the texts differ, a new process can not use the prompts that
+ * the provider cached for an earlier process.
  */
 export function lintStability(one: readonly PromptText[], other: readonly PromptText[]): readonly CacheFinding[] {
   const [names, others] = [one.map(({ where }) => where), other.map(({ where }) => where)]
@@ -114,12 +114,16 @@ const longRoundFinding =
     words: `the prompt has ${row.reach} more parts than in the call before, and the provider may not find its cached prompt after more than ${roundParts}: show fewer images at once`,
   })
 
-/** Whether the hit rate has a meaning: the cache rules of at least one model are known, or a provider has read from its cache. */
+/**
+ * Whether the hit rate has a meaning. It has one if the cache rules of at least one model are known, or if a provider has read from its
+ * cache.
+ */
 export const hasHitRate = ({ rows, billed }: CacheReport): boolean =>
   billed.read > 0 || rows.some(({ predicted }) => predicted !== undefined)
 
 /**
- * A finding if the hit rate is too low. It needs at least two calls, because the first call of a conversation finds nothing in the cache.
+ * Reports a hit rate that is too low. It reports nothing if fewer than two calls were billed, because the first call of a conversation
+ * finds nothing in the cache.
  */
 function hitRateFindings(report: CacheReport, budget: CacheBudget): readonly CacheFinding[] {
   const { rows, hitRate } = report

@@ -36,7 +36,10 @@ export interface Miss {
   readonly difference?: BlockDifference
 }
 
-/** Two forms of a block in a prompt. A side is undefined when the prompt had no such block, or when its text was not recorded. */
+/**
+ * The text of a block in two prompts. `before` or `now` is undefined when that prompt did not have the block, or when its text was not
+ * recorded.
+ */
 export interface BlockDifference {
   readonly before?: string
   readonly now?: string
@@ -139,8 +142,8 @@ function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, po
 }
 
 /**
- * The texts of the block at `position` in both prompts. Recorded texts are used if there are any. Otherwise the blocks are rendered by the
- * current code, which can not show what another version of the code had rendered.
+ * The texts of the block at `position` in both prompts. The recorded texts are used if they exist. Otherwise the current code renders the
+ * blocks again. If another version of the code made the earlier prompt, this may not be the text that was sent.
  */
 function differenceAt(position: number, before: SentPrompt, now: SentPrompt, cause: MissCause): BlockDifference | undefined {
   const isRecorded = cause === 'rendered differently'

@@ -18,8 +18,8 @@ export interface RecordedCall {
   readonly seq: number
   readonly response: ResponseReceived
   /**
-   * Rendered blocks, oldest first. Only the first `count` blocks were in the prompt of this call. Later calls may share this list. Their
-   * new blocks are added to its end.
+   * Rendered blocks, oldest first. Only the first `count` blocks were in the prompt of this call. Later calls may share this list, and then
+   * their new blocks are added to its end.
    */
   readonly shown: readonly RenderedBlock[]
   readonly count: number
@@ -95,7 +95,7 @@ export interface SentPrompt {
   readonly count: number
   /** The hashes of the blocks. Only the first `count` hashes belong to this prompt. Later prompts may share the list and extend it. */
   readonly hashes: readonly (number | undefined)[]
-  /** The texts of the blocks as they were sent, if the setting `recordPrompts` was set then. */
+  /** The texts of the blocks as they were sent. They are undefined if the setting `recordPrompts` was not set when the prompt was sent. */
   readonly texts: readonly (string | undefined)[]
   /**
    * The number of tokens of the system text and of all blocks up to and including the block at `position`. With -1 it is the system text

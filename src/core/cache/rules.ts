@@ -12,12 +12,16 @@ export interface ProviderCacheRules {
   /** How many seconds the provider keeps a cached prompt after it was last used. */
   readonly ttlSeconds: number
   /**
-   * How many seconds the provider keeps a cached prompt if the longer time was requested. Undefined when the provider offers only one time.
+   * How many seconds the provider keeps a cached prompt if the request asks for the longer caching time. Undefined when the provider has
+   * only one caching time.
    */
   readonly longTtlSeconds?: number
   /** The greatest number of marks in one request, including the mark on the system text. */
   readonly maxMarks: number
 }
 
-/** Returns the cache rules of a model. Undefined when they are not known. Then the cache report shows no misses for calls of this model. */
+/**
+ * Returns the cache rules of a model. Returns undefined when the rules are not known. In this case the cache report shows no misses for
+ * calls of this model.
+ */
 export type RulesOf = (model: string) => ProviderCacheRules | undefined

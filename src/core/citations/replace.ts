@@ -30,13 +30,15 @@ export interface CitationReplacer {
   /** The cited SIDs for which there is no source, in ascending order. */
   readonly unresolved: readonly number[]
   /**
-   * The SIDs in tags such as `[[USAGE:1,3]]`, in ascending order. With such a tag a model says which sources it used, without showing them.
+   * The SIDs in tags such as `[[USAGE:1,3]]`, in ascending order. With such a tag, a model reports which sources it used, without showing a
+   * citation to the user.
    */
   readonly usage: readonly number[]
 }
 
 /**
- * A replacer that also tells how much of the input it holds back. So a caller knows which part of the input the returned text stands for.
+ * A replacer that also tells how much of the input it holds back. From this number, the caller knows which part of the input the returned
+ * text corresponds to.
  */
 export interface BufferingReplacer extends CitationReplacer {
   /** The number of characters that were passed to `push` and are held back. */
@@ -86,8 +88,8 @@ export function createCitationReplacer(options: CitationReplacerOptions): Buffer
 const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
 
 /**
- * Makes a replacer that returns the same text as `createCitationReplacer`. It collects the SIDs in unsorted sets (`cited`). So callers that
- * need only the text do not pay for sorting.
+ * Makes a replacer that returns the same text as `createCitationReplacer`. It collects the SIDs in unsorted sets (`cited`). Callers that
+ * need only the text save the time for sorting.
  */
 export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options

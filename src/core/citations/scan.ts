@@ -18,13 +18,16 @@ export interface CitationScannerOptions {
   /** When true, HTML such as `<sup class="cite" data-sids="1">…</sup>` is also found as a citation. */
   readonly superscripts: boolean
   /**
-   * Whether `replace` may return another text for a citation. If not, nothing has to be held back: `push` returns the beginning of a
-   * citation at once.
+   * Whether `replace` may return another text for a citation. If false, `push` does not hold back citations: it returns the beginning of a
+   * citation before the rest has arrived.
    */
   readonly changesCitations: boolean
-  /** Whether `replace` may return another text for a `[[USAGE:…]]` tag. If not, `push` returns the beginning of such a tag at once. */
+  /**
+   * Whether `replace` may return another text for a `[[USAGE:…]]` tag. If false, `push` returns the beginning of such a tag before the rest
+   * has arrived.
+   */
   readonly changesUsage: boolean
-  /** Whether `replace` may return a link in markdown. Then the scanner escapes an exclamation mark or a backslash before the link. */
+  /** Whether `replace` may return a link in markdown. If true, the scanner escapes an exclamation mark or a backslash before the link. */
   readonly links?: boolean
   /** Called once for each citation that is not in code, in the order of the text. Returns the text that replaces the citation. */
   replace(citation: Citation): string
@@ -38,8 +41,8 @@ export interface CitationScanner {
   push(text: string): string
   flush(): string
   /**
-   * Ends an input that stops in the middle, for example because the user stopped the turn. If it ends with the beginning of a citation or
-   * with half of a surrogate pair, this end is dropped.
+   * Ends an incomplete input, for example when the user stopped the turn. If the input ends with the beginning of a citation or with half
+   * of a surrogate pair, these last characters are dropped.
    */
   cut(): CutEnd
   /** The number of characters that were passed to `push` and are held back. */
@@ -49,8 +52,8 @@ export interface CitationScanner {
 /** What `cut` returns for the characters that were held back. */
 export interface CutEnd {
   /**
-   * The part of the held back text that is returned. It is empty or an exclamation mark. An exclamation mark is held back because it has to
-   * be escaped if a link follows.
+   * The part of the held back text that belongs to the output. It is empty or an exclamation mark. An exclamation mark is held back because
+   * it has to be escaped if a link follows.
    */
   readonly rest: string
   /**
@@ -72,7 +75,10 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
    * The end of the input, if it may be the beginning of a citation or is half of a surrogate pair. It is read again with the next chunk.
    */
   let pending = ''
-  /** The number of characters in `pending` that `push` has already returned. This happens when `replace` would not change the citation. */
+  /**
+   * The number of characters in `pending` that `push` has already returned. `push` returns them early when `replace` can not change the
+   * citation.
+   */
   let sent = 0
   let previous = 0
   let ended = false
@@ -84,7 +90,7 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
   function read(chunk: string): string {
     const text = pending === '' ? chunk : pending + chunk
     const limit = ended || !endsInHighSurrogate(text) ? text.length : text.length - 1
-    // The output is kept in pieces: looking at the end of one long text after every citation would take quadratic time.
+    // The output is kept as a list of pieces. With a single string, checking its end after every citation would take quadratic time.
     const pieces: string[] = []
     let last = mark
     let beforeLast = backslashes // the number of backslashes directly before `last`
@@ -143,8 +149,8 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
   }
 
   /**
-   * Reads the citation at `at`. If a backtick stands before the citation, the character after the citation must be known, because a
-   * citation between two backticks is code. Until this character has arrived, the result is `partial`.
+   * Reads the citation at `at`. If there is a backtick before the citation, the function must also know the character after the citation,
+   * because a citation between two backticks is code. Until this character has arrived, the result is `partial`.
    */
   function readAt(text: string, at: number) {
     const match = text.charCodeAt(at) === angle ? readSuperscript(text, at) : readToken(text, at)

@@ -1,8 +1,8 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
 /**
- * The format of a text with citations. It decides whether citations in code are found. `markdown`: not in fenced code and not between two
- * backticks. `html`: in fenced code, but not between two backticks. `any`: in all code.
+ * The format of a text with citations. It decides where citations are found. `markdown`: not in fenced code and not between two backticks.
+ * `html`: also in fenced code, but not between two backticks. `any`: everywhere.
  */
 export type CitedTextFormat = 'markdown' | 'html' | 'any'
 
@@ -46,7 +46,7 @@ export function hasReadableText(text: string, isKnown: (sid: number) => boolean)
   )
 }
 
-/** False when the text has no character that can begin a citation. Then it need not be scanned. */
+/** False when the text has no character that can begin a citation. Such a text need not be scanned. */
 const mayCite = (text: string): boolean => text.includes('[') || text.includes('<') || text.includes('\uff3b')
 
 function scanAll(text: string, format: CitedTextFormat, replace: (citation: Citation) => string): string {

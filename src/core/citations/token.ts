@@ -3,8 +3,8 @@
  *
  *   '[[' space* ( 'S' | 'USAGE' ) space* ':' body ']]'        the body has no brackets
  *
- * Models also write full-width brackets and other colons and dashes, so these match like the ASCII ones. Invisible characters inside a
- * token are ignored.
+ * Models also write full-width brackets and other colons and dashes, so these characters are read like their ASCII forms. Invisible
+ * characters inside a token are ignored.
  */
 export type TokenMatch =
   | { readonly kind: 'none' }
@@ -77,7 +77,7 @@ function parseIds(list: string): readonly number[] {
   return [...ids]
 }
 
-/** Removes invisible characters. Replaces characters that look like colons, dashes and brackets by the ASCII ones. */
+/** Removes invisible characters. Replaces other characters that look like a colon, dash or bracket by the ASCII character. */
 function normalizeBody(body: string): string {
   return body
     .replace(/[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g, '')
@@ -134,8 +134,8 @@ const isSpace = (code: number): boolean =>
 export type SuperscriptMatch =
   | { readonly kind: 'none' }
   /**
-   * The text ends inside a possible citation. If more text shows that it is not a citation, its content is read as ordinary text. This text
-   * may contain a usage tag, therefore `usage` is true.
+   * The text ends inside a possible citation. If the rest shows that it is not a citation, it is read as ordinary text. Ordinary text may
+   * contain a usage tag, therefore `usage` is true.
    */
   | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }
   | { readonly kind: 'superscript'; readonly ids: readonly number[]; readonly end: number }

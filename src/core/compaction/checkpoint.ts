@@ -15,14 +15,14 @@ const NARRATIVE_CHARS = 12_000
 const MAX_TOKENS = 15_000
 const FIXED_TOKENS = 160
 /**
- * If a checkpoint replaces the message that started the turn, it repeats at most this many characters of the message. So the agent still
- * knows the request.
+ * If a checkpoint replaces the message that started the turn, it repeats at most this many characters of the message. From these characters
+ * the agent still knows the request.
  */
 const PROMPT_CHARS = 2_000
 
 /**
  * The greatest numbers of tokens for the parts of a checkpoint. `room` is the greatest number of tokens that the timeline may have. All
- * parts together have at most 35 % of `room`. So a checkpoint is short enough to be rendered without being cut.
+ * parts together have at most 35 % of `room`. With this limit, a checkpoint is short enough to be rendered without being cut.
  */
 function limitsOf(room: number) {
   const total = Math.min(MAX_TOKENS, Math.floor(0.35 * room)) - FIXED_TOKENS
@@ -35,7 +35,10 @@ function limitsOf(room: number) {
   }
 }
 
-/** User input stays visible beside a checkpoint if its block has fewer tokens than this: 12,000, or 30 % of `room` if that is less. */
+/**
+ * A checkpoint does not replace user input whose block has fewer tokens than this limit. The limit is 12,000 or 30 % of `room`, whichever
+ * is less.
+ */
 const largeInput = (room: number) => Math.min(12_000, Math.floor(0.3 * room))
 
 /**
@@ -108,8 +111,8 @@ const loopTypes: ReadonlySet<BlockType> = new Set([
 
 /**
  * The blocks that a checkpoint replaces: decisions, calls, results, files, outdated plan blocks, and very large user input. Notes and the
- * newest block of each plan stay visible, up to `LASTING_SHARE` of `room`. If they have more tokens, the plans are replaced first, then the
- * oldest notes. The announce still shows the plans.
+ * newest block of each plan stay visible, up to `LASTING_SHARE` of `room`. If notes and plans have more tokens together, the checkpoint
+ * replaces the plans first and then the oldest notes. The announce still shows the plans.
  */
 export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator, room: number): readonly Block[] {
   const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
@@ -131,8 +134,8 @@ export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator, 
 const LASTING_SHARE = 0.2
 
 /**
- * Lists the paths of the user input and the notes that the checkpoint replaces. If not all fit, only the newest are listed. The agent finds
- * all paths of the turn in the turn index, a text that it can read at `ar:<turn>.react.turn.index`.
+ * Lists the paths of the user input and the notes that the checkpoint replaces. If not all paths fit within `maxTokens`, only the newest
+ * are listed. The agent finds all paths of the turn in the turn index, a text that it can read at `ar:<turn>.react.turn.index`.
  */
 function foldedInputLines(inputs: readonly Block[], maxTokens: number, tokens: Estimator): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
@@ -145,7 +148,7 @@ function foldedInputLines(inputs: readonly Block[], maxTokens: number, tokens: E
   return ['folded_input:', ...(all.length > shown.length ? [`- ... ${all.length - shown.length} earlier`] : []), ...shown]
 }
 
-/** Lists the texts that replace hidden blocks of this turn in the prompt. If not all fit, only the newest are listed. */
+/** Lists the texts that replace hidden blocks of this turn in the prompt, but only the newest if not all fit within `maxTokens`. */
 function hiddenLines(prefix: readonly Block[], maxTokens: number, tokens: Estimator): readonly string[] {
   const all = prefix.flatMap((block) => {
     const words = replacementOf(block)
@@ -160,8 +163,8 @@ function hiddenLines(prefix: readonly Block[], maxTokens: number, tokens: Estima
 const FOLDED_INTO = 'folded into '
 
 /**
- * The changes that hide the blocks which a checkpoint replaces. A block that was already hidden keeps its replacement text, so that later
- * checkpoints can list it.
+ * The changes that hide the blocks which a checkpoint replaces. A block that was already hidden keeps its replacement text, because later
+ * checkpoints list this text.
  */
 export function foldBlocks(blocks: readonly Block[], checkpointPath: string | undefined): readonly BlocksHidden[] {
   const fold = (ids: readonly string[], replacement_text: string): BlocksHidden => ({

@@ -25,7 +25,10 @@ export interface CompactionOptions extends ContextSizes {
   /** The greatest number of tokens that may be sent to the model that writes summaries. */
   readonly summaryLimit: number
   readonly keepRecentTurns: number
-  /** True when the provider rejected the prompt as too long. Then a compaction is planned even if the estimate is within the limit. */
+  /**
+   * True when the provider rejected the prompt as too long. In this case a compaction is planned even if the estimated size is within the
+   * limit.
+   */
   readonly force?: true
   readonly attempt?: Attempt
   readonly tokens: Estimator
@@ -56,7 +59,10 @@ export interface CompactionPlan {
   readonly cutIndex: number
   readonly history?: { readonly range: CompactedRange; readonly afterId: string; readonly request: SummaryRequest }
   readonly prefix?: { readonly ids: readonly string[]; readonly request: SummaryRequest }
-  /** The ids of images and documents to hide. Empty except in the last attempt after the provider rejected the prompt as too long. */
+  /**
+   * The ids of images and documents to hide. The list is empty, except in the last attempt after the provider has rejected the prompt as
+   * too long.
+   */
   readonly binaries: readonly string[]
 }
 
@@ -109,17 +115,17 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
 }
 
 /**
- * True for an image or document of the current turn that has more tokens than the whole timeline may have. If there is such a file, a plan
- * that is made before the model call does not replace the last rounds of the current turn. A checkpoint of all rounds would hide the file,
- * and the agent could not do what the user asked for.
+ * True for an image or document of the current turn that has more tokens than the whole timeline may have. If there is such a file, a
+ * compaction that is planned before the model call does not replace the last rounds of the current turn. A checkpoint of all rounds would
+ * hide the file, and the agent could not use it for its answer.
  */
 const isTooLarge = (block: Block, room: number, { currentTurnId, tokens }: CompactionOptions) =>
   block.turn_id === currentTurnId && isImageOrPdf(block) && !isHidden(block) && tokens.content(block) > room
 
 /**
  * `keep` says which share of the available tokens the blocks after the cut may have, in the first, second and third attempt. `recent` is
- * the greatest share that the newest turns (`keepRecentTurns`) may have. If they have more, the cut may be inside them. The shares are
- * smaller if few tokens are available, because otherwise every following turn would compact again.
+ * the greatest share that the newest turns (`keepRecentTurns`) may have. If they have more, the cut may be inside them. If few tokens are
+ * available, the shares are smaller. Otherwise every following turn would need another compaction.
  */
 const shares = {
   large: { keep: [0.7, 0.35, 0.17], recent: 0.85 },
@@ -139,7 +145,7 @@ function chooseCut(
   const { keepRecentTurns, currentTurnId } = options
   const force = options.force === true
   const room = timelineRoom(options)
-  // A rejected prompt shows that its size is too large, even if it is below the estimated limit.
+  // The provider rejected the prompt, so its size is too large even if it is below the estimated limit.
   const space = force ? Math.min(room, shownTokens) : room
   // The new summary and the blocks preserved with it will probably have as many tokens as the current summary with its preserved blocks.
   const present = sum(blocks.slice(0, historyStart(blocks)), tokensAt)
@@ -176,7 +182,7 @@ const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =
 
 /**
  * The greatest number of tokens that the text of the conversation may have in a request for a summary. It is 45 % of the limit of the
- * request, but at least 3,000. It is lower if the instructions and the previous summary (`otherTokens`) leave fewer tokens.
+ * request, but at least 3,000. It is lower if the instructions and the previous summary (`otherTokens`) leave less room in the request.
  */
 function conversationTokens({ summaryLimit, calibration }: CompactionOptions, otherTokens: number): number {
   const limit = Math.floor(summaryLimit / calibration)

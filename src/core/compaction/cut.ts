@@ -40,8 +40,8 @@ export function findCut(
   const reached = positionKeeping(blocks.length, start, tokensAt, keep)
   if (reached === undefined) return undefined
   const candidates = cutCandidates(blocks, start)
-  // There may be no candidate at or after `reached`. This happens when the timeline ends with one large round. Then everything before this
-  // round is compacted.
+  // If the timeline ends with one large round, there is no candidate at or after `reached`. In this case everything before this round is
+  // compacted.
   const chosen = candidates.find((position) => position >= reached) ?? candidates.at(-1)
   return chosen === undefined ? undefined : resolveCut(blocks, start, backOverSystemBlocks(blocks, chosen), currentTurnId)
 }
@@ -67,7 +67,10 @@ export function turnStarts(blocks: readonly Block[], start: number): readonly nu
   )
 }
 
-/** The last position from which the blocks up to the end have at least `keep` tokens. Undefined when all blocks together have fewer. */
+/**
+ * The last position from which the blocks up to the end have at least `keep` tokens. Undefined when all blocks together have fewer than
+ * `keep` tokens.
+ */
 function positionKeeping(size: number, start: number, tokensAt: (position: number) => number, keep: number): number | undefined {
   let sum = 0
   for (let position = size - 1; position >= start; position--) {
@@ -85,7 +88,7 @@ function canStartSuffix({ type, author }: Block): boolean {
   return messageTypes.has(type) || !runtimeAuthors.has(author)
 }
 
-/** The positions at which a cut is possible. None is inside a round, so that a call and its results stay together. */
+/** The positions at which a cut is possible. No position inside a round is among them, so that a call and its results stay together. */
 function cutCandidates(blocks: readonly Block[], start: number): readonly number[] {
   const ends = new Map(roundsOf(blocks).map(({ start, end }) => [start, end]))
   const candidates: number[] = []
@@ -98,8 +101,8 @@ function cutCandidates(blocks: readonly Block[], start: number): readonly number
 }
 
 /**
- * Moves a cut to before the blocks that stand directly before it in the same turn and that the runtime wrote, such as system messages. They
- * belong to the block after the cut. Results of tools are not skipped.
+ * Moves a cut back over blocks of the runtime, such as system messages, that are directly before it in the same turn. These blocks belong
+ * to the block after the cut. The cut is not moved back over the result of a tool.
  */
 function backOverSystemBlocks(blocks: readonly Block[], position: number): number {
   const turnId = blocks[position]?.turn_id

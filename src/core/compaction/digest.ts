@@ -28,12 +28,13 @@ const ArtifactEntry = z.looseObject({
 type ArtifactEntry = z.infer<typeof ArtifactEntry>
 
 /**
- * The digest of a summary. It lists everything that the model no longer sees but can still read, oldest first. The lists of paths, such as
- * `written_files`, refer to entries of `artifacts`. A list is limited in length only if its content can be found elsewhere.
+ * The digest of a summary. It lists everything that is no longer in the prompt but that the agent can still read by its path, oldest first.
+ * The lists of paths, such as `written_files`, refer to entries of `artifacts`. A list is limited in length only if its content can be
+ * found elsewhere.
  *
- * Each summary copies the digest of the summary before it and adds to it. So that a digest does not grow without end, it is divided into
- * volumes. When a volume is full, the next summary begins a new volume. The new volume contains the newest entries and, in `older`, the
- * paths of the summaries with the full volumes. An example with three summaries:
+ * Each summary copies the digest of the summary before it and adds new entries. A digest is divided into volumes, so that it does not grow
+ * without limit. When a volume is full, the next summary begins a new volume. The new volume contains the newest entries and, in `older`,
+ * the paths of the summaries with the full volumes. An example with three summaries:
  *
  *   su:t9 [ t1 … t8 ]    su:t15 [ t1 … t14 ] full    su:t20 [ older: su:t15 | newest of t14, t15 … t19 ]
  */
@@ -48,9 +49,9 @@ export const CompactionDigest = z.looseObject({
   memsearches: list(z.looseObject({ query: z.string() })),
   hidden_blocks: list(z.looseObject({ path: z.string() })),
   plans: list(PlanEntry),
-  /** The older notes, which are no longer visible. */
+  /** The older notes, which are no longer in the prompt. */
   notes: list(z.looseObject({ source_path: z.string(), text: z.string() })),
-  /** A path to all sources of the conversation, such as `so:sources_pool[1-5]`. Empty when there are none. */
+  /** A path to all sources of the conversation, such as `so:sources_pool[1-5]`. Empty when the conversation has no sources. */
   sources: z.string().catch(''),
   /** The paths of the summaries that hold the full volumes, oldest first. */
   older: list(z.string()),
@@ -86,7 +87,9 @@ const VOLUME_CHARS = 32_000
  */
 const COPIED_TO_NEXT_VOLUME = 40
 
-/** The digest that the next summary adds to. It is the digest of this summary, or a new volume when the digest of this summary is full. */
+/**
+ * The digest to which the next summary adds its entries. It is the digest of `summary`, or a new volume if the digest of `summary` is full.
+ */
 export function continuedDigest(summary: Block): CompactionDigest {
   const digest = readCompactionDigest(summary)
   if (summary.path === undefined || JSON.stringify(digest).length <= VOLUME_CHARS) return digest
@@ -178,15 +181,15 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
 }
 
 /**
- * The digest of an artifact, made from the block with its content. It is the copy in `meta`, if there is one. Otherwise it has only the
- * path and the type.
+ * The digest of an artifact, made from the block with its content. If the block has a copy of the digest in `meta`, the result is this
+ * copy. Otherwise the result has only the path and the type.
  */
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = parseDigest(block.meta?.digest)
   if (!parsed) return omitUndefined({ artifact_path: block.path, mime: block.mime })
-  // The digest of a patched file may be internal although the file is for users. So the visibility is taken from the block, which has the
-  // visibility of the file.
+  // The digest of a patched file may be internal although the file is for users. Therefore the visibility is taken from the block, which
+  // has the visibility of the file.
   return { ...parsed, visibility: block.meta?.visibility ?? parsed.visibility }
 }
 
@@ -218,8 +221,8 @@ function memsearchEntry(block: Block, blocks: readonly Block[]): CompactionDiges
 }
 
 /**
- * The entry of a hidden block. There is no entry for a block that only a checkpoint replaced. There may be thousands of these, and
- * `react.read` lists them in the index of their turn. There is also no entry for feedback that newer feedback replaced.
+ * The entry of a hidden block. There is no entry for a block that was hidden only because a checkpoint replaced it. There may be thousands
+ * of such blocks, and `react.read` lists them in the index of their turn. There is also no entry for feedback that newer feedback replaced.
  */
 function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
   const replacement_text = replacementOf(block)

@@ -76,9 +76,9 @@ function planStillApplies(timeline: Timeline, plan: CompactionPlan): boolean {
 }
 
 /**
- * The text of the summary. If the model wrote none, the result is undefined, and the compaction is skipped. There is one exception. If the
- * provider has rejected the prompt as too long, the turn can not continue without a compaction. Then a text is made from the requests and
- * answers in the blocks.
+ * The text of the summary. If the model wrote no summary, the result is undefined, and the compaction is skipped. There is one exception:
+ * if the provider has rejected the prompt as too long, the turn can not continue without a compaction. In this case the text is made from
+ * the requests and answers in the blocks.
  */
 function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | undefined {
   const text = answers.history?.trim()

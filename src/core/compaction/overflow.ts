@@ -1,4 +1,4 @@
-/** The attempts to make a prompt shorter. If the prompt is still too long after an attempt, the next one follows and removes more. */
+/** The attempts to make a prompt shorter. If the prompt is still too long after one attempt, the next attempt removes more. */
 export const attempts = [1, 2, 3] as const
 export type Attempt = (typeof attempts)[number]
 
@@ -27,7 +27,8 @@ const overflowMessages = [
 const otherLimits = [/rate.?limit/i, /per (?:minute|min|day|hour)\b/i, /\bquota\b/i, /output tokens/i, /completion tokens/i]
 
 /**
- * True when the provider rejected the prompt as too long. A known error code is sufficient. Without one, the text of the message decides.
+ * True when the provider rejected the prompt as too long. A known error code is sufficient. If the code is missing or not known, the text
+ * of the message decides.
  */
 export function isContextOverflow(message: string, code?: string): boolean {
   if (code !== undefined && overflowCodes.has(code)) return true

@@ -109,7 +109,7 @@ export function preservedCopy(block: Block, type: BlockType, turnId: string, pat
   }
 }
 
-/** If the block is a copy, the path of the original block. Otherwise its own path. */
+/** The path of the original block if the block is a copy. Otherwise the path of the block itself. */
 export const originalPath = (block: Block): string | undefined =>
   typeof block.meta?.source_path === 'string' ? block.meta.source_path : block.path
 const originalTurnId = (block: Block): string =>

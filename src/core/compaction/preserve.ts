@@ -25,9 +25,9 @@ export interface NoteSplit {
 }
 
 /**
- * Splits notes (oldest first) into `kept` ones, which stay visible, and `dropped` ones, which go into the digest of the summary. The newest
- * preferences and the newest other notes are kept. The two kinds are counted separately, so that new notes of other kinds never displace
- * preferences. `maxTokens` limits both kinds together, and preferences are chosen first.
+ * Splits notes (oldest first) into two lists. Notes in `kept` stay in the prompt. Notes in `dropped` are only listed in the digest of the
+ * summary. The newest preferences and the newest other notes are kept. The preferences and the other notes are counted separately, so that
+ * other notes never displace preferences. `maxTokens` limits both kinds together, and preferences are chosen first.
  */
 export function splitNotes(notes: readonly Block[], maxTokens: number, tokens: Estimator): NoteSplit {
   const newest = (wanted: boolean, count: number, room: number) =>

@@ -111,12 +111,12 @@ const tagged = (name: string, text: string) => `<${name}>\n${text}\n</${name}>`
 const LARGE_RESULT = 3000
 const SAMPLE_CHARS = 8000
 const sampleLimits = { text: 260, items: 2, keys: 16 }
-/** Limits for the characters of one block. The first limit with which the whole conversation fits is used. */
+/** Limits for the characters of one block. The first limit in the list that makes the whole conversation short enough is used. */
 const textLimits = [16_000, 6000, 2000, 600, 200]
 
 /**
  * The text of the conversation in a request for a summary: one paragraph per block, oldest first, in at most `maxTokens` tokens. If it is
- * too long even with the smallest of `textLimits`, the oldest paragraphs are left out. Then the text says how many.
+ * too long even with the smallest of `textLimits`, the oldest paragraphs are left out. In this case the text says how many were left out.
  */
 export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxTokens: number): string {
   const serialized = withoutReplacedFeedback(blocks.filter(isSerialized))
@@ -150,18 +150,18 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxT
 }
 
 /**
- * True for blocks that the agent's model could see. A summary is left out because the request contains the previous summary in a section of
- * its own.
+ * True for blocks that the agent's model could see. False for a summary, because the request has a separate section with the previous
+ * summary.
  */
 const isSerialized = (block: Block) => shownTypes.has(block.type) && !unserializedTypes.has(block.type) && !isResultMetadata(block)
 
 /**
- * Types of blocks that are not part of the conversation in the request. The previous summary has a section of its own. A summary does not
- * need the record of a publish.
+ * Types of blocks that are not part of the conversation in the request. The request has a separate section with the previous summary. A
+ * summary does not need the record of a publish.
  */
 const unserializedTypes: ReadonlySet<BlockType> = new Set(['conv.range.summary', 'react.workspace.publish'])
 
-/** Removes feedback that newer feedback on the same turn replaced. The agent's model has seen only the latest. */
+/** Removes feedback that newer feedback on the same turn replaced. The agent's model has seen only the latest feedback. */
 function withoutReplacedFeedback(blocks: readonly Block[]): readonly Block[] {
   const isFeedback = ({ type }: Block) => type === 'turn.feedback'
   const latest = new Map(blocks.filter(isFeedback).map((block) => [block.turn_id, block]))
@@ -171,7 +171,10 @@ function withoutReplacedFeedback(blocks: readonly Block[]): readonly Block[] {
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
   blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))
 
-/** Escapes tags that the request itself uses. Otherwise a text in the conversation could close the tag around it. */
+/**
+ * Escapes tags that the request itself uses. Without this, a text in the conversation could contain the closing tag of the section in which
+ * it is.
+ */
 const escapeTags = (text: string) => text.replace(/<(?=\/?(?:conversation|previous-summary|working-summaries)\b)/gi, '‹')
 
 const speakers: { readonly [T in BlockType]?: string } = {
@@ -220,8 +223,8 @@ function cutWithPath(block: Block, text: string, limit: number): string {
 }
 
 /**
- * The text of a tool result. A large result is replaced by its size, path, structure and a sample. The summary should only name it and its
- * path.
+ * The text of a tool result. A large result is replaced by its size, path, structure and a sample. The summary needs only the name and the
+ * path of a large result.
  */
 function resultText(block: Block, text: string, tokens: Estimator, limit: number): string {
   if (!tokens.reaches(text, LARGE_RESULT)) return cutWithPath(block, text, limit)

@@ -5,8 +5,8 @@ import { joinLines, oneLine } from '../render/text.ts'
 import { type CompactionDigest, readCompactionDigest } from './digest.ts'
 
 /**
- * The text that `react.read` returns for the path of a summary: the text of the summary and its whole digest. With it the agent can find
- * everything that was compacted.
+ * The text that `react.read` returns for the path of a summary: the text of the summary and its whole digest. With this text the agent can
+ * find everything that was compacted.
  */
 export function summaryView(summary: Block): string {
   const digest = readCompactionDigest(summary)

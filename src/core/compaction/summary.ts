@@ -19,7 +19,7 @@ export interface CompactedRange {
   readonly blocks: readonly Block[]
   /** The blocks after the cut. */
   readonly retained: readonly Block[]
-  /** The turns that this compaction summarises. Turns of the previous summary are not among them. */
+  /** The turns that this compaction summarises. Turns that the previous summary covers are not in this list. */
   readonly turnIds: readonly string[]
   /** The SIDs of all sources of the conversation. */
   readonly sids: readonly number[]
@@ -33,7 +33,7 @@ export interface SummaryLimits {
   readonly narrative: number
   /** The limit for each list of paths, and for the list of preferences. */
   readonly list: number
-  /** The limit for the list of earlier summaries. Without this list the agent could not find the full volumes of the digest. */
+  /** The limit for the list of earlier summaries. The agent needs this list to find the earlier, full volumes of the digest. */
   readonly older: number
   readonly artifacts: number
   readonly notes: number
@@ -111,7 +111,8 @@ export function summaryBlocks(
     ...preservedNotes(notes.kept, turnId),
     ...preservedEvents(range.blocks, turnId, limits.events, tokens),
     ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now, tokens.text, limits.plans)] : []),
-    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // so that `ar:plan.latest:<id>` finds these plans
+    // The path `ar:plan.latest:<id>` refers to these copies.
+    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)),
     // If the plan in progress has too many tokens, it is left out. The announce still shows it.
     ...activePlan(range, turnId).filter((plan) => tokens.text(plan.text ?? '') <= limits.activePlan),
   ]
@@ -170,8 +171,8 @@ function summaryDraft(
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /**
- * The lists after the text of the model: paths, sources, preferences. They are made from the blocks, so that they are complete even if the
- * model summarises badly.
+ * The lists after the text of the model: paths, sources, preferences. They are made from the blocks and not by the model, so that they are
+ * complete even if the text of the model is not.
  */
 function appendix(
   digest: CompactionDigest,
@@ -240,7 +241,8 @@ function planHistoryBlock(
 }
 
 /**
- * A copy of the plan in progress, so that it stays visible. There is none when the blocks after the cut contain a newer block of this plan.
+ * A copy of the plan in progress, so that it stays visible. The result is empty when the blocks after the cut contain a newer block of this
+ * plan.
  */
 function activePlan({ blocks, retained }: CompactedRange, turnId: string): readonly Draft[] {
   const retainedIds = new Set(newestSnapshots(retained).map(({ plan }) => plan.plan_id))

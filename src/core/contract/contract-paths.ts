@@ -11,9 +11,9 @@ export type ResolvedContract =
   | Extract<Contract, { readonly ok: false }>
 
 /**
- * A filename in the contract that does not say where the file has to be. For example, `original` is `a` and `normalized` is
- * `turn_1/files/a`. A program that runs in the turn's folder and opens `original` would write to another place than `normalized`. So a
- * notice tells the model the right path.
+ * A filename in the contract that is not the path at which the program has to write the file. For example, `original` is `a` and
+ * `normalized` is `turn_1/files/a`. A program that runs in the turn's folder and opens `original` would write to another place than
+ * `normalized`. Therefore a notice tells the model the right path.
  */
 export interface PathRewrite {
   readonly original: string
@@ -54,8 +54,8 @@ const printable = (filename: string) => snippet(filename).replace(/\p{C}/gu, '\u
 type Path = { readonly ok: true; readonly physical: string } | { readonly ok: false; readonly problem: ContractProblem }
 
 /**
- * The physical path of a filename. A path in the folder of another turn is rejected. `react.write` would redirect it to the current turn,
- * but this is not possible for a path in the code of a program.
+ * The physical path of a filename. A path in the folder of another turn is rejected. `react.write` changes such a path to the folder of the
+ * current turn. For a contract this is not possible, because the program contains the path, too.
  */
 function resolvePath(filename: string, scope: Scope): Path {
   const target = normalizeTarget(filename, scope)

@@ -1,7 +1,7 @@
 import type { Visibility } from '../block/index.ts'
 import { isObject, parseJson } from '../json.ts'
 
-/** A file that the contract declares, so the program must write it. */
+/** A file that the contract declares. The program must write it. */
 export interface ContractedFile {
   readonly filename: string
   readonly description: string
@@ -67,7 +67,7 @@ const refused = (error: ContractError, message: string): Contract => ({ ok: fals
 
 /**
  * The declared file. For an invalid file, the result is the end of a sentence about the problem, such as `is no object`. The name may be in
- * `filename` or in `filepath`, because some models write one of these names and some the other.
+ * `filename` or in `filepath`, because models use both names.
  */
 function parseFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'

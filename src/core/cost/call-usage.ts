@@ -11,9 +11,9 @@ const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): bo
 export interface CallUsage {
   readonly usage: ModelUsage
   readonly model: string
-  /** True when the provider reported no usage, so that it is estimated. */
+  /** True when the provider reported no usage and Daybook estimated it. */
   readonly estimated: boolean
-  /** True when the output was not used, because the request was sent again. */
+  /** True when the output of this request was not used, because the request was sent again. */
   readonly discarded: boolean
 }
 
@@ -36,8 +36,8 @@ export function callUsages(response: ResponseReceived): readonly CallUsage[] {
 }
 
 /**
- * The usage that the provider reported for a response. If it reported none, for example because the call was aborted, the usage is
- * estimated.
+ * The usage that the provider reported for a response. If the provider reported no usage, for example because the call was aborted, the
+ * usage is estimated.
  */
 function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
   return usage ? fromUsageRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)

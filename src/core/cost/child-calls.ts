@@ -5,7 +5,7 @@ import type { BlocksAppended, Change, ResponseReceived } from '../timeline/chang
 import type { Usage } from '../timeline/response-record.ts'
 import { callUsages, fromUsageRecord } from './call-usage.ts'
 
-/** The conversation of a sub-agent. It is in `meta.child` of the result of the call that opened it. */
+/** The conversation of a sub-agent. This record is in `meta.child` of the block with the result of the call that started the sub-agent. */
 export interface ChildRecord {
   readonly conversation_id: string
   readonly turn_id: string
@@ -18,11 +18,11 @@ export interface ChildCall {
   readonly model: string
   readonly ts: string
   readonly usage: Usage
-  /** Set when the provider reported no usage, so that it is estimated. */
+  /** Set when the provider reported no usage and Daybook estimated it. */
   readonly estimated?: true
 }
 
-/** A model call of a sub-agent, as reports of costs use it. */
+/** A model call of a sub-agent, in the form that cost reports use. */
 export interface ChildUsage {
   readonly model: string
   readonly ts: string
@@ -33,7 +33,7 @@ export interface ChildUsage {
 /** Whether an entry may contain results of sub-agents. Most entries do not. */
 export const hasChildCalls = ({ blocks }: BlocksAppended): boolean => blocks.some(({ meta }) => meta?.child !== undefined)
 
-/** The model calls of a sub-agent whose result is in this block. Values of a wrong form are left out. */
+/** The model calls of a sub-agent whose result is in this block. Invalid values in `meta` are left out. */
 export function childCallsOf({ type, meta }: Block): readonly ChildUsage[] {
   const child = type === 'react.tool.result' ? meta?.child : undefined
   if (!isObject(child) || !Array.isArray(child.calls)) return []
@@ -46,7 +46,7 @@ export function childCallsOf({ type, meta }: Block): readonly ChildUsage[] {
 const isUsage = (value: unknown): value is Usage =>
   isObject(value) && (['uncached', 'cache_read', 'cache_write', 'output'] as const).every((name) => Number.isFinite(value[name]))
 
-/** The model calls that an entry of a sub-agent's journal records: its own, and those of its sub-agents. */
+/** The model calls that an entry in the journal of a sub-agent records. They are calls of this sub-agent and of its own sub-agents. */
 export function recordedCalls(change: Change): readonly ChildCall[] {
   if (change.type === 'response.received') return callsOfResponse(change)
   if (change.type !== 'blocks.appended') return []

@@ -34,7 +34,7 @@ export interface CallCost {
   readonly model: string
   readonly ts: string
   readonly usage: ModelUsage
-  /** True when the provider reported no tokens, so that they are estimated. */
+  /** True when the provider reported no tokens and Daybook estimated them. */
   readonly estimated: boolean
   /** The price of the call. Undefined when it is not known. */
   readonly charge: Charge | undefined
@@ -96,7 +96,7 @@ function costOf(call: RecordedCall, { usage, model, estimated, discarded }: Call
     usage,
     estimated,
     charge,
-    // Computed each time, and not kept: all shares of a long conversation would take hundreds of megabytes.
+    // The list is computed at each access and not kept, because all shares of a long conversation would take hundreds of megabytes.
     get shares() {
       return sharesOf(usage, charge, promptItems(call, estimator), producedItems(call, { discarded }, estimator))
     },
@@ -171,8 +171,8 @@ interface RecordedCost {
 }
 
 /**
- * The sums of the shares by block. A long conversation has millions of shares, because each call has one for each block of its prompt. So
- * they are added in place.
+ * The sums of the shares by block. A long conversation has millions of shares, because each call has one for each block of its prompt.
+ * Therefore the shares are added to the sums in place, without lists.
  */
 function sumShares(recorded: readonly RecordedCost[], estimator: Estimator): ReadonlyMap<string, Sum> {
   const sums = new Map<string, ShareSum>()

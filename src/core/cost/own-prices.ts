@@ -4,8 +4,8 @@ import { split } from './shares.ts'
 import { knownPrice } from './turn-usage.ts'
 
 /**
- * Makes charges from the setting `priceOf`, which has one price for a whole call. The price is divided among the kinds of tokens: as `list`
- * divides its own price, or else by the numbers of tokens.
+ * Makes charges from the setting `priceOf`, which returns one price for a whole call. The price is divided among the kinds of tokens in the
+ * same proportions as in `list`. If `list` has no price for the call, it is divided in proportion to the numbers of tokens.
  */
 export function chargesByPrice(priceOf: PriceOf, list: ChargeOf = () => undefined): ChargeOf {
   return (usage, model, at) => {

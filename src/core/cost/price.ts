@@ -1,20 +1,23 @@
 import type { ModelUsage } from '../model-event.ts'
 
-/** The prices of a model per million tokens. Prices change, so `as_of` is the day on which they were read, and `source` is the page. */
+/**
+ * The prices of a model per million tokens. Because prices change, `as_of` has the day on which they were looked up, and `source` has the
+ * page.
+ */
 export interface Price {
   /** The model as `provider/model`. The prices also apply to dated versions of the model. */
   readonly model: string
   readonly currency: 'USD'
   readonly input: number
   readonly cacheRead: number
-  /** The price of writing to the cache. It equals `input` if the provider takes no extra money for writing. */
+  /** The price of writing to the cache. It equals `input` if the provider does not charge extra for writing. */
   readonly cacheWrite: number
   /** The price of writing cache entries that live for an hour. Default: `cacheWrite`. */
   readonly cacheWriteLong?: number
   readonly output: number
   /**
-   * The prices apply to prompts of at most this many tokens. For longer prompts the table needs another row. Without one their price is
-   * unknown.
+   * The prices apply to prompts of at most this many tokens. Longer prompts need another row in the table. Without such a row, their price
+   * is not known.
    */
   readonly upTo?: number
   /** The first day on which the prices apply, in UTC. `until` is the last day. */

@@ -3,12 +3,12 @@ import type { Share } from './shares.ts'
 
 /** The cost of one round, divided among the blocks of its prompt and of its response. */
 export interface RoundCost {
-  /** The calls of the round: attempts whose output was not used, and the last one. */
+  /** The calls of the round: first the attempts whose output was not used, then the call whose output was used. */
   readonly calls: readonly CallCost[]
   readonly shares: readonly RoundShare[]
 }
 
-/** The part of a block in the cost of a round, and what this block has cost up to this round. */
+/** The share of a block in the cost of a round, and what this block has cost in all rounds up to this one. */
 export interface RoundShare extends Share {
   readonly soFar: Sum
 }

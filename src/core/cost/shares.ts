@@ -21,7 +21,7 @@ export interface Share {
  *   items   │ system │ b_1 │  b_2  │ b_3 │ b_4 │ tail │
  *   billed  │ read              │ written   │ uncached │
  *
- * The tokens of all shares add up to exactly the tokens of the call, and their money to its price.
+ * The tokens of all shares add up to exactly the tokens of the call, and the money of all shares adds up to exactly the price of the call.
  */
 export function sharesOf(
   usage: ModelUsage,
@@ -35,7 +35,8 @@ export function sharesOf(
     total,
     prompt.map(({ weight }) => weight),
   )
-  // The money is split while the shares are made. Lists of amounts would be slow, because a long conversation has millions of shares.
+  // The money is split while the shares are made. Making lists of amounts first would be slow, because a long conversation has millions of
+  // shares.
   const paid = charge && {
     cacheRead: createSplitter(charge.cacheRead, usage.cacheRead),
     cacheWrite: createSplitter(charge.cacheWrite, usage.cacheWrite),

@@ -9,7 +9,7 @@ import { BILLION, type PriceOf } from './price.ts'
 export interface TurnUsage extends Omit<ModelUsage, 'cacheWriteLong'> {
   /** How many calls were made. */
   readonly calls: number
-  /** For how many of the calls the provider reported no tokens. Their tokens are estimated. */
+  /** The number of calls for which the provider reported no tokens. Daybook estimated the tokens of these calls. */
   readonly estimated: number
 }
 

@@ -1,15 +1,15 @@
 import { createJsonReader } from '../stream/json/reader.ts'
 
 /**
- * Information about the keys of an action that is only in its text. The parsed object has each key only once, and it lists keys that are
- * numbers first.
+ * Information about the keys of an action that is in the text of the action but not in the parsed object. The parsed object has each key
+ * only once, and its numeric keys come first.
  */
 export interface ActionKeys {
   /** The names of the parameters in the order in which the model wrote them. A name that was written twice is listed twice. */
   readonly params: readonly string[]
   /**
-   * The names of the parameters of each call in the list `tool_calls`. Undefined when the action has no such list, or only calls without
-   * keys.
+   * The names of the parameters of each call in the list `tool_calls`. Undefined when the action has no such list, or when no call in the
+   * list has keys.
    */
   readonly listed?: readonly (readonly string[])[]
   /**
@@ -77,7 +77,7 @@ export function createKeyCollector() {
   }
 }
 
-/** The keys of later calls are not collected, because a response with so many calls is rejected. */
+/** The greatest number of calls whose keys are collected. A response is rejected if it has more than `maxCalls` calls, which are fewer. */
 const maxListed = 64
 
 function repeatedNames(names: readonly string[]): readonly string[] {

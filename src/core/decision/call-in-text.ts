@@ -9,8 +9,8 @@ export interface WrittenCall {
 }
 
 /**
- * Finds calls that a model wrote as text. Small models do this, and so do models behind a server that does not know their format. These
- * forms are recognised:
+ * Finds calls that a model wrote as text. Small models do this, and so do models on a server that does not know the format in which the
+ * model writes calls. These forms are recognised:
  *
  *   <tool_call>{"name": …, "arguments": {…}}</tool_call>     one or more, the format of Hermes and Qwen
  *   [TOOL_CALLS][{"name": …, "arguments": {…}}]              the format of Mistral
@@ -42,10 +42,10 @@ function taggedCalls(text: string): readonly WrittenCall[] | undefined {
 
 const maxWrittenCalls = 16
 
-/** Whether a backtick stands right before the position. Then the text only mentions the tag. */
+/** Whether there is a backtick directly before the position. If so, the text only mentions the tag. */
 const isQuoted = (text: string, at: number): boolean => text[at - 1] === '`'
 
-/** A quick test before the JSON is parsed. It is false for most answers that contain JSON. */
+/** A quick test before the JSON is parsed. It is false for most answers that contain other JSON. */
 const hasCallKeys = (text: string): boolean =>
   (text.includes('"name"') || text.includes('"tool"') || text.includes('"function"') || text.includes('"tool_id"')) &&
   (text.includes('"arguments"') || text.includes('"parameters"') || text.includes('"params"'))
@@ -65,7 +65,7 @@ function parsed(text: string): Json | undefined {
   return result.ok ? (result.value as Json) : undefined
 }
 
-/** Reads one call or a list of calls. Empty when a value is not a call. */
+/** Reads one call or a list of calls. The result is empty when any value is not a call. */
 function toCalls(value: Json | undefined): readonly WrittenCall[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   const calls = list.map(toCall)

@@ -19,7 +19,7 @@ export type CallCheck =
   | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }
   | { readonly ok: false; readonly violation: Notice }
 
-/** One problem of a call. The notice to the model lists it. */
+/** One problem of a call. The notice to the model lists all problems. */
 interface CallIssue {
   readonly code: string
   readonly param?: string
@@ -32,8 +32,8 @@ interface CallIssue {
  * Checks a call against the signature of its tool. If a required parameter is missing or has the wrong type, the call is rejected. Unknown
  * parameters are dropped with a warning, and so are optional parameters of the wrong type.
  *
- * `response.liveOutput` tells whether the user has seen a part of the response. Finding this out may take long, so it is called only if the
- * call is rejected.
+ * `response.liveOutput` tells whether the user has seen a part of the response. It may take long, so it is called only if the call is
+ * rejected.
  */
 export function checkCall(decision: RequestedCall, tools: ToolSignatures, response: ShownResponse = nothingShown): CallCheck {
   const { toolId, code } = decision
@@ -79,8 +79,8 @@ function findIssues(params: JsonObject, signature: ToolSignature, order: OrderPr
 }
 
 /**
- * Checks the form of a contract. The paths in the contract are checked when the tool runs. If the contract is a reference, everything is
- * checked when the tool runs.
+ * Checks the form of a contract. The paths in the contract are checked when the tool runs. If the contract is a reference, its form is also
+ * checked only when the tool runs.
  */
 function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_contract' | undefined {
   if (isReference(given)) return undefined

@@ -21,7 +21,7 @@ export interface ParsedResponse extends ResponseEnd {
 
 /** A call in the provider's own form. */
 export interface NativeCall {
-  /** The name that the provider knows, such as `react__read`. */
+  /** The name under which the provider knows the tool, such as `react__read`. */
   readonly name: string
   /** The arguments as JSON text. */
   readonly input: string
@@ -103,7 +103,7 @@ export const wasCutOff = ({ finishReason }: ParsedResponse): boolean => finishRe
 /** What the model decided in one round: to call tools or to answer. `readDecision` reads it from a response. */
 export type Decision = CallDecision | FinalDecision
 
-/** The decision to call tools. Its own fields are the first call. */
+/** The decision to call tools. Its own fields, such as `toolId` and `params`, describe the first call. */
 export interface CallDecision extends RequestedCall {
   readonly action: 'call_tool'
   /** A text for the user. It may also report that steps of the current plan are done. */
@@ -129,7 +129,7 @@ export interface RequestedCall {
 export interface FinalDecision {
   readonly action: 'complete' | 'exit'
   readonly answer: string
-  /** Suggestions for the user's next message. At most six. */
+  /** At most six suggestions for the user's next message. */
   readonly followups: readonly string[]
   /** True when the output limit or a content filter cut the answer off. */
   readonly truncated: boolean
@@ -148,9 +148,11 @@ export interface ActionFields {
   /** The name of the action, trimmed and in lower case. */
   readonly action: string
   readonly notes: string
-  /** The tool call of the action, or the first call in its list. Undefined when it is missing, null or empty. */
+  /**
+   * The tool call of the action, or the first call in its list. Undefined when the action has no call, or when the call is null or empty.
+   */
   readonly toolCall: WrittenCall | undefined
-  /** The calls of the list `tool_calls`, the first one included. Undefined when the action has no such list. */
+  /** All calls of the list `tool_calls`, including the first one. Undefined when the action has no such list. */
   readonly callList?: readonly WrittenCall[] | undefined
   readonly finalAnswer: string
   readonly followups: readonly string[]
@@ -215,7 +217,7 @@ export function parseActionFields(
 
 const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 
-/** The calls of a list. Undefined when the list has no call. If the list is invalid, returns a text that says why. */
+/** The calls of a list. Undefined when the list has no call. If the list is invalid, the result is a text that says why. */
 function parseCallList(list: unknown): readonly WrittenCall[] | string | undefined {
   if (isEmptyCall(list) || (Array.isArray(list) && list.every(isEmptyCall))) return undefined
   if (!Array.isArray(list)) return `"tool_calls" must be a list of calls, not ${describeType(list)}. Send one call in "tool_call".`

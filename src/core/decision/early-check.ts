@@ -5,10 +5,10 @@ import { firstChannelViolation, preambleViolation } from './violations.ts'
 
 /**
  * Checks the beginning of a response while the model is still writing it. A response must start with the channel `thinking`. If it does
- * not, the model is stopped at once, because otherwise the whole response would be paid for and then rejected.
+ * not, the model call is aborted as soon as this is known. Otherwise the whole response would be paid for and then rejected.
  *
- * One case is different. If the previous response had no channel at all, the model may answer with plain text. Then text before the first
- * tag does not stop the model. A tag after this text does.
+ * There is one exception. If the previous response had no channel at all, the model may answer with plain text. In this case text before
+ * the first tag does not abort the call, but a tag after such text does.
  */
 export interface EarlyCheck {
   /**

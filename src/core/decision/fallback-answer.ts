@@ -25,8 +25,8 @@ export type FallbackReason =
   | 'error'
 
 /**
- * The answer of a turn that the model did not end itself. If the model attempted an answer in this turn, the user has seen this attempt,
- * and it is the answer. If there was no attempt, or the user stopped the turn, the answer is a fixed text.
+ * The answer of a turn that the model did not end itself. If the model wrote an answer in this turn that did not end the turn, the user has
+ * seen it, and it is the result. If there was no such answer, or if the user stopped the turn, the result is a fixed text.
  */
 export function fallbackAnswer(reason: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
   const attempt = reason === 'stopped' ? undefined : latestAttempt(timeline, turnId)
@@ -64,7 +64,9 @@ function fixedAnswer(reason: FallbackReason, timeline: Timeline, turnId: string,
   return [sentence, ...steps, ...files, ...(canContinue ? [offerToContinue] : [])].join('\n\n')
 }
 
-/** The unfinished steps of the current plan. If no plan is current, the unfinished steps of the open plan that changed last. */
+/**
+ * The unfinished steps of the current plan. If no plan is current, the result has the unfinished steps of the open plan that changed last.
+ */
 function openSteps(timeline: Timeline): readonly string[] {
   const plans = openPlans(timeline)
   const current = plans.filter((plan) => plan.current === true).slice(-1)
@@ -121,7 +123,7 @@ const sentences: { readonly [E in FallbackReason]: string } = {
   error: 'Something went wrong on our side and I had to stop. Your message is kept; please try again.',
 }
 
-/** The text when the output limit cut the response off. It tells the user so, because a smaller task can avoid this. */
+/** The text when the output limit cut the response off. It tells the user the cause, because a smaller task avoids it. */
 const replyTooLong = 'My reply grew too long and was cut off, so I stopped. Asking for a smaller part at a time may help.'
 
 const offerToContinue = 'Say “continue” and I will go on from here.'

@@ -6,7 +6,8 @@ const hashLength = 12
 
 /**
  * The names under which providers know the tools. Providers accept no dots, so `react.read` becomes `react__read`. A name that is too long,
- * or that several tools would have, ends with a hash of the id. So the name of a tool does not depend on the order of the tools.
+ * or that several tools would have, ends with a hash of the id. With this hash, the name of a tool does not depend on the order of the
+ * tools.
  */
 export function nativeNames(ids: readonly string[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>()
@@ -27,7 +28,7 @@ const withHash = (name: string, id: string): string =>
 /**
  * The id of the tool that a model means with a name. `ids` are the ids of all tools in the request. The name may also be the id itself,
  * differ in upper and lower case, or have a prefix that the model knows from its training. If no tool has the name, the name is returned in
- * the form of an id. The notice to the model then contains a name of the form that it knows from the timeline.
+ * the form of an id. The notice to the model then has a name in the form that the timeline uses.
  */
 export function toolIdOf(name: string, ids: readonly string[]): string {
   const written = name.trim()
@@ -38,7 +39,7 @@ export function toolIdOf(name: string, ids: readonly string[]): string {
 
 const likeId = (name: string): string => (name.startsWith('mcp__') ? name.replace('__', '.').replace('__', '.') : name.replace('__', '.'))
 
-/** Prefixes with which models write the names of tools, because their training data has them. */
+/** Prefixes that models write before the names of tools, because their training data contains them. */
 const prefixes = ['functions.', 'default_api.', 'default_api:']
 
 function looseName(name: string): string {
@@ -48,7 +49,7 @@ function looseName(name: string): string {
 
 interface ToolNames {
   readonly byName: ReadonlyMap<string, string>
-  /** The ids by names in small letters. A name that two tools would have is left out. */
+  /** The ids of the tools by their names in lower case. A name that two tools would have is left out. */
   byLooseName(): ReadonlyMap<string, string>
 }
 

@@ -31,8 +31,8 @@ export interface NativeContent {
 }
 
 /**
- * Reads the parts of a native response. Reasoning is the channel `thinking`. Text is the channel `answer`. Whether it is an answer or notes
- * depends on the calls.
+ * Reads the parts of a native response. Reasoning is the channel `thinking`. Text is the channel `answer`. If the response has calls, this
+ * text becomes the notes of the calls. Otherwise it is the answer.
  */
 export function readNativeParts(parts: readonly NativePart[]): NativeContent {
   const thinking: string[] = []
@@ -54,8 +54,8 @@ export function readNativeParts(parts: readonly NativePart[]): NativeContent {
 const noChannels: readonly ReceivedChannel[] = []
 
 /**
- * The text has no close tag, so it is `cut`: it ends where the response ends. If the output limit cut the response off, it cut this text
- * off.
+ * The text of a native response as the channel `answer`. It has no close tag, so `closed` is `cut`: the text ends where the response ends.
+ * If the output limit cut the response off, this text is incomplete.
  */
 const plainAnswer = (text: string): ReceivedChannel => ({ name: 'answer', instances: [text], closed: 'cut' })
 

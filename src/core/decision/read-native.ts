@@ -16,7 +16,7 @@ export type NativeReading =
   /** The response has no call, so its text is the answer. */
   | { readonly kind: 'answer' }
 
-/** Facts besides the response that reading a native response needs. */
+/** Values that are needed to read a native response, besides the response itself. */
 interface NativeContext {
   readonly tools: ToolSignatures | undefined
   /** True when the user has seen a part of this response. */
@@ -27,8 +27,8 @@ interface NativeContext {
 const programParameter = 'program'
 
 /**
- * Reads the calls of a native response. If the response has a call, even a broken one, its text is notes. A call that the model wrote into
- * its text is also used, with a warning.
+ * Reads the calls of a native response. If the response has a call, even a broken one, its text becomes the notes of the call. A call that
+ * the model wrote into its text is also used, with a warning.
  */
 export function readNativeCalls(
   response: ParsedResponse,
@@ -87,7 +87,7 @@ function readCall(
   if (name.trim() === '') return { violation: nativeNotices.namelessCall(shown) }
   const toolId = idOf(name, tools)
   const parsed = input.trim() === '' ? noArguments : parseModelJson(input)
-  // `complete` is not enough, because some providers close a call that the output limit has cut off
+  // The check of `complete` is not enough, because some providers close a call that the output limit has cut off.
   if (response.finishReason === 'length' && !(complete && parsed.ok))
     return { violation: nativeNotices.callTruncated(toolId, parsed.ok ? '' : parsed.error.path.join('.'), response, shown) }
   if (!parsed.ok) return { violation: nativeNotices.unreadableArguments(toolId, parsed.error, shown) }
@@ -105,7 +105,7 @@ function readCall(
 const noKeys: readonly string[] = []
 const noArguments = { ok: true as const, value: {}, repairs: [] as readonly string[] }
 
-/** The keys for which two different values make a call unclear. */
+/** If a call has one of these keys twice with different values, it is not clear what the call should do. */
 const decidingKeys = ['"path"', '"channel"', '"kind"']
 const repeatsDecidingKey = (input: string): boolean => decidingKeys.some((key) => input.indexOf(key) !== input.lastIndexOf(key))
 

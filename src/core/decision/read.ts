@@ -24,7 +24,7 @@ import { readNativeCalls } from './read-native.ts'
 import type { ToolSignatures } from './signature.ts'
 import * as notices from './violations.ts'
 
-/** Facts besides the response that `readDecision` needs. */
+/** Values that `readDecision` needs, besides the response itself. */
 export interface DecisionOptions extends AnswerContext {
   /** True when the user has seen a part of this response. */
   readonly shown?: boolean
@@ -35,7 +35,7 @@ export interface DecisionOptions extends AnswerContext {
    * the model was told to write channels.
    */
   readonly plainText?: boolean
-  /** The tools of the agent. A native response has only the names of tools that the provider knows. */
+  /** The tools of the agent. They are needed for a native response, which has the names of tools in the form that the provider knows. */
   readonly tools?: ToolSignatures
   /** True when the action `clarify` is accepted. It means the same as `exit`. */
   readonly clarify?: boolean
@@ -70,7 +70,8 @@ export type DecisionResult =
 export function readDecision(response: ParsedResponse, options: DecisionOptions = {}): DecisionResult {
   const warnings: Notice[] = []
   const outcome = read(response, options, warnings)
-  // The connection may break after the decision was complete. Then the decision is used, so that the model does not have to write it again.
+  // The connection may break after the decision was complete. In this case the decision is used, so that the model does not have to write
+  // it again.
   if (response.finishReason === 'error' && !(outcome.ok && isComplete(response))) {
     return { ok: false, violation: notices.serviceInterrupted(response, options.shown === true), warnings: [] }
   }
@@ -225,8 +226,8 @@ function readFinal(
 }
 
 /**
- * The answer. It is taken from the `answer` channel. If this is blank, it is taken from `final_answer` in the action. If both are blank, it
- * is the answer that the user has already seen.
+ * The text of the answer. It is taken from the `answer` channel. If this channel is blank, it is taken from `final_answer` in the action.
+ * If both are blank, it is the answer that the user has already seen.
  */
 function readAnswer(
   response: ParsedResponse,
@@ -249,8 +250,8 @@ function readAnswer(
 }
 
 /**
- * Suggestions for the user's next message. They are taken from the `followup` channel, or from the action if this channel is empty. A
- * channel that is not valid JSON only causes a warning.
+ * Suggestions for the user's next message. They are taken from the `followup` channel, or from the action if this channel is empty. If the
+ * channel is not valid JSON, the model only gets a warning.
  */
 function readFollowups(response: ParsedResponse, field: readonly string[], warnings: Notice[]): readonly string[] {
   const text = channelText(response, 'followup')
@@ -267,7 +268,7 @@ function readFollowups(response: ParsedResponse, field: readonly string[], warni
 
 const maxUsageLength = 8_000
 
-/** The object in the `usage` channel. If the channel is too long or not a JSON object, it only causes a warning. */
+/** The object in the `usage` channel. If the channel is too long or not a JSON object, the model only gets a warning. */
 function readUsage(response: ParsedResponse, warnings: Notice[]): JsonObject | undefined {
   const text = channelText(response, 'usage')
   if (text.trim() === '') return undefined
@@ -286,7 +287,7 @@ function answerTruncated({ finishReason, maxTokens }: ParsedResponse): Notice {
   })
 }
 
-/** The SIDs that the answer cites although there are no such sources. */
+/** The SIDs in the answer for which there is no source. */
 function unknownSources(response: ParsedResponse, field: string, { isSource = everySource }: AnswerContext): readonly number[] {
   return extractSids(channelText(response, 'answer') + field).filter((sid) => !isSource(sid))
 }

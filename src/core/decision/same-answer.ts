@@ -6,7 +6,7 @@ const maxExactLength = 2_000
 
 /**
  * True when the two answers share at least 90 % of their text. Case and white space are ignored. When a model is asked again and has
- * nothing to add, it repeats its answer. Then the caller ends the turn.
+ * nothing to add, it repeats its answer. In this case the caller ends the turn.
  */
 export function isSameAnswer(first: string, second: string): boolean {
   const a = normalize(first)
@@ -18,7 +18,10 @@ export function isSameAnswer(first: string, second: string): boolean {
 
 const normalize = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
-/** True when the texts share 90 % of their characters in the same order. The other 10 % is the number of edits that are allowed. */
+/**
+ * True when the texts share 90 % of their characters in the same order. The allowed number of inserted and deleted characters is 10 % of
+ * both lengths together.
+ */
 function sameCharacters(a: string, b: string): boolean {
   const edits = Math.floor((1 - similarity) * (a.length + b.length) + 1e-9)
   return editDistance(a, b, edits) !== undefined

@@ -16,12 +16,12 @@ export interface ToolSignature {
   /** The parameters, in the documented order. */
   readonly parameters: readonly Parameter[]
   /**
-   * With the order `hard`, a call whose parameters are in another order is rejected. With `soft`, the model only gets a warning. Tools
-   * whose content is shown to the user while the model writes it are `hard`, because the parameters that say where the content goes must
-   * come first.
+   * With the order `hard`, a call whose parameters are in another order is rejected. With `soft`, the model only gets a warning. The order
+   * is `hard` for tools whose content is shown to the user while the model writes it. The parameters that say where the content is shown
+   * must come before the content.
    */
   readonly order: 'hard' | 'soft'
-  /** A hard order applies only to this many parameters, counted from the first. Default: all. */
+  /** With a hard order, only this many parameters have to be in order, counted from the first. Default: all parameters. */
   readonly orderedCount?: number
   /** Set for tools that run the program in the `code` channel. They need a contract. */
   readonly exec?: true
@@ -36,13 +36,16 @@ export interface ToolSignature {
 export interface ToolSignatures {
   readonly find: (id: string) => ToolSignature | undefined
   readonly ids: readonly string[]
-  /** The ids of all tools that a native request has. Undefined when the turn offers all of them. */
+  /**
+   * The ids of all tools in a native request, including tools that can not be called in this turn. Undefined when the list would equal
+   * `ids`.
+   */
   readonly requestedIds?: readonly string[]
 }
 
 /**
- * True for `ref:<logical path>`. When the tool runs, the value is replaced by the content at this path. So it may stand for a value of any
- * type.
+ * True for `ref:<logical path>`. When the tool runs, the value is replaced by the content at this path. Therefore a reference is accepted
+ * for a parameter of any type.
  */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && value.startsWith('ref:')
 
@@ -68,7 +71,7 @@ export function matchesType(value: unknown, type: ParameterType): boolean {
 }
 
 export interface OrderProblem {
-  /** True when a hard order applies to the first parameter that is out of order. Then the call is rejected. */
+  /** True when a hard order applies to the first parameter that is out of order. In this case the call is rejected. */
   readonly binding: boolean
   /** The first parameter that is out of order and its place in the documented order, for example `content_not_third`. */
   readonly code: string

@@ -16,11 +16,11 @@ export interface Effect {
 }
 
 /**
- * What became of a call:
+ * The outcome of a call:
  *
  *   done      the tool has returned a result
  *   failed    the tool has returned an error, or it was not run
- *   unknown   the tool was interrupted. It may have had its effect or not
+ *   unknown   the tool was interrupted. It is not known whether it had its effect
  *   waiting   the call waits for something, such as the approval of a person
  *   running   the call has no result yet
  */
@@ -35,7 +35,10 @@ export interface EffectsReader {
   effects(): readonly Effect[]
 }
 
-/** `isReadOnly` says whether a tool changes nothing but the timeline. The calls of such tools are left out. */
+/**
+ * Makes an effects reader. `isReadOnly` is true for a tool that changes nothing outside of the timeline. The calls of such tools are left
+ * out.
+ */
 export function createEffectsReader(isReadOnly: (toolId: string) => boolean): EffectsReader {
   const calls = new Map<string, Effect>()
   const waits = new Map<string, string>() // the calls that wait, by the id of the wait
@@ -82,12 +85,12 @@ function ended(effect: Effect, endedAt: string, failed: boolean, error: CallErro
   return { ...effect, endedAt, status: failed ? failureStatus(error) : 'done', ...(error && { error }) }
 }
 
-/** Codes of errors after which the tool may have had its effect. */
+/** Codes of errors with which a call can end although the tool has had its effect. */
 const interruptions: ReadonlySet<string> = new Set(['outcome_unknown', 'gave_up', 'tool_cancelled', 'tool_timeout'])
 
 /**
- * The status of a failed call. After `result_unfit`, the tool has run, and only its result could not be used. If an interrupted tool was
- * never started, the message of the error says that it had no effect.
+ * The status of a failed call. After `result_unfit`, the tool has run, and only its result could not be used. If the call was interrupted
+ * before its tool was started, the message of the error says that it had no effect.
  */
 function failureStatus(error: CallError): EffectStatus {
   if (error === undefined) return 'failed'

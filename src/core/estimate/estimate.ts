@@ -14,7 +14,7 @@ export interface Estimator {
   readonly content: (block: Block) => number
   /** The tokens of rendered parts of a prompt. */
   readonly parts: (parts: readonly Part[]) => number
-  /** True when the text has at least `tokens` tokens. If the text is so short that this is impossible, its tokens are not counted. */
+  /** True when the text has at least `tokens` tokens. The tokens are not counted if the text is too short to have this many. */
   readonly reaches: (text: string, tokens: number) => boolean
 }
 
@@ -103,9 +103,9 @@ const MAX_CALIBRATION = 4
  * The number of input tokens that the provider billed for the previous call, divided by the number that was estimated for it. The result is
  * between 1 and 4. It is 1 when no usage was reported.
  *
- * A ratio below 1 is raised to 1, because text that was added after the previous call may have a higher ratio. Otherwise the next prompt
- * could exceed the limit. Only compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay gives
- * the same result.
+ * A ratio below 1 is raised to 1. Text that was added after the previous call may have a higher ratio, and with a ratio below 1 the next
+ * prompt could exceed the limit. Only compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay
+ * gives the same result.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {
   const { usage, prompt } = lastResponse ?? {}
@@ -143,8 +143,8 @@ export interface ContextSizes {
 }
 
 /**
- * The timeline may always have this many tokens, even if the system text and the tail leave fewer. Otherwise every round would compact, and
- * the prompt would still be too long.
+ * The timeline may always have this many tokens, even if the system text and the tail leave fewer. Without this minimum, every round would
+ * try a compaction, and the prompt would still be too long.
  */
 const MIN_ROOM = 500
 
@@ -168,7 +168,7 @@ export interface Meter {
   exceeds(timeline: Timeline, slice: Slice, limit: number): boolean
   /** The tokens of all rendered blocks. */
   tokens(timeline: Timeline, slice: Slice): number
-  /** The tokens of all rendered blocks, if they were counted before. Otherwise undefined. */
+  /** The tokens of all rendered blocks. Undefined when an earlier call has not counted them. */
   known(timeline: Timeline, slice: Slice): number | undefined
 }
 

@@ -34,8 +34,8 @@ export function reliableCounter(count: TokenCounter, onFailure: (error: unknown)
 }
 
 /**
- * Matches all characters except Latin letters, accents, box-drawing lines and bars. Lines and bars are left out, because tokenizers join
- * many of them into few tokens. For a text of ASCII only, JavaScript runs this test without reading the text.
+ * Matches all characters except Latin letters, accents, box-drawing lines and bars. It does not match lines and bars, because tokenizers
+ * join many of them into few tokens. For a text of ASCII only, JavaScript runs this test without reading the text.
  */
 const nonLatin = /[\u0370-\u1dff\u1f00-\u24ff\u25a0-\uffff]/
 

@@ -19,8 +19,8 @@ export interface ExpirySettings {
    */
   readonly ttlSeconds: number | null
   /**
-   * Blocks are hidden this many seconds before the provider's cache expires. A prompt that is rendered just before the cache expires may
-   * reach the provider too late to be read from the cache.
+   * Blocks are hidden this many seconds before the provider's cache expires. The reason is that a prompt which is rendered just before the
+   * cache expires may reach the provider after the cache has expired.
    */
   readonly bufferSeconds: number
   /** The number of newest turns, including the current one, that are not hidden as a whole. */
@@ -68,9 +68,9 @@ export interface ExpiryPlan {
 }
 
 /**
- * Plans to hide old blocks once the provider's cache has expired. Then it costs nothing extra to change old blocks, because the provider
- * has to process the whole prompt again anyway. This function is called before each render. The time to live was stored with the last
- * response, so a changed setting takes effect after the next response.
+ * Plans which old blocks to hide when the provider's cache has expired. Changing old blocks costs nothing extra at this time, because the
+ * provider has to process the whole prompt again anyway. This function is called before each render. The time to live was stored with the
+ * last response, so a changed setting takes effect after the next response.
  */
 export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
   const { cache } = timeline

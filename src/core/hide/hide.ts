@@ -54,8 +54,8 @@ const maxReplacementChars = 400
 const defaultReplacement = 'content removed'
 
 /**
- * Plans to hide the blocks at a path. After a block is hidden, the provider must process the prompt after this block again. So that this
- * costs little, only blocks near the end of the prompt are hidden:
+ * Plans to hide the blocks at a path. After a block is hidden, the provider must process the prompt after this block again. To keep this
+ * cost low, only blocks near the end of the prompt may be hidden:
  *
  *   cached, never changed │ too many tokens follow │ blocks that may be hidden │ sources, announce
  *                         ▲ cache point
@@ -125,7 +125,7 @@ const ownAddress = oncePerBlock((block: Block) => (block.path === undefined ? un
 
 /**
  * The path of the sources in a search result, such as `so:sources_pool[1-3]`. The prompt shows the sources with this path, but the block
- * itself has the path of its call. The agent may use either of these paths.
+ * itself has the path of its call. The agent may name the block by either of these paths.
  */
 const selectorOf = oncePerBlock((block: Block) => {
   const sids = block.type === 'react.tool.result' ? rowSids(parseJson(block.text)) : []

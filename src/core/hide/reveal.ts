@@ -12,11 +12,12 @@ export interface RevealPlan {
 }
 
 /**
- * Plans to make the current content of a path visible again. `isCurrent` tells whether a hidden block has this content. Hidden blocks that
- * the same call made at this path are revealed with it, for example the digest of an attachment. Older content stays hidden.
+ * Plans to make the current content of a path visible again. `isCurrent` tells whether a hidden block has this content. Other hidden blocks
+ * that the same call made at this path, such as the digest of an attachment, are revealed together with this block. Older content at the
+ * path stays hidden.
  *
- * Undefined when no hidden block has the current content. Also undefined when the block is in the cached part of the prompt, because
- * revealing it would invalidate the cached prefix. In both cases the caller appends the content again.
+ * The result is undefined when no hidden block has the current content. It is also undefined when the block is in the cached part of the
+ * prompt, because revealing it would invalidate the cached prefix. In both cases the caller appends the content again.
  */
 export function planReveal(
   timeline: Timeline,
@@ -36,8 +37,8 @@ export function planReveal(
 }
 
 /**
- * The position in the timeline of the last block in the cached part. Headers that only the renderer made are skipped, because they are not
- * in the timeline.
+ * The position in the timeline of the last block in the cached part. Headers that the renderer has added to the prompt are skipped, because
+ * they are not in the timeline.
  */
 function frozenPosition(timeline: Timeline, slice: Slice, frozen: number): number {
   for (let at = frozen; at >= 0; at--) {

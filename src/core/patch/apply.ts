@@ -31,9 +31,9 @@ export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic
  * Applies all hunks or none. A hunk is applied at the line number in its header. If its old lines are not there, it is applied at the
  * nearest place after the previous hunk at which they match exactly.
  *
- * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF. The prompt puts
- * a backslash before a line that looks like a heading, and the model may copy this backslash. So if the patch does not match, it is tried
- * again without such backslashes.
+ * If the patch does not match and has no CRLF, but every line of the text ends in CRLF, the patch is tried again with CRLF. The patch is
+ * also tried without the backslashes that `guardHeadings` adds. Prompts have such a backslash before each line that looks like a heading,
+ * and the model may copy it into the patch.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
   const asWritten = applyWithEndings(hunks, text)
@@ -134,7 +134,7 @@ const outOfOrder = (hunk: Hunk, index: number, end: number) =>
 const tooCostly = (hunk: Hunk, index: number) =>
   patchError(
     'patch_too_costly',
-    `The lines of this file are too much alike to find ${hunkName(hunk, index)} without a sound line number. Correct the line numbers, or replace the whole file. Nothing was changed.`,
+    `${hunkName(hunk, index)} is not at its line number, and a search did not find its place, because too many lines of the file are alike. Correct the line numbers, or replace the whole file. Nothing was changed.`,
   )
 
 function mismatch(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): ApplyError {

@@ -1,10 +1,10 @@
 /** Finds consecutive lines in a text. Each different line has a number, so that comparing two lines means comparing two numbers. */
 export interface Locator {
-  /** True when the lines of `run` stand in the text, the first of them at `index`. */
+  /** True when the text has the lines of `run` one after the other, and the first of them is at `index`. */
   matchesAt(run: LineRun, index: number): boolean
   /**
-   * The index nearest to `wanted` at which the run matches, at least `from` and less than `to`. If two are equally near, the later one is
-   * returned. Undefined when there is none, or when too many comparisons were needed (see `exhausted`).
+   * The index nearest to `wanted` at which the run matches, at least `from` and less than `to`. If two indexes are equally near, the later
+   * one is returned. Undefined when the run does not match in this range, or when too many comparisons were needed (see `exhausted`).
    */
   nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined
   /** All indexes at which the text has this line, in ascending order. */

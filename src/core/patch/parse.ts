@@ -101,8 +101,8 @@ const strayLine = (at: number) =>
 const isSignature = (lines: readonly string[], at: number) => lines[at] === '-- ' && /^\d+\.\d+/.test(lines[at + 1] ?? '')
 
 /**
- * Removes the blank lines at the end of a hunk, because they usually only separate hunks. They stay if the hunk has no other old line,
- * because then they may be the lines by which its place is found.
+ * Removes the blank lines at the end of a hunk, because they usually only separate hunks. They are not removed if the hunk has no other old
+ * line, because its place in the file may have to be found by these blank lines.
  */
 function withoutTrailingBlanks(body: readonly HunkLine[], blanks: number): readonly HunkLine[] {
   const rest = body.slice(0, body.length - blanks)
@@ -136,8 +136,8 @@ function fileHeaderAt(lines: readonly string[], at: number): { readonly name: st
 }
 
 /**
- * True when the header of another file begins at this line of a hunk. A line `--- x` may also mean that the line `-- x` is removed. So
- * lines with `+++` and `@@` must follow it. In addition, one of these conditions must be true:
+ * True when the header of another file begins at this line of a hunk. A line `--- x` may also mean that the line `-- x` is removed.
+ * Therefore lines with `+++` and `@@` must follow it. In addition, one of these conditions must be true:
  * - The hunk already has as many lines as its header says.
  * - The `---` line and the `+++` line name the same file.
  * - One of the two lines names `/dev/null`.
@@ -152,8 +152,8 @@ function startsNextFile(lines: readonly string[], at: number, complete: boolean)
 const gitHeader = 'diff --git '
 
 /**
- * The file name in the two names `a/x b/x` of a `diff --git` line. Undefined when the two names differ. Then the lines `---` and `+++` that
- * follow have the name.
+ * The file name in the two names `a/x b/x` of a `diff --git` line. Undefined when the two names differ. In this case the following lines
+ * with `---` and `+++` have the name.
  */
 function nameTwice(names: string): string | undefined {
   const middle = (names.length - 1) / 2

@@ -8,8 +8,8 @@ const record = (turn: string, name: string) => `ar:${turn}.${name}`
 export const promptPath = (turn: string) => record(turn, 'user.prompt')
 
 /**
- * The path of an answer. If a turn gives several answers, the last one has a path without a number. The others have the numbers 1, 2 and so
- * on.
+ * The path of an answer. If a turn has several answers, the path of the last answer has no number. The paths of the earlier answers have
+ * the numbers 1, 2 and so on.
  */
 export const completionPath = (turn: string, n?: number) =>
   record(turn, n === undefined ? 'assistant.completion' : `assistant.completion.${n}`)

@@ -18,7 +18,7 @@ import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
  *   ks:<rel>                            an item of the knowledge base
  *   sk:<namespace>.<id>                 a skill
  *
- * A path may lead into another conversation. Then `conv_<id>.`, with the id of that conversation, follows the colon:
+ * A path may refer to another conversation. Such a path has `conv_<id>.`, with the id of that conversation, after the colon:
  * `ar:conv_7.turn_1.user.prompt`. Therefore a turn id may not begin with `conv_`. Paths with the prefix `ks` or `sk` belong to no
  * conversation.
  */
@@ -33,9 +33,9 @@ export type LogicalPath =
   | KnowledgePath
   | SkillPath
 
-/** A path that can lead into another conversation. */
+/** A path that can refer to another conversation. */
 export interface InConversation {
-  /** The id of the other conversation. Undefined when the path leads into the conversation in which it is used. */
+  /** The id of the other conversation. Undefined when the path refers to the conversation in which it is used. */
   readonly conversationId?: string
 }
 
@@ -122,7 +122,8 @@ export function parsePath(text: string): LogicalPath | undefined {
 }
 
 /**
- * Parses a logical path, but also accepts a file path with `..` or another danger. Callers use it to tell the model why a path is unsafe.
+ * Parses a logical path like `parsePath`, but also accepts an unsafe file path, for example with `..`. Callers use it to tell the model why
+ * a path is unsafe.
  */
 export function parsePathUnchecked(text: string): LogicalPath | undefined {
   if (text.length > maximumPathLength) return undefined
@@ -165,8 +166,8 @@ export function dropOwnConversation(text: string, conversationId: string): strin
 }
 
 /**
- * Whether a path leads into another conversation. Every path with a conversation id counts as such a path. So the caller must remove the id
- * of its own conversation from the text with `dropOwnConversation` before it parses the path.
+ * Whether a path refers to another conversation. This is true for every path with a conversation id. Therefore the caller must first remove
+ * the id of its own conversation from the text with `dropOwnConversation`, and then parse the path.
  */
 export const isInOtherConversation = (path: LogicalPath | undefined): boolean =>
   path !== undefined && 'conversationId' in path && path.conversationId !== undefined

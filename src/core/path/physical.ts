@@ -34,7 +34,7 @@ export function splitPhysical(physical: string, knownTurns?: ReadonlySet<string>
 /** An area of a turn that the agent may write to. */
 export type WritableArea = Exclude<Area, 'attachments'>
 
-/** The turn that writes, and the defaults for paths without a turn or without an area. */
+/** The turn that writes a file, and the defaults for a path that names no turn or no area. */
 export interface TargetScope {
   readonly currentTurn: string
   readonly knownTurns?: ReadonlySet<string>
@@ -49,8 +49,8 @@ export type Target =
       readonly physical: string
       readonly logical: string
       /**
-       * Set when `physical` differs from the input. `notify` is true when the input named another turn or `attachments/`. Then the model
-       * must be told where the file is.
+       * Set when `physical` differs from the input. `notify` is true when the input named another turn or `attachments/`. In this case the
+       * model must be told where the file is.
        */
       readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
     }
@@ -62,7 +62,7 @@ export type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'uns
 interface Placement {
   readonly area: WritableArea
   readonly rel: string
-  /** True when the path named another turn or `attachments/`. Then the model must be told where the file is. */
+  /** True when the path named another turn or `attachments/`. In this case the model must be told where the file is. */
   readonly moved: boolean
 }
 

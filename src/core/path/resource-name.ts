@@ -58,23 +58,24 @@ function percentDecode(text: string): string | undefined {
  *   daybook/tenants/<tenant>/projects/<project>/<area>/<user>/<conversation>/<turn>/<physical path>
  *
  * `escapePart` writes the values before the physical path. It replaces all bytes except `a-z`, `0-9`, `_` and `-` by `~` and two hex
- * digits. So two different values stay different on a disk that ignores upper and lower case. A disk accepts names of at most 255 bytes.
- * Therefore a longer value is split into several segments, with slashes between them. Each of these segments except the last ends with `~`.
+ * digits. Therefore two different values stay different on a disk that ignores upper and lower case. Disks accept names of at most 255
+ * bytes. Therefore a longer value is split into several segments, with slashes between them. Each of these segments except the last ends
+ * with `~`.
  */
 export function storageKey({ physicalPath, turnId, ...name }: ResourceName): string {
   return `${conversationPrefix(name)}/${escapePart(turnId)}/${physicalPath}`
 }
 
 /**
- * The beginning that the keys of all hosted files of a conversation have in common. `stage` says whether the files of the agent or the
- * attachments of the user are meant.
+ * The common prefix of the keys of all hosted files of a conversation. `stage` says whether the files of the agent or the attachments of
+ * the user are meant.
  */
 export function conversationPrefix({ owner, stage, conversationId }: Pick<ResourceName, 'owner' | 'stage' | 'conversationId'>): string {
   const { tenant, project, user } = owner
   return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversationId)}`
 }
 
-/** The beginnings of the keys of all hosted files of a user or tenant. */
+/** The prefixes of the keys of all hosted files of a user or tenant. */
 export function ownerPrefixes({ tenant, project, user }: UserOrTenant): readonly string[] {
   const ofTenant = `daybook/tenants/${escapePart(tenant)}`
   if (user === undefined) return [ofTenant]
@@ -82,8 +83,8 @@ export function ownerPrefixes({ tenant, project, user }: UserOrTenant): readonly
 }
 
 /**
- * The beginning that the keys of all hosted files of a turn have in common. `stage` says whether the files of the agent or the attachments
- * of the user are meant.
+ * The common prefix of the keys of all hosted files of a turn. `stage` says whether the files of the agent or the attachments of the user
+ * are meant.
  */
 export const turnPrefix = (name: Omit<ResourceName, 'physicalPath'>): string => `${conversationPrefix(name)}/${escapePart(name.turnId)}`
 

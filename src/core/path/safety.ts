@@ -48,7 +48,7 @@ const encodedDots = /^(?:\.|%2e){1,2}$/i
 const encodedSeparator = /%(?:2f|5c|00)/i
 
 // Some disks ignore case or drop dots and spaces at the end of a name. Windows also has short names such as `git~1`. The pattern matches
-// all names that lead to the folder `.git` on such disks.
+// all names under which such a disk finds the folder `.git`.
 const gitFolder = /^(?:\.git|git~1)[. ]*$/i
 
 const encoder = new TextEncoder()
@@ -67,7 +67,10 @@ const idShape = /^[A-Za-z0-9_-]+$/
 
 export const isId = (text: string): boolean => idShape.test(text)
 
-/** Whether a path can name a turn with this id. `conv_` begins the id of a conversation. */
+/**
+ * Whether the text can be the id of a turn in a path. A text that begins with `conv_` can not, because `conv_` begins the id of a
+ * conversation.
+ */
 export const isTurnId = (text: string): boolean => isId(text) && !text.startsWith('conv_')
 
 /**

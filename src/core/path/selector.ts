@@ -1,6 +1,6 @@
 /**
- * The highest number of SIDs that are read from a selector, which is a list such as `1, 3-5`. Also the highest number of tokens between its
- * commas that are read. The SIDs need a limit of their own, because one token such as `1-1000000000` can name many SIDs.
+ * The highest number of SIDs that are read from a selector. A selector is a list such as `1, 3-5`. The same limit applies to the tokens
+ * between its commas. A limit for the tokens alone is not enough, because one token such as `1-1000000000` can name many SIDs.
  */
 export const maximumSids = 10_000
 
@@ -9,8 +9,8 @@ interface Selection {
   /** The SIDs in ascending order, each once. */
   readonly sids: readonly number[]
   /**
-   * True when the selector has more than `maximumSids` tokens or names more than `maximumSids` SIDs. Then the tokens after the limit are
-   * not read, and `sids` contains the lowest SIDs of the others.
+   * True when the selector has more than `maximumSids` tokens or names more than `maximumSids` SIDs. In this case the tokens after the
+   * limit are not read, and `sids` contains the lowest SIDs of the tokens before the limit.
    */
   readonly truncated: boolean
 }

@@ -37,7 +37,10 @@ const maxStepLength = 400
 
 export const makePlanId = (turnId: string, random: string): string => `plan:${turnId}:${random}`
 
-/** Determines the effect of a `react.plan` call. `params` are not validated: they are as the model wrote them. Never throws. */
+/**
+ * Determines the effect of a `react.plan` call. `params` are the parameters as the model wrote them, not validated. The function never
+ * throws.
+ */
 export function changePlan(timeline: Timeline, params: JsonObject, moment: PlanMoment): PlanChange {
   const mode = typeof params.mode === 'string' ? params.mode.trim().toLowerCase() : ''
   switch (mode) {
@@ -110,8 +113,8 @@ function created(steps: string[], { turnId, ts, newId }: PlanMoment): Plan {
 }
 
 /**
- * The labels of the steps that the model sent. A step is a string, or in an older form an object with a `label`. Steps with a blank label
- * are left out. Undefined when a step has another type, when all labels are blank or when there are too many steps.
+ * The labels of the steps that the model sent. A step is a string, or an object with a `label`, which is an older form. Steps with a blank
+ * label are left out. Undefined when a step has another type, when all labels are blank or when there are too many steps.
  */
 function parseSteps(steps: Json | undefined): string[] | undefined {
   if (!Array.isArray(steps) || steps.length > maxSteps) return undefined

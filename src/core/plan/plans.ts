@@ -30,7 +30,7 @@ export const isFinished = (status: StepStatus): boolean => status === 'done' || 
  */
 export function plansOf(timeline: Timeline): readonly Plan[] {
   const blocks = planBlocks(timeline)
-  if (blocks.length === 0) return noPlans // a fast path, because most conversations have no plan and every round asks for the plans
+  if (blocks.length === 0) return noPlans // a fast path: every round asks for the plans, but most conversations have none
   const newest = new Map<string, Plan>()
   for (const block of blocks) {
     const plan = readPlan(block)
@@ -63,8 +63,9 @@ function byTime(a: Plan, b: Plan): number {
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * `positions` are the positions of the plan blocks among the first `searched` blocks of a buffer. A buffer is the list of blocks that
- * several timelines share. Every round needs the plans. Blocks are only added to a buffer, so each block has to be examined only once.
+ * A cache of the positions of plan blocks, because every round needs the plans. `positions` are the positions of the plan blocks among the
+ * first `searched` blocks of a buffer. A buffer is the list of blocks that several timelines share. Blocks are only added to a buffer, so
+ * each block has to be examined only once.
  */
 const planPositions = new WeakMap<Timeline['buffer'], { searched: number; readonly positions: number[] }>()
 
@@ -111,7 +112,7 @@ export function readRoundAcks(
 
 /**
  * The changes that the notes make to the steps of a plan. A line that repeats the current status of a step changes nothing. If two lines
- * name the same step, the last one counts.
+ * name the same step, only the last line is used.
  */
 export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
   const marks = parseMarks(notes)

@@ -1,12 +1,12 @@
 import { type Word, wordsOf } from './terms.ts'
 
-/** How many entities of one text are used. */
+/** The greatest number of names that are used of one text. */
 const MAX_ENTITIES = 24
 
 /**
  * The terms of the names in a text, found by rules: words that begin with a capital inside a sentence, identifiers of code, file names, and
- * words with digits. A search takes these terms from the turns that it has found and looks for them in other turns. So it also finds turns
- * that share a name but no word with the question.
+ * words with digits. A search takes these terms from the turns that it has found and looks for them in other turns. In this way it also
+ * finds turns that have no word of the question but have a name in common with a found turn.
  */
 export function entityTermsOf(text: string): readonly string[] {
   const words = wordsOf(text)
@@ -23,7 +23,9 @@ function isNamed(text: string, word: Word, capitals: ReadonlySet<string>): boole
   return capitals.has(word.text) || isIdentifier(word.text) || isFileName(text, word)
 }
 
-/** The words that have a capital letter inside a sentence. They are names, so they also count as names at the beginning of a sentence. */
+/**
+ * The words that have a capital letter inside a sentence. They are probably names, so they also count as names where they begin a sentence.
+ */
 function capitalsInsideSentences(text: string, words: readonly Word[]): ReadonlySet<string> {
   const found = new Set<string>()
   for (const [index, { text: word, at }] of words.entries()) {

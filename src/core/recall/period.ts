@@ -10,8 +10,8 @@ const units: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30, ye
 const counts = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
 
 /**
- * The period that a question names, such as `in May 2023`, `on 7 June`, `yesterday`, `last week` or `three days ago`. A month without a year
- * is the last one before `now`. `words` are the words of the question in lower case, and `now` is in seconds since 1970.
+ * The period that a question names, such as `in May 2023`, `on 7 June`, `yesterday`, `last week` or `three days ago`. A month without a
+ * year is the last such month before `now`. `words` are the words of the question in lower case, and `now` is in seconds since 1970.
  */
 export function periodOf(words: readonly string[], now: number): Period | undefined {
   for (const [at, word] of words.entries()) {

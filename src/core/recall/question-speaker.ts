@@ -1,9 +1,6 @@
 const user: ReadonlySet<string> = new Set('i me my mine myself we us our ours'.split(' '))
 const agent: ReadonlySet<string> = new Set('you your yours'.split(' '))
-/**
- * If one of these words stands before `you`, as in `can you tell me`, the question asks for something now and not for earlier words of the
- * agent.
- */
+/** If one of these words is directly before `you`, as in `can you tell me`, the question does not ask what the agent said earlier. */
 const requests: ReadonlySet<string> = new Set('can could would will do are thank if please'.split(' '))
 
 /**

@@ -2,8 +2,8 @@ import { stem } from './stem.ts'
 import { termsOf } from './terms.ts'
 
 /*
- * Words that people use for each other. A question often has another word than the text which it means: `children` and `kids`, `rubbish` and
- * `trash`, `bug` and `error`. A search looks for the other words of a group too, as weak terms.
+ * Words that people use for each other. A question often has another word than the text which it means: `children` and `kids`, `rubbish`
+ * and `trash`, `bug` and `error`. A search also looks for the other words of a group, with a lower weight.
  */
 
 /** Groups of words with nearly the same meaning. A search for one word also looks for the other words of its group. */
@@ -51,7 +51,7 @@ job: teacher nurse engineer manager developer designer artist; health: doctor ho
 tool: hammer drill saw; plant: tree flower rose sunflower tomato; furniture: chair table desk sofa shelf; clothes: shirt jacket scarf dress jeans;
 language: english spanish french german japanese python typescript; database: postgres mysql sqlite; subject: math history biology statistics physics`
 
-/** Made when it is first needed, because most processes need it late or never. */
+/** The map is made when it is first needed, because many processes never need it. */
 let related: ReadonlyMap<string, readonly string[]> | undefined
 
 function readGroups(): ReadonlyMap<string, readonly string[]> {
@@ -69,15 +69,15 @@ function readGroups(): ReadonlyMap<string, readonly string[]> {
   return new Map([...found].map(([term, others]) => [term, [...others]]))
 }
 
-/** Terms of words that mean nearly the same as a term, or that are examples of it. */
+/** Terms of words that mean nearly the same as `term`, or that are examples of it. */
 export function relatedTerms(term: string): readonly string[] {
   related ??= readGroups()
   return [...(related.get(term) ?? []), ...deedsOf(term)]
 }
 
 /**
- * For a word such as `mover` or `teacher`: the terms of the verb, `move` or `teach`. Other words end in `er` too, such as `paper`. So these
- * terms are also weak.
+ * For a word such as `mover` or `teacher`: the terms of the verb, `move` or `teach`. Words that are not made from a verb may also end in
+ * `er`, such as `paper`. Therefore these terms also have a lower weight.
  */
 function deedsOf(term: string): readonly string[] {
   if (term.length < 5 || !term.endsWith('er')) return []

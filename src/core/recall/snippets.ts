@@ -11,7 +11,7 @@ export type MemoryTarget = (typeof memoryTargets)[number]
 export interface Snippet {
   /** The number of the block. `block` and `part` together identify the snippet in its conversation. */
   readonly block: number
-  /** Which part of the text of the block the snippet has, counted from 0. */
+  /** The number of the snippet among the snippets of its block, from 0. */
   readonly part: number
   readonly turnId: string
   readonly role: MemoryTarget
@@ -56,7 +56,7 @@ function attachmentText({ meta = {} }: Block): string {
 }
 
 const PART_LENGTH = 1_600
-/** The greatest number of snippets of one text. A search does not find the text after them. */
+/** The greatest number of snippets of one text. A search does not find the rest of a longer text. */
 const MAX_PARTS = 64
 
 /** Splits a long text at the ends of paragraphs, lines or words. */
@@ -81,7 +81,7 @@ function endOfPart(text: string, from: number): number {
   return latest
 }
 
-/** Facts about a turn that one change contains. A search uses a list of all turns with these facts. */
+/** Facts about a turn that are taken from one change. A memory search uses a list of all turns with these facts. */
 export interface TurnFact {
   readonly turnId: string
   /** Whether the turn searched the memory. */
@@ -96,7 +96,7 @@ const lookups: ReadonlySet<string> = new Set(
 
 const noFacts: readonly TurnFact[] = []
 
-/** The turns that a change opens, and what the calls in the change say about their turns. */
+/** The facts about turns in a change: one for a turn that it opens, or one for each message and each tool call in it. */
 export function turnFactsOf(change: Change): readonly TurnFact[] {
   if (change.type === 'turn.opened') return [{ turnId: change.turn_id, searched: false, worked: false }]
   const blocks = blocksOfChange(change).filter(({ type }) => type === 'react.tool.call' || roles.has(type))

@@ -1,6 +1,6 @@
 /*
- * Transcripts and group chats name the speaker at the beginning of a line: `Ann: I sold the boat.` A question about Ann means mostly what Ann
- * said, and not the texts in which others say her name. So a speaker is a term of its own.
+ * Transcripts and group chats name the speaker at the beginning of a line: `Ann: I sold the boat.` A question about Ann is mostly about
+ * what Ann said, and less about texts in which others mention her. Therefore the index has a separate term for each speaker.
  */
 
 const MAX_SPEAKERS = 8

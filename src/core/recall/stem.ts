@@ -1,6 +1,6 @@
 /**
- * The stem of an English word, after the algorithm of Porter (1980), so that `indexing`, `indexed` and `indexes` become one term. Words with
- * other letters than a to z are returned unchanged. The word must be in lower case.
+ * The stem of an English word, after the algorithm of Porter (1980), so that `indexing`, `indexed` and `indexes` become one term. A word
+ * with a character other than `a` to `z` is returned unchanged. The word must be in lower case.
  */
 export function stem(word: string): string {
   const irregular = irregularForms.get(word)

@@ -2,7 +2,7 @@ import { stem } from './stem.ts'
 
 /*
  * Turns texts and questions into the terms that a search compares. The terms of stored texts and of questions must be made by the same
- * code. After a change of this code, a migration must empty the index, and it is built again from the journal.
+ * code. After a change of this code, a migration must empty the index. The index is then built again from the journal.
  */
 
 /** Words longer than this are cut. They are usually encoded data, which no question repeats. */
@@ -12,13 +12,13 @@ const MAX_WORD = 64
 const wordShape = /[\p{L}\p{N}\p{M}_][\p{L}\p{N}\p{M}_\u00ad\u200b-\u200d\u2060\ufeff]*/gu
 const withoutWidth = /[\u00ad\u200b-\u200d\u2060\ufeff]/g
 
-/** A word of a text, and the terms that stand for it. */
+/** A word of a text, and its terms in the index. */
 export interface Word {
-  /** The word as it stands in the text. */
+  /** The word as it is written in the text. */
   readonly text: string
   /** The position of the word in the text. */
   readonly at: number
-  /** The terms. Empty for a stop word. */
+  /** The terms of the word. Empty for a stop word. */
   readonly terms: readonly string[]
 }
 
@@ -31,12 +31,12 @@ export function wordsOf(text: string): readonly Word[] {
 
 /**
  * - A word becomes its stem, without accents and in lower case.
- * - An identifier such as `parseUserName` or `user_name` gives its parts, and the whole.
+ * - An identifier such as `parseUserName` or `user_name` becomes several terms: its parts and the whole identifier.
  * - In scripts without spaces between words, every two neighbouring characters are a term.
  */
 function termsOfWord(word: string): readonly string[] {
   if (isAscii(word)) return termsOfIdentifier(word.slice(0, MAX_WORD))
-  // names of files are often decomposed, and Japanese texts may have letters of half the width
+  // Names of files often have decomposed accents, and Japanese texts may have half-width letters.
   const visible = word.replace(withoutWidth, '').normalize('NFKC')
   if ([...visible.slice(0, MAX_WORD)].some(hasNoSpaces)) return pairsOf(visible)
   const plain = visible
@@ -115,7 +115,9 @@ const spacelessRanges: readonly (readonly [number, number])[] = [
   [0x20000, 0x323af],
 ]
 
-/** The pairs of neighbouring characters. Parts in other scripts, such as `API` in a Chinese sentence, give their own terms. */
+/**
+ * The pairs of neighbouring characters. Parts in scripts with spaces, such as `API` in a Chinese sentence, become terms like other words.
+ */
 function pairsOf(word: string): readonly string[] {
   const terms: string[] = []
   let run: string[] = []

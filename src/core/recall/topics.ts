@@ -45,7 +45,7 @@ weekend evening leisure hobby spare relax unwind;
 news politics history science documentary podcast;
 spiritual meditation mindfulness yoga breathe stress calm anxiety therapist journal`
 
-/** Made with the first question that asks for advice. */
+/** The map is made when a question asks for advice for the first time. */
 let byTerm: ReadonlyMap<string, readonly string[]> | undefined
 
 function readTopics(): ReadonlyMap<string, readonly string[]> {
@@ -59,7 +59,7 @@ function readTopics(): ReadonlyMap<string, readonly string[]> {
   return new Map([...found].map(([term, others]) => [term, [...others]]))
 }
 
-/** Terms of words that belong to the same topics as a term. */
+/** Terms of words that belong to the same topics as `term`. */
 export function topicTerms(term: string): readonly string[] {
   byTerm ??= readTopics()
   return byTerm.get(term) ?? []
@@ -71,5 +71,5 @@ const advice: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Whether a question asks for advice, and not for a fact. A question with `did` asks what was said. `words` are its words in lower case. */
+/** Whether a question asks for advice, and not for a fact. A question with `did` asks for a fact. `words` are its words in lower case. */
 export const asksForAdvice = (words: readonly string[]): boolean => words.some((word) => advice.has(word)) && !words.includes('did')

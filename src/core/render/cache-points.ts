@@ -7,9 +7,9 @@ import type { Slice } from './types.ts'
  *   previous turns │ header  prompt  r0  r1 … │ r(n-4) … r(n-1) │ followup │ sources, announce (never cached)
  *                  ▲ prevTurn                 ▲ preTail         ▲ tail     ▲ userInput
  *
- * In this file, `tail` is the end of the last round. It moves with every round. The provider still finds the prompt that it cached up to an
- * earlier tail, because the earlier prompt is the beginning of the new one. The pre-tail point stays a few rounds behind the tail. At the
- * beginning of a turn, it may therefore be in a previous turn. `userInput` is the end of the messages that came after the last round.
+ * In this file, `tail` is the end of the last round, so it moves with every round. The provider still finds the prompt that it cached up to
+ * an earlier tail, because the earlier prompt is the beginning of the new prompt. The pre-tail point stays a few rounds behind the tail. At
+ * the beginning of a turn, it may therefore be in a previous turn. `userInput` is the end of the messages that came after the last round.
  * `react.hide` changes only blocks after the pre-tail point, so the provider loses only these few rounds from its cache.
  */
 export interface CachePoints {
@@ -20,7 +20,7 @@ export interface CachePoints {
   readonly prevTurn: number | undefined
   /** The end of the round that is `offsetRounds` rounds before the last one. Undefined when there are too few rounds. */
   readonly preTail: number | undefined
-  /** The end of the last round. Without rounds, the last block. Undefined when no block is shown. */
+  /** The end of the last round. If there are no rounds, it is the last block. Undefined when no block is shown. */
   readonly tail: number | undefined
   /**
    * The end of the user input after the last round: the request of a new turn, or a followup or attachments during a turn. An input may
@@ -58,8 +58,8 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits =
   const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
   const prevTurn = turn.hasHidden && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
   const userInput = policy.markUserInput ? userInputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
-  // At most three points get a mark. If the tail is not after `prevTurn`, the mark at `prevTurn` already covers it. If there is also a
-  // later user input, the tail gets no mark, so that another point can have one.
+  // At most three points get a mark. If the tail is not after `prevTurn`, the mark at `prevTurn` already covers the tail. In this case, if
+  // there is also a later user input, the tail gets no mark, so that another point can have one.
   const usefulTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
   const older = before === undefined ? undefined : endBeforeLongTurn(slice, before)
   return { prevTurn, preTail, tail, userInput, marks: lastDistinct([prevTurn, older ?? preTail, usefulTail, userInput]) }
@@ -70,7 +70,7 @@ export const maxMarks = 3
 
 /**
  * The position of the last block that must not change, because the provider has cached the prompt up to this block. `react.hide` and
- * `react.read` hide and reveal only later blocks. -1 when all blocks may change.
+ * `react.read` hide and reveal only later blocks. The result is -1 when all blocks may change.
  */
 export function frozenUntil({ preTail, prevTurn }: Pick<CachePoints, 'preTail' | 'prevTurn'>): number {
   return Math.max(preTail ?? -1, prevTurn ?? -1)
@@ -91,8 +91,8 @@ function preTailOf(slice: Slice, policy: CachePolicy): number | undefined {
 const endOf = (slice: Slice, round: number): number => withPathGroup(slice, slice.roundEnds[round] as number)
 
 /**
- * The position of the last block that must stay together with the block at `position`. These are the blocks right after it with the same
- * path or of the same round. A cache point never separates them.
+ * The position of the last block that must stay together with the block at `position`. The blocks directly after it that have the same path
+ * or belong to the same round must stay together with it. A cache point never separates them.
  */
 function withPathGroup({ shown }: Slice, position: number): number {
   const path = shown[position]?.block.path
@@ -106,13 +106,16 @@ function withPathGroup({ shown }: Slice, position: number): number {
   return end
 }
 
-/** A provider looks for a cached beginning at most 20 parts before a mark. A round is one part, and a turn has some other parts. */
+/**
+ * A provider looks for a cached beginning at most 20 parts before a mark. A round is at least one part, and a turn also has other parts.
+ * Therefore a turn with this many rounds counts as long.
+ */
 const longTurnRounds = 14
 
 /**
  * The last block before the previous turn, if the current turn has no round yet and the previous turn was long. If another model ran the
- * previous turn, the provider has cached for the current model only the prompt before that turn. It finds this cached prompt only if a mark
- * is near its end.
+ * previous turn, the cache for the current model ends before that turn. The provider finds this cached prompt only if a mark is near its
+ * end.
  */
 function endBeforeLongTurn({ shown, roundEnds }: Slice, before: number): number | undefined {
   const latest = roundEnds.length - longTurnRounds
@@ -135,8 +138,8 @@ function userInputAfter(slice: Slice, point: number): number | undefined {
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
 /**
- * Sorts the positions, removes duplicates and returns the last `maxMarks`. Insertion sort, because the positions are nearly always sorted
- * already.
+ * Sorts the positions, removes duplicates and returns the last `maxMarks`. It uses an insertion sort, because the positions are nearly
+ * always sorted already.
  */
 export function lastDistinct(positions: readonly (number | undefined)[]): readonly number[] {
   const sorted: number[] = []

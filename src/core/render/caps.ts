@@ -1,6 +1,6 @@
 /**
  * Upper limits for the texts and lists in a prompt. Most limits count characters. A name that ends in `Bytes` counts bytes. The limits for
- * lists, such as `paramItems`, count items. Every text that a renderer prints has one of these limits; caps.test.ts checks it.
+ * lists, such as `paramItems`, count items. Every text that a renderer prints has one of these limits, which caps.test.ts checks.
  */
 export const caps = {
   // names and addresses

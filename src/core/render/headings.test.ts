@@ -13,7 +13,7 @@ const isHeading = (line: string) => guardHeadings(line) !== line && unguardHeadi
 /** The lines of a prompt that a model takes for lines of the runtime. */
 const headingsIn = (text: string) => text.split(/[\n\r]/).filter(isHeading)
 
-/** Renders a block in a prompt. `said` stands for every text from outside that the block has. */
+/** Renders a block in a prompt. `said` is used for every text in the block that comes from outside. */
 function rendered(type: BlockType, said: string, given: Partial<Block> = {}): string {
   const block: Block = {
     id: 'b_1',
@@ -32,7 +32,7 @@ function rendered(type: BlockType, said: string, given: Partial<Block> = {}): st
   return shown.flatMap(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : ''))).join('\n\n')
 }
 
-/** The ways in which a block can hold a text from outside. */
+/** The ways in which a block can contain a text from outside. */
 const forms: { readonly [name: string]: (type: BlockType, said: string) => string } = {
   text: (type, said) => rendered(type, said),
   'a long text': (type, said) => rendered(type, `${said}\n${`${said}\n`.repeat(3_000)}`),

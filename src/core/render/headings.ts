@@ -74,7 +74,7 @@ export const unguardHeadings = (text: string): string => (text.includes('\\') ? 
 
 /**
  * Whether a line of the text may begin like a heading. This test looks only at the first characters of each line and is false for most
- * texts. It is many times faster than the regular expression `forged`, which then need not run.
+ * texts. It is many times faster than the regular expression `forged`, which runs only if this test is true.
  */
 function mayHoldHeading(text: string): boolean {
   if (rareLineBreaks.some((character) => text.includes(character))) return true

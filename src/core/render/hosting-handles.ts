@@ -18,8 +18,8 @@ const mayHoldHandles = /"(?:hosted_uri|rn|local_path|physical_path)"/
 
 /**
  * Removes the fields that say where a file is hosted from the JSON text that a tool returned. `hosted_uri`, `local_path` and unsafe
- * physical paths are always removed. The other fields, such as `key`, may have another meaning in the output of a tool. So they are removed
- * only from objects with a `hosted_uri` or `rn`.
+ * physical paths are always removed. The other fields, such as `key`, may have another meaning in the output of a tool. Therefore they are
+ * removed only from objects that have a `hosted_uri` or `rn`.
  */
 export function stripHostingHandles(text: string): string {
   const value = mayHoldHandles.test(text) ? parseJson(text) : undefined

@@ -1,5 +1,5 @@
-// Texts of the runtime tell the model to read the whole of a cut, hidden or summarised text with `react.read`. An agent without this tool
-// gets these texts without the hint.
+// Where the runtime has cut, hidden or summarised a text, it adds a hint to read the whole text with `react.read`. An agent without this
+// tool gets no such hints.
 
 /** The hints. If a line begins with `line` and contains `hint`, everything from `hint` to the end of the line is replaced by `close`. */
 const hints: readonly { readonly line: string; readonly hint: string; readonly close?: string }[] = [

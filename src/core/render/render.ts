@@ -34,7 +34,7 @@ export interface RenderOptions {
 
 /**
  * Renders timelines to prompts. The renderer keeps the parts of all blocks of the last timeline. If the next timeline only has additional
- * blocks, only these are rendered. If blocks in the middle changed, the other blocks keep their parts.
+ * blocks, only these are rendered. If blocks in the middle were changed, the parts of the unchanged blocks are used again.
  */
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
@@ -105,8 +105,8 @@ interface MarkedParts {
 
 /**
  * Makes the parts of a prompt from the shown blocks. Consecutive blocks of one round are called a run. A run becomes one text part,
- * followed by its images. A run is closed when the next run starts. Only the last run is open: the next block may still belong to it. So
- * only the parts of the last run are made again.
+ * followed by its images. A run is closed when the next run starts. Only the last run is open: the next block may still belong to it.
+ * Therefore only the parts of the last run have to be made again.
  *
  *   blocks      header    prompt    call  result with image    call  result       call …
  *   parts       [ 0 ]     [ 1 ]     [ 2: round 0 ][ 3: image ]  [ 4: round 1 ]    open run: round 2

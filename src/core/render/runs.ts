@@ -12,8 +12,8 @@ export const sameRun = (a: RunBlock, b: RunBlock): boolean => a.round !== undefi
 
 /**
  * Joins the blocks `from` to `end` (exclusive) of one run into one text part, followed by their images and documents. A round becomes one
- * text part even if it has many results. The reason: a provider looks for a cached beginning only a limited number of parts before a mark.
- * The text ends with a blank line, so that the next part begins a new paragraph.
+ * text part even if it has many results, because a provider looks for a cached beginning only a limited number of parts before a mark. The
+ * text ends with a blank line, so that the next part begins a new paragraph.
  */
 export function coalesce(blocks: readonly RunBlock[], from = 0, end = blocks.length): readonly Part[] {
   let text = ''
@@ -128,8 +128,8 @@ interface Run {
 const startRun = (before: number): Run => ({ before, text: startHash(), binaries: [] })
 
 /**
- * Adds a block to the hash of its run and returns the hash of the block alone. Usually the run and the block hash the same text. Then the
- * text is read only once for both hashes.
+ * Adds a block to the hash of its run and returns the hash of the block alone. Usually the same text is added to both hashes. In this case
+ * the text is read only once.
  */
 function addToRun(run: Run, block: RunBlock): number {
   const added = ownText(block)
@@ -174,8 +174,8 @@ const partText = (part: Part): string =>
   part.type === 'text' ? part.text : `<${part.type} ${part.media_type} ${part.base64 ?? part.blob.sha256}>`
 
 /**
- * Makes the record of a prompt for the journal. The record contains hashes only from the first block on that differs from the previous
- * prompt.
+ * Makes the record of a prompt for the journal. The record contains the hashes of the first block that differs from the previous prompt,
+ * and of all blocks after it.
  */
 export interface FingerprintRecorder {
   /**
@@ -213,7 +213,7 @@ export const shownCount = ({ from, hashes }: ShownFingerprints): number => from 
 function commonBlocks(before: ShownFingerprints, current: Fingerprints, last: RecordedPrompt | undefined): number {
   const count = shownCount(before)
   if (count <= current.count() && current.chain(count) === before.chain) return count
-  // This recorder did not make `before`, for example because the process has restarted since. So the full hashes of its blocks are unknown.
+  // Another recorder made `before`, for example because the process was restarted. Therefore the full hashes of its blocks are not known.
   if (last?.chain !== before.chain) return 0
   let common = 0
   while (common < Math.min(last.count, current.count()) && last.fingerprints.block(common) === current.block(common)) common++

@@ -22,7 +22,7 @@ export type SourcesTailRenderer = (pool: SourcePool, currentTurnId: string, maxT
 /** How many rows the section may have. The numbers are tried in this order until the section is short enough. */
 const rowLimits = [caps.sourcesShown, 30, 15, 7, 3, 1, 0]
 
-/** The returned function keeps its last texts, because every round needs the section, but the pool seldom changes. */
+/** Makes a renderer of the section. It keeps its last texts, because every round needs the section, but the pool seldom changes. */
 export function createSourcesTail(estimator: Estimator, hasTool: (id: string) => boolean): SourcesTailRenderer {
   let last: { readonly pool: SourcePool; readonly turnId: string; readonly tails: SourcesTail[] } | undefined
   return (pool, turnId, maxTokens) => {
@@ -41,7 +41,7 @@ const exceeds = (tail: SourcesTail, maxTokens: number) => tokenUpperBound(tail.t
 export const noSourcesTail = (estimator: Estimator, hasTool: (id: string) => boolean): SourcesTail =>
   createTail(sourcesTail(emptyPool, undefined, hasTool), estimator)
 
-/** The tools of an agent for which the application has not chosen the built-in tools. */
+/** True for the tools that the section may name, if the application has not chosen the built-in tools of the agent. */
 const hasUsualTools = (id: string) => id === 'react.read' || id === 'react.hide'
 
 function createTail(text: string, estimator: Estimator): SourcesTail {
@@ -124,8 +124,8 @@ function footer(rows: readonly SourceRow[], hasTool: (id: string) => boolean): r
 }
 
 /**
- * Chooses the rows to show, sorted by SID. If there are more than `maxRows`, rows of the current turn come first, then the newest of the
- * other turns.
+ * Chooses the rows to show, sorted by SID. If there are more than `maxRows` rows, rows of the current turn are chosen first, and then the
+ * newest rows of the other turns.
  */
 function chooseRows(rows: readonly SourceRow[], currentTurnId: string | undefined, maxRows: number): readonly SourceRow[] {
   if (rows.length <= maxRows) return rows

@@ -1,6 +1,6 @@
 import { type RunBlock, runText, sameRun } from './runs.ts'
 
-/** Where a block stands in a prompt: the characters `start` to `end` of a text part, or a whole image or document. */
+/** The position of a block in a prompt: the characters `start` to `end` of a text part, or a whole image or document. */
 export interface BlockSpan {
   /** The position of the block in the list of shown blocks. */
   readonly position: number
@@ -11,7 +11,7 @@ export interface BlockSpan {
 }
 
 /**
- * Where each shown block stands in the parts that `render` makes of the blocks. `points` are the positions after which a mark is set. The
+ * The positions of the shown blocks in the parts that `render` makes of them. `points` are the positions after which a mark is set. The
  * spans of a text part cover it completely: the empty lines after a block belong to this block.
  */
 export function blockSpans(shown: readonly RunBlock[], points: readonly number[]): readonly BlockSpan[] {

@@ -114,7 +114,10 @@ function countLines(text: string): number {
   return count
 }
 
-/** Describes the structure of a JSON value: keys, types and sizes. With it the model can ask for the piece that it needs. */
+/**
+ * Describes the structure of a JSON value: keys, types and sizes. From this description the model knows which piece of the value it can ask
+ * for.
+ */
 export function shapeOf(value: Json, limits: Caps): string {
   const lines: string[] = []
   let size = 0
@@ -258,7 +261,7 @@ function base64Groups(text: string): readonly Base64Group[] {
 }
 
 /**
- * Finds lines of base64. It is enough to test every 60th character, because every line with at least 60 characters contains a tested one.
+ * Finds lines of base64. It tests only every 60th character, because every line with at least 60 characters contains a tested character.
  */
 function* base64Lines(text: string): Generator<{ readonly start: number; readonly end: number }> {
   let floor = 0

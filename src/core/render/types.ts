@@ -18,7 +18,7 @@ export interface BinaryPart {
   readonly media_type: string
   readonly blob: BlobRef
   /**
-   * The size in pixels, or the number of pages of a document: providers bill by these numbers. Undefined when the block does not tell them.
+   * The size in pixels, or the number of pages of a document: providers bill by these numbers. Undefined when the block does not have them.
    */
   readonly width?: number
   readonly height?: number
@@ -39,8 +39,8 @@ export interface ShownBlock {
 
 /**
  * The blocks of a timeline that the model sees, oldest first. A *position* is an index into `shown`. Cache points and `react.hide` use the
- * same positions. So `react.hide` can tell which blocks are before a cache point and must not change, because a changed block invalidates
- * the cached prompt.
+ * same positions. From a position, `react.hide` knows whether a block is before a cache point. Such a block must not change, because this
+ * would invalidate the cached prompt.
  */
 export interface Slice {
   readonly shown: readonly ShownBlock[]
@@ -48,8 +48,8 @@ export interface Slice {
   readonly turnStart: number | undefined
   /**
    * For each round, the position of its last block. Rounds are in the order of their first blocks. The blocks of two rounds may be mixed,
-   * for example in imported timelines. Then the end of the later round is at least the end of the earlier one, so these positions never
-   * decrease.
+   * for example in imported timelines. In this case the later round gets at least the end position of the earlier round, so that these
+   * positions never decrease.
    */
   readonly roundEnds: readonly number[]
 }
@@ -57,8 +57,8 @@ export interface Slice {
 export interface RenderSettings {
   readonly caps: Caps
   /**
-   * Whether the agent has this tool. A prompt names an optional tool only if this function returns true for it. Without the function, it
-   * names none.
+   * Whether the agent has this tool. A prompt names an optional tool only if this function returns true for it. If the function is missing,
+   * the prompt names no optional tool.
    */
   readonly hasTool?: ((id: string) => boolean) | undefined
 }
@@ -72,15 +72,15 @@ export interface RenderContext extends RenderSettings {
   readonly callId: string | undefined
   readonly toolId: string | undefined
   /**
-   * Consecutive digests of one call become lines under one heading, and the heading shows a status. If this block is such a line but not
-   * the first one, this is the status in the heading. Otherwise undefined.
+   * The status in the heading above this block, if this block continues a list of digests. Consecutive digests of one call become lines
+   * under one heading, which shows the status of the first one. Undefined for the first line and for all other blocks.
    */
   readonly continuedStatus: string | undefined
-  /** True when the prompt already shows the plan with exactly these steps and states. Then it is not shown again. */
+  /** True when the prompt already shows the plan with exactly these steps and states. In this case the plan is not shown again. */
   readonly repeatsPlan: boolean
   /**
-   * For a block with an image or document that is sent: its number, counted from 1 within its round or within the user's input. If it is
-   * not sent: the reason.
+   * For a block with an image or document that is sent: its number, counted from 1 within its round or within the user's input. If the
+   * image or document is not sent, this is the reason.
    */
   readonly attachment: number | RefusalReason | undefined
 }

@@ -60,7 +60,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
   let openSummary: SummaryLine | undefined // the heading of the artifact list to which the last shown block belongs
   let lastWasStub = false
-  let inSummary = false // true from a summary to the last block that the compaction preserved after it
+  let inSummary = false // true from a summary up to the last block that the compaction preserved after the summary
   let copied: Slice | undefined
   let borrowed: Slice = { shown, turnStart: undefined, roundEnds }
 
@@ -143,7 +143,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   return walk
 }
 
-/** The id of the running turn. If no turn is running, the turn of the last block. */
+/** The id of the running turn. If no turn is running, it is the id of the turn of the last block. */
 export function currentTurnIdOf(timeline: Timeline): string | undefined {
   return timeline.openTurn?.turn_id ?? blockAt(timeline, timeline.size - 1)?.turn_id
 }

@@ -19,7 +19,7 @@ export interface MergeResult {
   readonly sids: readonly number[]
   /**
    * Maps each number that the tool gave to a row (the `sid` in its output) to the SID of this row in the pool. If the tool gave one number
-   * to two rows, the first row counts.
+   * to two rows, the number is mapped to the SID of the first row.
    */
   readonly renumbered: ReadonlyMap<number, number>
 }
@@ -121,8 +121,8 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
   if (isBetterTitle(incoming.title, known.title)) added.set('title', incoming.title)
   if (isLonger(incoming.text, known.text)) added.set('text', incoming.text)
 
-  // `content_length` is the length of `content` in the same row. So the length from one row must not be combined with the `content` of the
-  // other row.
+  // `content_length` is the length of `content` in the same row. Therefore the `content_length` of one row must not be combined with the
+  // `content` of the other row.
   if (!isMissing(known.content) || !isMissing(incoming.content)) added.delete('content_length')
   if (isLonger(incoming.content, known.content)) {
     added.set('content', incoming.content)
@@ -139,7 +139,7 @@ function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
 const isMissing = (value: unknown) => value === undefined || value === null || value === ''
 const isLonger = (candidate: string | undefined, known: string | undefined) => (candidate?.length ?? 0) > (known?.length ?? 0)
 
-/** Whether `candidate` is the better title. Tools use the URL as title if they know no other, so any other title is better than a URL. */
+/** Whether `candidate` is the better title. Tools that know no title use the URL instead, so any other title is better than a URL. */
 function isBetterTitle(candidate: string | undefined, known: string | undefined): boolean {
   const isReal = isTitle(candidate)
   return isReal === isTitle(known) ? isLonger(candidate, known) : isReal
@@ -147,7 +147,7 @@ function isBetterTitle(candidate: string | undefined, known: string | undefined)
 
 const isTitle = (title: string | undefined) => !isMissing(title) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(title ?? '')
 
-// The last four fields tell a reader of an exported timeline where the file of a source is.
+// From the last four fields, a reader of an exported timeline knows where the file of a source is.
 const compactFields = [
   'title',
   'url',

@@ -14,7 +14,7 @@ export function isOrdered(rows: readonly SourceRow[]): boolean {
 
 const knownAsOrdered = new WeakSet<readonly SourceRow[]>()
 
-/** The rows sorted by SID. Of rows with the same SID, the last one counts. Rows without a valid SID are left out. */
+/** The rows sorted by SID. If several rows have the same SID, only the last one is kept. Rows without a valid SID are left out. */
 export function orderedRows(rows: readonly SourceRow[]): readonly SourceRow[] {
   if (isOrdered(rows)) return rows
   const bySid = new Map(rows.filter(({ sid }) => isSid(sid)).map((row) => [row.sid, row]))
@@ -57,7 +57,7 @@ export function replaceRows(
       keepsKeys &&= keyOfRow(before) === keyOfRow(row)
       merged[position] = row
     } else {
-      keepsKeys &&= position === merged.length // a row between others may now be the oldest row with its key
+      keepsKeys &&= position === merged.length // a row that was inserted between others may now be the oldest row with its key
       merged.splice(position, 0, row)
     }
   }

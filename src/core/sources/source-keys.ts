@@ -11,8 +11,8 @@ export function sourceKey(row: { readonly url?: string; readonly physical_path?:
 export const keyOfRow = oncePerBlock((row: SourceRow) => sourceKey(row))
 
 /**
- * The SIDs of the rows by their keys. Of rows with the same key, the oldest counts. The keys of the newest pool of a conversation are kept,
- * so that a merge does not read the whole pool again.
+ * The SIDs of the rows by their keys. If several rows have the same key, the map has the SID of the oldest row. The keys of the newest pool
+ * of a conversation are kept, so that a merge does not read the whole pool again.
  */
 export function keysOf(rows: readonly SourceRow[]): ReadonlyMap<string, number> {
   const known = knownKeys.get(rows)
@@ -32,7 +32,10 @@ function addKeys(keys: Map<string, number>, rows: readonly SourceRow[]): void {
   }
 }
 
-/** Gives the keys of a pool to the next pool. `changed` are the rows by which they differ. An older pool makes its keys again if needed. */
+/**
+ * Moves the cached keys of a pool to the next pool. `changed` are the rows in which the two pools differ. If the keys of the older pool are
+ * needed later, they are computed again.
+ */
 export function moveKeys(before: readonly SourceRow[], after: readonly SourceRow[], changed: readonly SourceRow[]): void {
   const keys = knownKeys.get(before)
   if (!keys || after === before) return

@@ -42,14 +42,14 @@ export interface SourceFields {
   readonly [field: string]: unknown
 }
 
-/** A row of the pool. Its `sid` means this source as long as the conversation exists. */
+/** A row of the pool. Its `sid` refers to this source as long as the conversation exists. */
 export interface SourceRow extends SourceFields {
   readonly sid: number
 }
 
 /**
  * A row to add to the pool. Its `sid` is the number that the tool gave it. The row gets a SID of the pool instead, and the tool's number is
- * used only to find the citations in the tool's output that mean this row.
+ * used only to find the citations of this row in the tool's output.
  */
 export type IncomingSource = SourceFields & { readonly sid?: number } & ({ readonly url: string } | { readonly physical_path: string })
 
@@ -59,7 +59,7 @@ export const isSid = (value: unknown): value is number => Number.isSafeInteger(v
 const maximumBase64 = 4000
 /**
  * The highest number of characters in an address, or in a field that is not in `SourceFields`. A longer value is left out, because it is
- * content in the wrong field.
+ * probably content in the wrong field.
  */
 const maximumText = 4000
 
@@ -104,14 +104,14 @@ const runtimeFields: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Schemes that do not lead to a place on the web. Such an address contains the content itself, runs as a program, or leads to the reader's
- * machine.
+ * Schemes of addresses that are not on the web. Such an address contains the content itself, runs as a program, or refers to a file on the
+ * reader's machine.
  */
 const refusedAddress = /^(?:data|javascript|vbscript|blob|file):/i
 
 /**
  * Parses a row that a tool returned. Undefined when the row has no address. Fields that only the runtime may set are left out, so a tool
- * can not make a source lead to a file of the conversation. Fields with unknown names are kept if their value is a short text, a number or
+ * can not make a source refer to a file of the conversation. Fields with unknown names are kept if their value is a short text, a number or
  * a boolean.
  */
 export function parseToolSource(value: unknown): IncomingSource | undefined {
@@ -125,8 +125,8 @@ export function parseToolSource(value: unknown): IncomingSource | undefined {
 }
 
 /**
- * The address in a row that a tool returned; undefined when there is none. The field `value` counts only if it is a web address, because in
- * most formats it has another meaning.
+ * The address in a row that a tool returned; undefined when there is none. The field `value` is used only if it is a web address, because
+ * in most formats it has another meaning.
  */
 export function addressOf(row: { readonly [field: string]: unknown }): string | undefined {
   const address = [row.url, row.href, isWebAddress(row.value) ? row.value : undefined].find(isFilled)?.trim()
@@ -214,8 +214,8 @@ const isValidField = (field: string, value: unknown) => value !== undefined && (
 export const defaultEligibleMimes: readonly string[] = ['image/*']
 
 /**
- * For applications that also want texts and PDFs as sources: pass this list to `isEligibleMime` instead of the default. Office files and
- * archives are in neither list.
+ * For applications that also want texts and PDFs as sources: pass this list to `isEligibleMime` instead of the default. Neither this list
+ * nor the default contains Office files and archives.
  */
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
@@ -229,8 +229,8 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
 }
 
 /**
- * Whether a source is a document of the knowledge base, whose address is its path. An answer may cite it, and users read its title. There is
- * no page that a link could lead to.
+ * Whether a source is a document of the knowledge base, whose address is its path. An answer may cite it, and users read its title. But no
+ * link is possible, because the document has no web page.
  */
 export const isKnowledgeSource = ({ url }: SourceFields): boolean => url?.startsWith('ks:') === true
 

@@ -41,7 +41,9 @@ export interface ChannelBody {
 /** Whether the current position is quoted: not at all, by a code fence or by backticks. */
 export type Quotation = 'none' | 'fenced' | 'backtick'
 
-/** The result of the search for a closing backtick. `more` means that more text has to arrive. Then the search continues at `at`. */
+/**
+ * The result of the search for a closing backtick. `more` means that more text has to arrive. In this case the search continues at `at`.
+ */
 export type BacktickSearch = { readonly kind: 'found' } | { readonly kind: 'absent' } | { readonly kind: 'more'; readonly at: number }
 
 const found: BacktickSearch = { kind: 'found' }
@@ -81,8 +83,8 @@ export function advanceBody(body: ChannelBody, text: string, from: number, to: n
 }
 
 /**
- * The tags that may be real at the current position. Every other tag is text. If the position is quoted, one of these tags may still turn
- * out to be text.
+ * The tags that may be real at the current position. Every other tag is text. If the position is quoted, even one of these tags may be
+ * text.
  */
 export function expectedTags(body: ChannelBody): TagNames {
   if (body.code) return isInFence(body.code) ? body.tags.ownClose : body.tags.all

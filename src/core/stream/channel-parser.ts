@@ -20,7 +20,7 @@ import { channelNames, maxTagLength, namesOfChannel, readTag } from './channel-t
 export interface ChannelParser {
   push(chunk: string): readonly ChannelEvent[]
   /**
-   * Ends the input. If the text ends with what may be a tag, the parser now decides whether it is one. A channel that is still open is
+   * Ends the input. If the last characters may be a tag, the parser now decides whether they are one. A channel that is still open is
    * closed.
    */
   end(): readonly ChannelEvent[]
@@ -30,7 +30,7 @@ export interface ChannelParser {
   readonly hasPreamble: boolean
   /** The first 256 close tags that closed no channel. They are not part of the text of a channel. */
   readonly strayTags: readonly string[]
-  /** The first 64 names in channel tags that are the name of no channel. Such tags are part of the text. */
+  /** The first 64 names in channel tags that are not the name of any channel. Such tags are part of the text. */
   readonly unknownChannels: readonly string[]
 }
 
@@ -75,7 +75,7 @@ export function createChannelParser(channels: readonly Channel[], textChannel?: 
   let open = -1
   let body: ChannelBody = createBody('text', outside)
   /**
-   * The end of the text that has arrived, while it is not clear yet how to read it. It begins with the `<` of a possible tag, or is the
+   * The last characters that have arrived, as long as it is not clear how to read them. It begins with the `<` of a possible tag, or is the
    * first half of a surrogate pair.
    */
   let held = ''
@@ -199,8 +199,8 @@ export function createChannelParser(channels: readonly Channel[], textChannel?: 
   }
 
   /**
-   * Records the name in a tag if no channel has this name. The tag is text and is emitted at once. If the tag is not complete yet, its end
-   * comes with the next chunk.
+   * Records the name in a tag if no channel has this name. Such a tag is text, and the part that has arrived is emitted without waiting. If
+   * the tag is not complete yet, its end comes with the next chunk.
    */
   function noteUnknown(tag: string): void {
     unknownTag.lastIndex = 0

@@ -5,9 +5,9 @@ import { parseModelJson } from './json/parse.ts'
 import { createJsonReader } from './json/reader.ts'
 
 /**
- * Some keys of an action decide which tool is called or where its content is shown. If `path` leads to such a key, returns its name, for
- * example `tool_call.tool_id`. Undefined for other keys. If the model writes such a key twice with different values, the action is
- * rejected, because it is unclear which value is meant.
+ * Some keys of an action decide which tool is called or where its content is shown. If `path` is the path of such a key, the result is its
+ * name, for example `tool_call.tool_id`. For other keys the result is undefined. If the model writes such a key twice with different
+ * values, the action is rejected, because it is unclear which value is meant.
  */
 export function decidingKey(path: JsonPath): string | undefined {
   const first = path[0]
@@ -27,7 +27,7 @@ function listedKey(index: number, path: JsonPath): string | undefined {
 
 /**
  * The names of the keys that the text of an action contains twice with different values. Only keys for which `decidingKey` returns a name
- * count.
+ * are checked.
  */
 export function conflictingKeys(text: string): readonly string[] {
   const reader = createJsonReader()

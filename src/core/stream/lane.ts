@@ -3,8 +3,8 @@ import type { ChannelFormat } from './channel.ts'
 
 /**
  * A piece of a text that the user sees while the model writes it. The pieces of one text form a lane, and `index` numbers them from 0. A
- * delta with `completed` ends the lane. If the model opens the channel again, the lane continues with the next index. An index of 0 says that
- * the text begins anew: it replaces earlier text of the lane.
+ * delta with `completed` ends the lane. If the model opens the channel again, the lane continues with the next index. A delta with the
+ * index 0 begins the text anew: it replaces all earlier text of the lane.
  */
 export interface LaneDelta {
   /** Where a client shows the text: `thinking`, `answer`, `canvas`, `timeline_text` or `subsystem`. Later releases may add markers. */
@@ -17,13 +17,13 @@ export interface LaneDelta {
   /** Set when the lane ended because the text stopped or became invalid. */
   readonly aborted?: true
   /**
-   * Set in the dialect `native` while it is not known whether the text is the answer or notes about a call. A client that can not take a
-   * text back waits for the last delta of the lane.
+   * Set in the dialect `native` while it is not known whether the text is the answer or notes about a call. A client that can not remove
+   * text which it has shown must wait for the last delta of the lane.
    */
   readonly undecided?: true
-  /** In the last delta of a lane with `undecided`: what the text was. */
+  /** Set in the last delta of a lane with `undecided`. It says what the text was. */
   readonly as?: 'answer' | 'notes'
-  /** The text may hold internal content: a server sends it to operators only. */
+  /** Set when the text may contain internal content. A server sends such a text only to operators. */
   readonly internal?: true
   readonly extra?: LaneExtra
 }
@@ -41,8 +41,8 @@ export interface LaneExtra {
 /** The fields that are equal in all deltas of a lane. */
 export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifact_name' | 'format' | 'internal' | 'extra'>
 /**
- * How the text of a lane ended. `whole`: the text is complete. `aborted`: the text is not complete. `cut`: the response broke off. If the
- * lane then still keeps text, because it may be the beginning of a citation, that text is not shown.
+ * How the text of a lane ended. `whole`: the text is complete. `aborted`: the text is not complete. `cut`: the response broke off. A lane
+ * may have held back its last characters, because they may be the beginning of a citation. With `cut`, these characters are not shown.
  */
 export type LaneEnd = 'whole' | 'aborted' | 'cut'
 export type EmitDelta = (delta: LaneDelta) => void

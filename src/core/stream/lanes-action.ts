@@ -30,7 +30,7 @@ export interface ActionLanes {
   readonly answer: HeldLane | undefined
   /** True while the action channel contains only white space. */
   readonly blank: boolean
-  /** True when the action ends the turn and calls no tool. Then its answer may be shown. Valid after `end`. */
+  /** True when the action ends the turn and calls no tool. Only then may its answer be shown. The value is valid after `end`. */
   readonly allowsAnswer: boolean
 }
 
@@ -88,7 +88,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return call?.toolId !== undefined || listed.length !== 1 ? call : listed[0]
   }
 
-  /** The call to which a path leads. Undefined for other paths, and for calls after the first `maxCalls`. */
+  /** The call that contains the value at `path`. Undefined for paths outside of calls, and for calls after the first `maxCalls`. */
   function callAt(path: JsonPath): CallLanes | undefined {
     if (path[0] === 'tool_call') {
       call ??= addCall()
@@ -115,14 +115,14 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     for (const each of calls) each.finish(true)
   }
 
-  /** Whether the action also has a tool call. In invalid JSON, the beginning of a tool call is enough. */
+  /** Whether the action also has a tool call. If the JSON is invalid, the beginning of a tool call is enough for `true`. */
   function hasCall(): boolean {
     const parsed = parseModelJson(text)
     if (!parsed.ok) return callBegan
     return isObject(parsed.value) && (!isEmptyCall(parsed.value.tool_call) || hasCallList(parsed.value.tool_calls))
   }
 
-  /** Shows or drops texts that lanes still keep. Called after each complete value of the action. */
+  /** Shows or drops texts that lanes still hold back. Called after each complete value of the action. */
   function reconsider() {
     if (state.refused) return
     const { action } = self
@@ -277,7 +277,10 @@ function hasSeveralObjects(text: string): boolean {
   return !parsed.ok && parsed.error.code === 'json.multiple'
 }
 
-/** How many keys of a path lead to its tool call: 1 for `tool_call`, 2 for an item of `tool_calls`, and 0 for other paths. */
+/**
+ * The number of keys in the path of a tool call, at the beginning of `path`: 1 for `tool_call`, 2 for an item of `tool_calls`, and 0 for
+ * other paths.
+ */
 function callDepth(path: JsonPath): number {
   return path[0] === 'tool_call' ? 1 : path[0] === 'tool_calls' ? 2 : 0
 }

@@ -12,15 +12,15 @@ import {
   type LaneStyle,
 } from './lane.ts'
 
-/** Facts about an action that the lanes of its calls need. */
+/** Values of an action that the lanes of its calls need. */
 export interface ActionState {
   /** The value of the field `action`, trimmed and in lower case. Undefined until its string is complete. */
   action: string | undefined
   /** True when the whole action has been read. */
   ended: boolean
-  /** True when the action will be rejected. Then nothing more is shown. */
+  /** True when the action will be rejected. In this case nothing more is shown. */
   refused: boolean
-  /** True after a second `tool_call`, `tool_calls` or `params`. Then content that begins later is not shown. */
+  /** True after a second `tool_call`, `tool_calls` or `params`. In this case content that begins later is not shown. */
   restarted: boolean
 }
 
@@ -52,7 +52,7 @@ export interface CallLanes {
   storeParam(name: string, value: JsonValue): void
   /** Called when the string of the content has ended. The lane stays open until `finish`. */
   endString(ending: LaneEnd): void
-  /** Shows or drops content that the lane still keeps. Called when more of the action is known. */
+  /** Shows or drops content that the lane still holds back. Called when more of the action is known. */
   reconsider(): void
   /** Drops content that is not shown yet. */
   drop(): void
@@ -79,7 +79,7 @@ export function createCallLanes({ replacer, isInternalFile, native }: CallLaneSe
     begin(field) {
       if (state.refused || state.restarted) return undefined
       endContent('aborted')
-      // in the dialect `native`, parameters after the content are used too, so the object is not copied
+      // In the dialect `native`, parameters that come after the content are also used, so the object is not copied.
       content = { field, lane: createHeldLane(), params: native ? params : { ...params }, ending: undefined }
       self.reconsider()
       return content.lane
@@ -136,7 +136,7 @@ interface ContentParams {
 
 /** The current state of a tool call whose content the user may see while the model writes it. */
 interface ContentState {
-  /** True when `path` and `channel` may come after the content. The content then waits for them. */
+  /** True when `path` and `channel` may come after the content. The content is then held back until they are known. */
   readonly anyOrder: boolean
   readonly action: string | undefined
   readonly toolId: string | undefined
@@ -229,8 +229,8 @@ function writtenFormat(path: string): Format {
 }
 
 /**
- * The format in which the content of a rendering tool is shown. The first of these that is known decides: the parameter `format`, the
- * extension of the path, the first character of the content, the tool.
+ * The format in which the content of a rendering tool is shown. The first of these values that is known decides: the parameter `format`,
+ * the extension of the path, the first character of the content, the tool.
  */
 function renderedFormat(toolId: string, path: string, { params, head }: ContentState): Format {
   const declared = params.format

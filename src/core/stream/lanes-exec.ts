@@ -30,7 +30,7 @@ export interface ExecLanes {
   start(language: string): void
   /** Call this when the action is complete. Shows the code, the name and the objective of the program. */
   describe(params: JsonValue | undefined, notes: string): void
-  /** Call this when the action calls no exec tool. Then the code is not shown. */
+  /** Call this when the action calls no exec tool. The code is then not shown. */
   discard(): void
   /** Call this when the action is rejected. Later code is not shown. If the program was already shown, it gets the status `error`. */
   refuse(): void
@@ -58,7 +58,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
   const mark = () => (internal ? { internal } : {})
 
   /**
-   * Shows the code. This happens when the contract is known. If the contract has an internal file, the lane is marked as internal, because
+   * Shows the code. It is called when the contract is known. If the contract has an internal file, the lane is marked as internal, because
    * the program may hold the content of that file.
    */
   function releaseCode() {
@@ -117,12 +117,15 @@ export function execLanguage(toolId: string): string | undefined {
   return toolId.startsWith(toolPrefix) && toolId.length > toolPrefix.length ? toolId.slice(toolPrefix.length) : undefined
 }
 
-/** How far a program is: the model writes it, it runs, it ended without an error, or with one. */
+/**
+ * The progress of a program: the model is writing it (`gen`), it is running (`exec`), it ended without an error (`done`), or it ended with
+ * an error (`error`).
+ */
 export type ExecStatus = 'gen' | 'exec' | 'done' | 'error'
 
 /**
- * A delta with a status. Each status replaces the previous one, so the index is always 0. `timings` are the milliseconds that the model
- * took to write the program, and that the program ran.
+ * A delta with a status. Each status replaces the previous one, so the index is always 0. `timings` has the milliseconds that the model
+ * took to write the program and the milliseconds that the program ran.
  */
 export function execStatusDelta(
   executionId: string,

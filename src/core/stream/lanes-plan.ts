@@ -8,7 +8,7 @@ const planTitles: Readonly<Record<string, string>> = {
   close: 'Closed Plan',
 }
 
-/** The text that shows a `react.plan` call to the user. Undefined when the mode is invalid, because then the call will be rejected. */
+/** The text that shows a `react.plan` call to the user. Undefined when the mode is invalid, because such a call is rejected. */
 export function planCard(params: JsonValue | undefined, notes: string): string | undefined {
   if (typeof params !== 'object' || params === null || Array.isArray(params)) return undefined
   const { mode, plan_id: planId, steps } = params as { readonly [key: string]: JsonValue }

@@ -57,12 +57,13 @@ export interface DeliveredAnswer {
 export interface Lanes<Event = ChannelEvent> {
   push(event: Event): readonly LaneDelta[]
   /**
-   * Ends the response. `ending` is `aborted` when the response reached the output limit. Then lanes that are still open end as aborted. If
-   * the response has an answer channel but no action, the answer is shown now, because such a response means `complete`.
+   * Ends the response. `ending` is `aborted` when the response reached the output limit. In this case lanes that are still open end as
+   * aborted. If the response has an answer channel but no action, the answer is shown now, because such a response means `complete`.
    */
   end(ending: LaneEnd): readonly LaneDelta[]
   /**
-   * Ends a response that was interrupted. Open lanes end as aborted. Text that lanes still keep, such as half of a citation, is not shown.
+   * Ends a response that was interrupted. Open lanes end as aborted. Text that lanes have held back, such as half of a citation, is not
+   * shown.
    */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined

@@ -18,7 +18,7 @@ import { createNativeTextParser } from './native-text.ts'
 /** Options of `createNativeLanes`. */
 export interface NativeLaneSettings extends LaneSettings {
   readonly channels: readonly Channel[]
-  /** The id of the tool that a name means. */
+  /** Returns the id of the tool that the model calls by this name. */
   readonly toolIdOf: (name: string) => string
   /** The id in the `code_exec.*` deltas of each call, by its position in the response. */
   readonly executionIdOf: (position: number) => string
@@ -34,8 +34,8 @@ export interface NativeLaneSettings extends LaneSettings {
  *       └── after a call has begun ─────────────────────────▶ timeline_text
  *   call ── content, patch, plan, program: like an action ──▶ canvas, timeline_text, subsystem
  *
- * Until the response ends, it is not known whether a text is the answer or notes about a call. So it is shown as an answer, and the last
- * delta of the lane says which it was.
+ * Until the response ends, it is not known whether a text is the answer or notes about a call. Therefore it is shown as an answer, and the
+ * last delta of the lane says which of the two it was.
  */
 export function createNativeLanes(settings: NativeLaneSettings): Lanes<NativeEvent> {
   const { emit, take } = createDeltaBuffer()
@@ -48,7 +48,7 @@ export function createNativeLanes(settings: NativeLaneSettings): Lanes<NativeEve
   let text: LazyLane | undefined
   let later: LazyLane | undefined
   let hasText = false
-  /** Whether reasoning has come after text. Text that follows is then another paragraph, as in the journal. */
+  /** Whether the model has written reasoning after text. If so, later text begins a new paragraph, as in the journal. */
   let interrupted = false
   let textEnded = false
   let shownText = ''

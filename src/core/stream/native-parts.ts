@@ -47,7 +47,7 @@ export function createPartCollector() {
 /** The parts as the text that the journal stores. Empty when the response has no parts. */
 export const formatParts = (parts: readonly NativePart[]): string => (parts.length === 0 ? '' : JSON.stringify(parts))
 
-/** Parses the text that the journal stores. Values that are not parts are left out, because imported journals may hold anything. */
+/** Parses the text that the journal stores. Values that are not parts are left out, because an imported journal may contain any text. */
 export function parseParts(raw: string): readonly NativePart[] {
   const list = parseJson(raw)
   if (!Array.isArray(list)) return []
@@ -75,6 +75,6 @@ export function eventsOfParts(parts: readonly NativePart[]): readonly NativeEven
   })
 }
 
-/** The parts as a text for the model. It shows a response that was interrupted. */
+/** The parts as a text for the model. Later prompts show an interrupted response in this form. */
 export const partsText = (parts: readonly NativePart[]): string =>
   parts.map((part) => (part.type === 'call' ? `[call of ${part.name}] ${part.input}` : part.text.trim())).join('\n\n')

@@ -14,8 +14,8 @@ export interface NativeTextParser {
 const openTag = '<think>'
 const closeTag = '</think>'
 /**
- * If the first characters, up to this number, contain no tag, the text is treated as one without tags. Otherwise a long text of blanks
- * would be read again with each piece.
+ * If the first characters of the text, up to this number, contain no tag, the text is treated as a text without a leading tag. Without this
+ * limit, long white space at the beginning would be read again with each piece.
  */
 const maxLeadingBlank = 256
 

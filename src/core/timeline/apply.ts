@@ -18,8 +18,8 @@ import {
 import { afterWait } from './waits.ts'
 
 /**
- * Returns the timeline after a change. It never throws. A change to a block that is not visible, for example a compacted one, has no
- * effect.
+ * Returns the timeline after a change. It never throws. A change to a block that is not in the timeline any more, for example because it
+ * was compacted, has no effect.
  */
 export function applyChange(timeline: Timeline, change: Change): Timeline {
   const changed = transition(timeline, change)

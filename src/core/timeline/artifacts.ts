@@ -6,13 +6,13 @@ import { normalizeTarget, toLogical } from '../path/physical.ts'
 import { blockAt, blocksAtPath, blocksOfCall, digestBlocksOf, type Timeline } from './timeline.ts'
 import { knownTurns } from './turns.ts'
 
-/** An artifact, with its newest digest and its newest content. Hidden blocks count too. */
+/** An artifact, with its newest digest and its newest content. Hidden blocks are also used. */
 export interface Artifact {
   readonly path: string
   readonly kind: ArtifactKind
   /**
    * Fields from three places: the digest, the `meta` of the digest block, and the `meta` of the content blocks, newest first. If several
-   * places have a field, the first of them counts. Only `visibility` is taken from the content blocks first.
+   * places have a field, its value is taken from the first of them in this order. Only for `visibility`, the content blocks come first.
    */
   readonly metadata: Meta & Partial<Digest>
   readonly callId?: string
@@ -39,15 +39,15 @@ export function artifactFromBlocks(blocks: readonly Block[], logical: string): A
   return buildArtifact(logical, metadataBlock, content, (callId) => toolIdOfBlock(tool(callId)))
 }
 
-/** Whether another call has already written this artifact. Then the call `callId` edits it. */
+/** Whether another call has already written this artifact. If so, the call `callId` edits an existing artifact. */
 export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId: string): boolean {
   const isOfAnotherCall = (block: Block) => callIdOf(block) !== callId
   return blocksAtPath(timeline, logical).some(isOfAnotherCall) || digestBlocksOf(timeline, logical).some(isOfAnotherCall)
 }
 
 /**
- * Whether a file that the model names is internal. A path without a turn means the newest file of that name. A file that the timeline does
- * not know counts as internal.
+ * Whether a file that the model names is internal. A path without a turn refers to the newest file of that name. A file that the timeline
+ * does not know counts as internal.
  */
 export function isInternalFile(timeline: Timeline, path: string): boolean {
   if (findArtifact(timeline, path)?.metadata.visibility === 'internal') return true
@@ -89,8 +89,8 @@ function buildArtifact(
   const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
   const digest = metadataBlock && readDigest(metadataBlock)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  // The digest of a patch has the visibility of the patch. The content blocks have the visibility of the artifact, so theirs is used if
-  // there is one.
+  // The digest of a patch has the visibility of the patch. The content blocks have the visibility of the artifact, so their visibility is
+  // used if they have one.
   const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility
   const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, metadataBlock?.meta ?? {}, ...metas])
   const callId =

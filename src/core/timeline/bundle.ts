@@ -91,7 +91,7 @@ export function parseBundle(value: unknown): Bundle {
 
 /**
  * A copy of the bundle that ends with the turn `atTurn`, by default the last finished turn. It can be imported as a new conversation. It
- * contains all sources, so that a SID means the same source in both conversations.
+ * contains all sources, so that a SID refers to the same source in both conversations.
  */
 export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)

@@ -13,7 +13,7 @@ export type Change =
   | TurnWaiting
   | TurnResumed
   | BlocksAppended
-  /** Inserts blocks after an earlier one: feedback on an earlier turn, or a checkpoint of the running turn. Turn logs leave them out. */
+  /** Inserts blocks after an earlier block: feedback on an earlier turn, or a checkpoint of the running turn. Turn logs leave them out. */
   | { readonly type: 'blocks.inserted'; readonly after_id: string; readonly blocks: readonly Block[] }
   | RangeCompacted
   | BlocksHidden
@@ -64,11 +64,14 @@ export interface RangeCompacted {
   readonly after_id: string
   readonly blocks: readonly Block[]
   readonly covered: readonly string[]
-  /** Set when the turn goes on with other texts than those that were frozen before. */
+  /** Set when the turn continues with new frozen texts after the compaction. */
   readonly frozen?: FrozenTexts
 }
 
-/** Options that apply to one turn and replace options of the agent. They are stored, so that a process that resumes the turn keeps them. */
+/**
+ * Options that apply to one turn and replace options of the agent. They are stored, so that another process can resume the turn with the
+ * same options.
+ */
 export interface StoredTurnOptions {
   /** The name of a model in the option `models` of the agent. */
   readonly model?: string
@@ -81,7 +84,7 @@ export interface StoredTurnOptions {
   readonly ask?: readonly string[]
   /** The JSON Schema of the output. The answer of the turn is JSON that matches it. */
   readonly output?: JsonObject
-  /** The names of options that could not be stored, such as a model without a name. They end with the process. */
+  /** The names of options that could not be stored, such as a model without a name. These options are lost when the process ends. */
   readonly unstored?: readonly string[]
 }
 
@@ -97,8 +100,8 @@ export interface TurnClosed {
 }
 
 /**
- * The turn waits for something outside of the process, such as the approval of a person. No process needs to run until one of the waits ends
- * or something arrives for the turn. A wait with the id of an earlier one replaces it.
+ * The turn waits for something outside of the process, such as the approval of a person. No process needs to run until one of the waits
+ * ends or something arrives for the turn. A new wait with the id of an earlier wait replaces that wait.
  */
 export interface TurnWaiting {
   readonly type: 'turn.waiting'
@@ -125,19 +128,19 @@ export interface Wait {
   readonly call_id?: string
   /** The question to the person, or a sentence that says what the turn waits for. */
   readonly question?: string
-  /** When the wait ends by itself. If it is missing, the turn waits until something arrives. */
+  /** When the wait ends if nothing has arrived before. If it is missing, the turn waits until something arrives. */
   readonly expires_at?: string
   /** Set when only an operator may decide. */
   readonly approver?: 'operator'
   /** The conversation of the sub-agent that waits. Set for the kind `child`. */
   readonly child_id?: string
-  /** The SHA-256 of the token with which the result of the call may be delivered once. The token itself is not stored. */
+  /** The SHA-256 of a token. A caller with this token may deliver the result of the call once. The token itself is not stored. */
   readonly token_sha256?: string
   /** The name of the budget that was reached. Set for the kind `budget`. */
   readonly budget?: string
   /** The JSON Schema of the answer to the question of a tool. */
   readonly schema?: JsonObject
-  /** Set while the tool of the call is still running. If the process dies, the call does not wait, and its outcome is unknown. */
+  /** Set while the tool of the call is still running. If the process dies, the wait ends, and the outcome of the call is unknown. */
   readonly running?: true
 }
 
@@ -217,7 +220,7 @@ export interface StoredOutcome {
 }
 
 /**
- * A limit of a turn. When it is reached, the model is called once more and may only answer. `money` also stands for the limit of tokens.
+ * A limit of a turn. When it is reached, the model is called once more and may only answer. `money` is also used for the limit of tokens.
  */
 export type ReachedLimit = 'rounds' | 'time' | 'money'
 
@@ -256,9 +259,10 @@ export function blocksOfChange(change: Change): readonly Block[] {
 const noBlocks: readonly Block[] = []
 
 /**
- * Whether an entry contains blocks of a decision, so that a client replaces the live output of the round by the entry. An entry with a
- * response does not, because its blocks come later. An entry with a result does not, because other calls may still be running. The live
- * output of an interrupted response stays until the next round begins or the turn ends.
+ * Whether an entry contains blocks of a decision. When such an entry arrives, a client replaces the live output of the round by the blocks
+ * of the entry. The result is false for an entry with a response, because its blocks come later. It is also false for an entry with the
+ * result of a call, because other calls may still be running. The live output of an interrupted response stays until the next round begins
+ * or the turn ends.
  */
 export const endsLiveOutput = (change: Change): boolean =>
   change.type === 'blocks.appended' && change.blocks.some(isOfDecision) && !change.blocks.some(isResult)

@@ -8,10 +8,10 @@ import { emptyTimeline, type Timeline } from './timeline.ts'
 import { FORKED, type TurnLog } from './turn-log.ts'
 
 /**
- * A copy of a conversation as it was after the entry `seq`. `journal` has all its entries, and `bundle` is the conversation as it is now.
- * If a tool call had no result at `seq`, the copy ends at the last entry before it at which no call was open. A turn that was open is
- * closed as `forked`. New sources of the copy get higher SIDs than all current sources of the original, so that a SID never means different
- * sources in the two conversations.
+ * A copy of a conversation as it was after the entry `seq`. `journal` has all entries of the conversation, and `bundle` is the conversation
+ * as it is now. If a tool call had no result yet at `seq`, the copy ends earlier: at the last entry at which every call had a result. If a
+ * turn is open at the end of the copy, it is closed with the exit reason `forked`. New sources of the copy get higher SIDs than all current
+ * sources of the original, so that a SID never refers to different sources in the two conversations.
  */
 export function forkBundleAt(bundle: Bundle, journal: Parameters<typeof forkPoint>[0], seq: number): Bundle {
   const id = bundle.conversation_id

@@ -6,7 +6,7 @@ import type { Bundle } from './bundle.ts'
 
 /**
  * The name under which a bundle is imported if the caller chooses none. Throws `bundle.invalid` for a name that commands and the HTTP API
- * do not accept. A name with a slash could even lead to a conversation of another user.
+ * do not accept. A name with a slash could even be the key of a conversation of another user.
  */
 export function nameInBundle({ conversation_id: name }: Bundle): string {
   if (/^[A-Za-z0-9_-]{1,128}$/.test(name)) return name
@@ -39,8 +39,8 @@ const maximumName = 256
 const maximumPath = 16_384
 
 /**
- * The highest number of events that an imported conversation may have had. New events get higher numbers, and JavaScript must represent
- * these exactly.
+ * The highest number of events that an imported conversation may have had. New events get higher numbers, and JavaScript must be able to
+ * represent these numbers exactly.
  */
 const maximumCount = 1e12
 
@@ -54,7 +54,7 @@ function checkNames(block: Block): void {
   checkLength('meta.tool_id', block.meta?.tool_id)
 }
 
-/** Checks the form of a turn id. With another form, no path would lead to the blocks and files of the turn. */
+/** Checks the form of a turn id. With an id of another form, the paths of the blocks and files of the turn could not be parsed. */
 function checkTurnId(turnId: string): void {
   checkLength('turn_id', turnId)
   if (!isTurnId(turnId)) throw invalid('turn_id must be letters, digits, "_" and "-", and must not begin with "conv_"')

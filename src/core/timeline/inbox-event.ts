@@ -4,8 +4,8 @@ import type { BlobRef } from '../block/block.ts'
 export type MessageKind = 'followup' | 'steer' | 'feedback' | 'external'
 
 /**
- * The kinds of inbox events. Besides messages: the answer of a person to a call that needs an approval (`decision`), the late result of a
- * call (`completion`), and the request to take a message back (`withdrawal`).
+ * The kinds of inbox events. Besides messages, these are the answer of a person to a call that needs an approval (`decision`), the late
+ * result of a call (`completion`), and the request to withdraw a message (`withdrawal`).
  */
 export type InboxEventKind = MessageKind | 'decision' | 'completion' | 'withdrawal'
 

@@ -159,7 +159,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'timeline.imported': object({ timeline: parsedBy(parsePayload), next_block: integer }),
 }
 
-/** The options of a turn in the payload of an event. Undefined when there are none or they are invalid. */
+/** The options of a turn in the payload of an event. Undefined when the payload has no options or invalid options. */
 export const parseTurnOptions = (value: unknown): StoredTurnOptions | undefined =>
   value !== undefined && turnOptions(value) === undefined ? (value as StoredTurnOptions) : undefined
 

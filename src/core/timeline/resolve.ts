@@ -11,8 +11,8 @@ import { turnIndexText } from './turn-log.ts'
 
 /**
  * Blocks of the journal that the caller has loaded, oldest first. Each function returns undefined when the caller has not loaded these
- * blocks. Then `resolvePath` returns `lookup_needed`; the caller loads the blocks and calls it again. An empty list means that the journal
- * has no such blocks.
+ * blocks. In this case `resolvePath` returns `lookup_needed`. The caller then loads the blocks and calls `resolvePath` again. An empty list
+ * means that the journal has no such blocks.
  */
 export interface BlockHistory {
   atPath(path: string): readonly Block[] | undefined
@@ -29,8 +29,8 @@ export type Resolution =
   /** The caller must load these blocks of the journal and call `resolvePath` again. */
   | { readonly status: 'lookup_needed'; readonly at: { readonly path: string } | { readonly turn: string } }
   /**
-   * The path leads to knowledge, a skill or another conversation, which other functions read. Or it leads to a folder, which has no content
-   * of its own.
+   * The path refers to the knowledge base, a skill or another conversation, which other functions read. Or it refers to a folder, which has
+   * no content of its own.
    */
   | { readonly status: 'elsewhere'; readonly path: string; readonly where: 'knowledge' | 'skill' | 'conversation' | 'folder' }
   | { readonly status: 'missing'; readonly path: string }
@@ -99,8 +99,8 @@ function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory):
 }
 
 /**
- * The index of a turn. It is made from the blocks of the turn in the journal. If retention has removed these, it is made from the visible
- * blocks.
+ * The index of a turn. It is made from the blocks of the turn in the journal. If retention has removed the blocks from the journal, the
+ * index is made from the visible blocks.
  */
 function resolveTurnIndex(timeline: Timeline, turn: string, path: string, history: BlockHistory): Resolution {
   const logged = history.ofTurn(turn)

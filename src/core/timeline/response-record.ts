@@ -56,6 +56,6 @@ export interface ShownFingerprints {
   readonly hashes: readonly number[]
   /** One hash of all shown blocks, including those before `from`. */
   readonly chain: number
-  /** The rendered blocks, when `recordPrompts` is set. With them, a replay can show the first difference. */
+  /** The rendered blocks, when `recordPrompts` is set. A replay uses these texts to show the first difference. */
   readonly texts?: readonly string[]
 }

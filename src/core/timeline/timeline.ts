@@ -24,14 +24,14 @@ export interface Timeline {
   readonly lastTs?: string
   /** The turn that was opened and not closed yet. It is running, or a crash interrupted it. */
   readonly openTurn?: OpenTurn
-  /** The parts of the system text that stay the same during the last turn. */
+  /** The parts of the system text that stay the same during a whole turn, as the last turn uses them. */
   readonly frozen?: FrozenTexts
   /** The newest response that contains a decision. It has the time, the usage and the record of the prompt, but not the text. */
   readonly lastResponse?: Omit<ResponseReceived, 'raw'>
   /** Events that the conversation has accepted and no turn has read yet, in the order of acceptance. */
   readonly inbox: readonly InboxEvent[]
   readonly lastEvent?: { readonly event_id: string; readonly sequence: number }
-  /** The ids of the newest events, also of events that a turn has read. With them, an event that is delivered twice is recognised. */
+  /** The ids of the newest events, also of events that a turn has read. They are used to recognise an event that is delivered twice. */
   readonly knownEvents?: readonly string[]
   readonly cache?: CacheTouch
   readonly feedbackSeen?: string
@@ -45,9 +45,9 @@ export interface OpenTurn {
   readonly options?: StoredTurnOptions
   /** What the turn waits for. Undefined when it waits for nothing. */
   readonly waits?: readonly Wait[]
-  /** Since when the turn does nothing but wait. Undefined while it goes on. */
+  /** The time since which the turn only waits. Undefined while the turn is running. */
   readonly waiting_since?: string
-  /** How long the turn has waited before, in milliseconds. This time does not count for the time limit. */
+  /** The total duration of earlier waits of the turn, in milliseconds. The time limit of the turn does not include this time. */
   readonly waited_ms?: number
 }
 
@@ -123,8 +123,8 @@ export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): b
 export function assignIds(timeline: Pick<Timeline, 'nextBlock'>, drafts: readonly Draft[]): readonly Block[] {
   let next = timeline.nextBlock
   for (const draft of drafts as readonly { id?: string }[]) draft.id = blockId(next++)
-  // Each draft is a block now, because it has an id. The list is copied to save memory: a list that has grown has spare capacity, and a
-  // copy has none.
+  // Each draft is a block now, because it has an id. The list is copied to save memory: an array that has grown has unused capacity, and a
+  // copy of it has none.
   return drafts.slice() as readonly unknown[] as readonly Block[]
 }
 
@@ -179,7 +179,8 @@ const createIndex = (): BlockIndex => ({
 
 /**
  * A copy of the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks have the ids, paths, calls,
- * turns and texts of the old ones. So the copy takes over the index. If an older timeline needs the index again, it is made again.
+ * turns and texts of the old ones. Therefore the index is moved to the copy. If an older timeline needs an index later, the index is
+ * computed again.
  */
 export function editBuffer(buffer: BlockBuffer, size: number, positions: readonly number[], edit: (block: Block) => Block): BlockBuffer {
   const isNewest = buffer.blocks.length === size
@@ -190,8 +191,8 @@ export function editBuffer(buffer: BlockBuffer, size: number, positions: readonl
 }
 
 /**
- * Returns a buffer with the first `size` blocks and the added ones. If the buffer has exactly `size` blocks, it is extended. If it has
- * more, which belong to a newer timeline, it is copied.
+ * Returns a buffer with the first `size` blocks and the added blocks. If the buffer has exactly `size` blocks, it is extended. If it has
+ * more blocks, they belong to a newer timeline, and the buffer is copied.
  */
 export function extendBuffer(buffer: BlockBuffer, size: number, added: readonly Block[]): BlockBuffer {
   const extended = buffer.blocks.length === size ? buffer : createBuffer(buffer.blocks.slice(0, size))

@@ -20,7 +20,7 @@ export interface TurnLog {
   readonly sources_used: readonly number[]
   readonly blocks_count: number
   readonly tokens: number | null
-  /** Set when a fork cut the turn off: the turn was still open at the entry up to which the fork copied. */
+  /** Set when a fork cut the turn off: the turn was still open at the last entry that the fork copied. */
   readonly exit_reason?: typeof FORKED
 }
 
@@ -63,7 +63,7 @@ export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | 
 const HINT = 220
 const ARTIFACT_HINT = 180
 
-/** The text at `ar:<turn>.react.turn.index`. It lists all paths of a turn. With it, the model finds the exact paths after a compaction. */
+/** The text at `ar:<turn>.react.turn.index`. It lists all paths of a turn. The model uses it to find the exact paths after a compaction. */
 export function turnIndexText(log: Pick<TurnLog, 'turn_id' | 'ts' | 'end_ts' | 'blocks' | 'sources_used'>): string {
   const blocks = log.blocks.filter(({ meta, type }) => meta?.preserved_by_compaction !== true && type !== 'conv.range.summary')
   const started = log.ts ?? blocks[0]?.ts

@@ -22,11 +22,11 @@ export function waitsAfter(before: readonly Wait[], change: TurnWaiting | TurnRe
   return [...replaced, ...new Map(change.waits.filter(({ wait_id }) => !known.has(wait_id)).map((wait) => [wait.wait_id, wait])).values()]
 }
 
-/** When the first of these waits expires. Undefined when none of them expires by itself. */
+/** The earliest time at which one of these waits expires. Undefined when no wait has such a time. */
 export function firstExpiry(waits: readonly Wait[]): string | undefined {
   return waits.flatMap(({ expires_at }) => expires_at ?? []).sort()[0]
 }
 
-/** Whether the turn does nothing after this change until something arrives for it: it has ended, or it only waits. */
+/** Whether the turn stops running with this change, because it has ended or because it only waits. */
 export const pausesTurn = (change: Change): boolean =>
   change.type === 'turn.closed' || (change.type === 'turn.waiting' && change.active === undefined)

@@ -10,7 +10,7 @@ export function fileSummaries(blocks: readonly Block[]): readonly FileSummary[] 
   return [...new Map(blocks.flatMap((block) => summaryOf(block).map((file) => [file.logical_path, file]))).values()]
 }
 
-/** The summary of the file in a block. Empty if the file has no resource name (`rn`), because clients can then not download it. */
+/** The summary of the file in a block. Empty if the file has no resource name (`rn`), because clients can not download such a file. */
 function summaryOf(block: Block): readonly FileSummary[] {
   const { meta, path, ts, turn_id } = block
   if (meta?.rn === undefined || path === undefined) return []
@@ -31,7 +31,10 @@ function summaryOf(block: Block): readonly FileSummary[] {
   ]
 }
 
-/** Whether a user attached the file. The type of the block does not tell this: a tool that reads an attachment appends a block with its path. */
+/**
+ * Whether a user attached the file. The type of the block is not enough to decide this, because a tool that reads an attachment also
+ * appends a block with the path of the attachment.
+ */
 function isAttachment(path: string): boolean {
   const parsed = parsePath(path)
   return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.area === 'attachments'

@@ -88,7 +88,7 @@ function answerEvent(block: Block, state: 'attempt' | 'superseded' | 'final'): B
 
 /**
  * Whether the block is about a file that its turn made. When a tool reads an attachment or a file of another turn, it also appends a block
- * with the resource name of that file. Such a block delivers no file to the user.
+ * with the resource name of that file. The result is false for such a block.
  */
 function isOwnFile({ path, turn_id }: Block): boolean {
   const parsed = parsePath(path ?? '')

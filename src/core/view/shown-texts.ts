@@ -33,7 +33,7 @@ export function createShownTexts(): ShownTexts {
 
 /**
  * Makes a function that names the text to which a piece belongs. If a process died while the model wrote, another process repeats the call,
- * and its pieces begin again with the index 0 and the same `attempt`. They then belong to another text, with another name.
+ * and its pieces begin again with the index 0 and the same `attempt`. These pieces belong to another text, which gets another name.
  */
 export function createTextNames(): (event: LaneEvent, lane: TextLane) => string {
   const beginnings = new Map<string, number>()

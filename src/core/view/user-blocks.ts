@@ -12,8 +12,9 @@ export interface UserView {
 
 /**
  * For each block type, the rule by which users see its blocks. `shown` means that users see every block of this type that is not marked as
- * internal. `withheld` means that they see the content of none. The function `blockForUser` applies the other rules. Summaries,
- * checkpoints, raw output and records of the workspace are withheld, because only the model reads them and they repeat internal content.
+ * internal. `withheld` means that users see the content of no block of this type. The function `blockForUser` applies the other rules.
+ * Summaries, checkpoints, raw output and records of the workspace are withheld, because only the model reads them and they repeat internal
+ * content.
  */
 const rules: { readonly [T in BlockType]: 'shown' | 'withheld' | 'thinking' | 'code' | 'call' | 'result' | 'notice' } = {
   'turn.header': 'shown',
@@ -61,9 +62,9 @@ const rules: { readonly [T in BlockType]: 'shown' | 'withheld' | 'thinking' | 'c
 }
 
 /**
- * The blocks as a user may see them: the same number, with the same ids and types, and without internal content. Other blocks of the
- * conversation are not needed, because each internal block is marked when it is made. `blocks` are those of one entry, or of a whole
- * timeline or turn. When nothing is withheld, the result is `blocks` itself.
+ * The blocks as a user may see them: the same number of blocks, with the same ids and types, and without internal content. `blocks` are the
+ * blocks of one entry, of a turn or of a whole timeline. Other blocks of the conversation are not needed, because each internal block is
+ * marked when it is made. When nothing is withheld, the result is `blocks` itself.
  */
 export function blocksForUser(blocks: readonly Block[], view: UserView): readonly Block[] {
   const calls = readCalls(blocks)
@@ -85,7 +86,7 @@ function blockForUser(block: Block, call: CallFacts | undefined, view: UserView)
   return isShown ? withoutReplacement(block) : withheld(block, 'internal')
 }
 
-/** Facts about a tool call that are read from a list of blocks. */
+/** What a list of blocks says about a tool call. */
 interface CallFacts {
   readonly toolId: string | undefined
   /** Whether users may see the parameters and the program. False when the call itself is not in the list. */
@@ -127,8 +128,8 @@ function readCall(blocks: readonly Block[]): CallFacts {
 const toolIdOf = (block: Block): string | undefined => block.tool_id ?? block.meta?.tool_id ?? readDigest(block)?.tool_id
 
 /**
- * Whether users may see the parameters of a call. Calls of the built-in tools that read, search or hide name internal files or repeat their
- * content. So of these tools, only the parameters of calls that show something to the user are public.
+ * Whether users may see the parameters of a call. Calls of the built-in tools often name internal files or repeat their content. Therefore
+ * the parameters of a built-in tool are public only for calls that show something to the user.
  */
 function hasPublicParams(block: Block, { tool_id: toolId, params }: ToolCall, hasCode: boolean): boolean {
   if (toolId === 'react.plan') return true
@@ -150,7 +151,7 @@ const isPublicContent = (block: Block): boolean =>
 
 /**
  * Whether the block is an internal note, or the content or digest of an internal file. The digest of a patch may be marked as internal
- * although the file is for users. So a digest does not count if its path is in `publicPaths`.
+ * although the file is for users. Therefore the result is false for a digest whose path is in `publicPaths`.
  */
 function isInternalArtifact(block: Block, publicPaths: ReadonlySet<string>): boolean {
   if (block.type === 'react.note') return true
@@ -200,7 +201,7 @@ function digestOfContent({ meta }: Block): Partial<Digest> | undefined {
   return isObject(digest) ? digest : undefined
 }
 
-/** The fields of `meta` that hold no content. Clients need them, for example to find the call of a block. */
+/** The fields of `meta` that contain no content. Clients need them, for example to find the call of a block. */
 const plainMeta = ['tool_call_id', 'iteration', 'tool_id', 'rel', 'render_role', 'hidden', 'hidden_reason', 'hidden_scope'] as const
 
 /** The block without its content. `meta.withheld` says why the content is missing. */

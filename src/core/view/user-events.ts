@@ -7,9 +7,9 @@ import { isMessage } from '../timeline/inbox-event.ts'
 import { blocksForUser, type UserView } from './user-blocks.ts'
 
 /**
- * Returns a function that gives each event as a user may see it, or undefined when the user may not see it. Every entry stays, with its
- * `seq`. So the client of a user can notice missing entries and resume after any entry. If several users follow a conversation, each entry
- * is filtered only once.
+ * Returns a function that gives each event as a user may see it, or undefined when the user may not see it. No entry is left out, and each
+ * keeps its `seq`. Therefore the client of a user can notice missing entries and resume after any entry. If several users follow a
+ * conversation, each entry is filtered only once.
  */
 export function createUserFilter(view: UserView): (event: TurnEvent) => TurnEvent | undefined {
   const entries = new WeakMap<EntryEvent, EntryEvent>()
@@ -54,7 +54,8 @@ export function changeForUser(change: Change, view: UserView): Change {
     }
     case 'call.finished': {
       const { type, turn_id, ts, call_id, outcome } = change
-      return { type, turn_id, ts, call_id, outcome: { ok: outcome.ok } } // the blocks of the result follow, and they are filtered
+      // The blocks of the result follow in a later entry, and are filtered there.
+      return { type, turn_id, ts, call_id, outcome: { ok: outcome.ok } }
     }
     case 'turn.opened':
       return { type: change.type, turn_id: change.turn_id, ts: change.ts }
@@ -78,14 +79,14 @@ export function changeForUser(change: Change, view: UserView): Change {
   }
 }
 
-/** A change that a newer version of Daybook has written. It may hold internal text, so a user gets only its type and time. */
+/** A change that a newer version of Daybook has written. It may contain internal text, so a user gets only its type and time. */
 function newerForUser({ type, ts }: { readonly type: string; readonly ts?: unknown }): Change {
   return { type, ...(typeof ts === 'string' && { ts }) } as unknown as Change // `Change` has no such type; readers pass on changes of unknown types
 }
 
 /**
- * The question of a wait, as a user may read it. The question about a budget says what the budget has left. If the budget is not that of
- * the user alone, the user would learn what other users have spent.
+ * The question of a wait, as a user may read it. The question about a budget says how much is left in the budget. If other users share the
+ * budget, a fixed question is used instead, because the original one would tell the user what others have spent.
  */
 export function questionForUser({ question, budget }: Pick<Wait, 'question' | 'budget'>): string | undefined {
   const kind = budget === undefined ? 'user' : budgetKindOf(budget)

@@ -18,8 +18,8 @@ type ConversationEvent =
   | { readonly kind: 'turn.started'; readonly turnId: string; readonly ts: string }
   | TurnEnded
   /**
-   * The turn waits for something, such as the approval of a person. `parked` is false if the turn goes on beside the waits. If it is true,
-   * nothing happens in the turn until something arrives. `waits` are the new waits only.
+   * The turn waits for something, such as the approval of a person. `parked` is false if the turn continues during these waits. If it is
+   * true, the turn does nothing until something arrives for it. `waits` are the new waits only.
    */
   | {
       readonly kind: 'turn.waiting'
@@ -77,8 +77,8 @@ export interface HistoryEvent {
   readonly title: string | undefined
   readonly events: readonly BlockEvent[]
   /**
-   * True for the import of a timeline. Then `events` contains all visible blocks, including those that earlier entries of the import already
-   * added. False for blocks that were inserted into an earlier turn.
+   * True for the import of a timeline. In this case `events` has the events of all visible blocks, including those that earlier entries of
+   * the import already added. False for blocks that were inserted into an earlier turn.
    */
   readonly imported: boolean
 }

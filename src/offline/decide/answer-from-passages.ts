@@ -41,7 +41,7 @@ function locationOf({ page, line, headings }: Passage, { table, pages, origin, n
   const row = table?.rows.find((each) => each.line === line)
   if (row) return `row ${row.number} (line ${line})`
   const section = headings.at(-1)
-  // the model has read only a section of the document, so it knows no line of the file
+  // The model has read only a section of the document, so it does not know the line numbers of the file.
   if (origin === 'knowledge' && name.includes('#'))
     return `line ${line} of the section${section === undefined ? '' : ` “${escapeMarkup(section)}”`}`
   return `line ${line}${section === undefined ? '' : `, under “${escapeMarkup(section)}”`}`

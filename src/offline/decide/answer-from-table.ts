@@ -33,7 +33,7 @@ export function answerFromTable(
 
 /**
  * The query that a question asks of the table of a document. Undefined when the document has no table, or when the question seems to be
- * about another document. This is assumed in these cases:
+ * about another document. The question is assumed to be about another document in these cases:
  *
  * - there are several documents, and the question contains a name that is not in the table
  * - there are several documents, and the question is like "how many cats", but the table does not contain the word "cats"
@@ -112,7 +112,7 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
     ? `Only the first ${table?.rows.length} rows could be looked at (line ${partial.seen} of ${partial.total}); the rest is not in this figure.`
     : ''
 
-/** The groups that a question asks for, as the bars of a chart. Undefined if it does not ask one table for groups. */
+/** The groups that a question asks for, as the bars of a chart. Undefined if the question does not ask for groups of exactly one table. */
 export function groupsFor(
   question: string,
   documents: readonly OpenDocument[],

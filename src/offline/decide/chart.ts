@@ -11,7 +11,10 @@ const chartWords = /\b(?:chart|plot|graph|bars?|diagramm?|balken\w*)\b/i
 const wantsChart = ({ request }: Situation) => chartWords.test(request)
 const writtenChart = ({ calls }: Situation) => calls.find(({ toolId, params }) => toolId === 'react.write' && params?.path === chartPath)
 
-/** The decision to write the chart that the request asks for. Undefined if it asks for none, or if the chart was written or refused. */
+/**
+ * The decision to write the chart that the request asks for. Undefined if the request asks for no chart, or if the chart was already
+ * written or refused.
+ */
 export function drawChart(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
   if (!wantsChart(situation) || writtenChart(situation) || !canCall(situation, 'react.write')) return undefined
   const found = groupsFor(situation.request, documents, readProgramResult(situation))
@@ -38,7 +41,7 @@ export function chartBlock(situation: Situation, documents: readonly OpenDocumen
 
 const oneLine = (text: string): string => escapeMarkup(text).replace(/[\s`]+/g, ' ')
 
-/** What the answer says about the chart of a report. Empty if the request asks for none. */
+/** The text of the answer about the chart of a report. Empty if the request asks for no chart. */
 export function reportChartNote(situation: Situation, documents: readonly OpenDocument[], about: string): string {
   if (!wantsChart(situation)) return ''
   return chartBlock(situation, documents, about) === undefined
@@ -48,7 +51,7 @@ export function reportChartNote(situation: Situation, documents: readonly OpenDo
 
 const noGroups = 'A chart needs one value for each name. Ask for example for the total of a column by another column.'
 
-/** What the answer says about the chart. Empty if the request asks for none. */
+/** The text of the answer about the chart. Empty if the request asks for no chart. */
 export function chartNote(situation: Situation, documents: readonly OpenDocument[]): string {
   if (!wantsChart(situation)) return ''
   const found = groupsFor(situation.request, documents, readProgramResult(situation))

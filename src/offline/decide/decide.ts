@@ -34,7 +34,9 @@ export async function decide(situation: Situation, open: (document: Document) =>
 
 const isPersonal = ({ request, notes }: Situation) => notes.length > 0 || /\b(?:my|me|i|mein\w*|ich|mir)\b/i.test(request)
 
-/** The steps of the plan. Empty when the answer needs at most one document that is not read yet, because a plan is then not necessary. */
+/**
+ * The steps of the plan. Empty when the answer needs at most one document that is not read yet, because such a small task needs no plan.
+ */
 function plannedSteps(intent: Intent, situation: Situation, documents: readonly Document[]): readonly string[] {
   const unread = unreadDocuments(documents, situation)
   const read = unread.length > 0 ? [`Read ${unread.map(({ name }) => name).join(', ')}`] : []

@@ -59,8 +59,8 @@ function searchMemory(about: string): Decision {
 }
 
 /**
- * The notes that contain at least half of the question's words. If there is no such note, an earlier message of the user that contains half
- * of them. Messages that end with a question mark are not used.
+ * The notes that contain at least half of the question's words. If there is no such note, the result is an earlier message of the user that
+ * contains at least half of these words. Messages that end with a question mark are not used.
  */
 export function findRemembered(situation: Situation, about: string): string | undefined {
   const question = withoutAskingWords(about)

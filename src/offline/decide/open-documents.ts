@@ -46,8 +46,8 @@ export function unreadDocuments(documents: readonly Document[], { calls }: Situa
 }
 
 /**
- * File names that are also common words in requests. If a request contains such a word without the file extension, it does not mean the
- * file.
+ * File names that are also common words in requests. If a request contains such a word without the file extension, the word is not taken as
+ * the name of the file.
  */
 const genericNames = new Set([
   'report',
@@ -127,8 +127,8 @@ const unopened = (document: Document): OpenDocument => ({
 })
 
 /**
- * The rows of a table as passages. The column names are not added as headings. Otherwise a question with the name of a column would match
- * every row.
+ * The rows of a table as passages. The column names are not added as headings. With headings, a question with the name of a column would
+ * match every row.
  */
 function rowPassages({ rows }: Table): readonly Passage[] {
   return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))

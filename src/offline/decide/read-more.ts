@@ -62,8 +62,8 @@ const folderOf = (physical: string) => physical.slice(0, physical.lastIndexOf('/
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 /**
- * Searches for the words of the request that do not occur in the visible text. A word that occurs there would probably match in the whole
- * document.
+ * Searches for the words of the request that do not occur in the visible text. A word that occurs in the visible text would probably match
+ * in many places of the document.
  */
 function startSearch({ request }: Situation, { name, passages }: OpenDocument, physical: string): Decision | undefined {
   const wanted = contentWords(request).filter(({ stem }) => stem.length >= 3)

@@ -5,8 +5,8 @@ import { answer, type Decision, escapeMarkup } from './decision.ts'
 import { canCall } from './plan.ts'
 
 /**
- * The decision for a message that names a tool of the application and its parameters, such as `bill.split {"total": 90}`. So developers can
- * try their tools without a language model. Undefined for other messages.
+ * The decision for a message that names a tool of the application and its parameters, such as `bill.split {"total": 90}`. With such
+ * messages, developers can try their tools without a language model. Undefined for other messages.
  */
 export function requestedCall(situation: Situation): Decision | undefined {
   const { tools, calls, request, announce } = situation
@@ -19,7 +19,7 @@ export function requestedCall(situation: Situation): Decision | undefined {
     return answer('The parameters are not JSON.', `Write the parameters as JSON, such as \`${toolId} {"name": "value"}\`.`)
   const call = calls.findLast((each) => each.toolId === toolId)
   if (call) return answer('The tool has answered.', resultText(call))
-  // the first round has made the call, and it was rejected before the tool ran
+  // The first round made the call, but the call was rejected before the tool ran.
   if (announce.round > 1 && calls.length === 0) return answer('The call was rejected.', rejectedText(toolId, tools.get(toolId) ?? []))
   if (!canCall(situation, toolId)) return undefined
   const thinking = 'The message names a tool and its parameters, so I call the tool.'

@@ -14,7 +14,7 @@ export interface Document {
   readonly sid: number | undefined
   /** The parts of the text that the prompt shows, in the order of their lines. Empty when the document was not read yet. */
   readonly windows: readonly TextWindow[]
-  /** The part of the prompt that contains the bytes of the document. Undefined when there is none. */
+  /** The part of the prompt that contains the bytes of the document. Undefined when there is no such part. */
   readonly part: BinaryPart | undefined
 }
 
@@ -66,7 +66,7 @@ export function collectDocuments(entries: readonly PromptEntry[], sources: reado
   return [...states.values()].map((state) => documentOf(state, sources, hits))
 }
 
-/** What a search in the knowledge space says about the source of a document. */
+/** The data about the source of a document in the result of a search in the knowledge space. */
 interface HitSource {
   readonly sid: number | undefined
   readonly url: string | undefined
@@ -166,7 +166,8 @@ interface TextWindow {
 }
 
 /**
- * Parses the result of `react.read`. The result is the whole text, or a window with a header such as `[READ RANGE]` that tells its lines.
+ * Parses the result of `react.read`. The result is the whole text, or a window with a header such as `[READ RANGE]` that contains its line
+ * numbers.
  */
 function parseWindow(body: string): TextWindow {
   const head =

@@ -25,8 +25,8 @@ export interface ResultEntry {
 }
 
 /**
- * Parses the parts of a prompt that come from the timeline. In a prompt, each user message and each attachment is a part of its own. So a
- * line in a document that looks like the heading of a user message is not taken for one.
+ * Parses the parts of a prompt that come from the timeline. In a prompt, each user message and each attachment is a separate part.
+ * Therefore a line in a document that looks like the heading of a user message is not read as a heading.
  */
 export function parseEntries(parts: readonly Part[]): readonly PromptEntry[] {
   const entries: PromptEntry[] = []
@@ -56,7 +56,7 @@ export function parseEntries(parts: readonly Part[]): readonly PromptEntry[] {
 }
 
 /**
- * The images and documents of a round follow after its text, each as a part of its own. This function returns the paths of the results that
+ * The images and documents of a round follow after its text, each as a separate part. This function returns the paths of the results that
  * they belong to, in the same order.
  */
 function pathsOfBytes(entries: readonly PromptEntry[]): readonly (string | undefined)[] {

@@ -3,7 +3,7 @@ export interface Announce {
   /** The number of the round in its turn, from 1. */
   readonly round: number
   readonly roundsLeft: number
-  /** Whether this is the last call of the turn. The model then must answer. */
+  /** Whether this is the last call of the turn. If true, the model must answer now. */
   readonly lastCall: boolean
   readonly date: string | undefined
   readonly plan: AnnouncePlan | undefined

@@ -27,8 +27,9 @@ interface FilterMatches {
 }
 
 /**
- * Filters such as "revenue above 1,000". The filter is for the column that the question names last before the comparison. If it names none
- * there, the first column that it names afterwards is used. If it names none at all, the only column with numbers is used.
+ * Filters such as "revenue above 1,000". The filter is for the column that the question names last before the comparison. If it names no
+ * column before the comparison, the first column that it names after the comparison is used. If it names no column at all, the only column
+ * with numbers is used.
  */
 function parseComparisons(text: string, columns: readonly Column[]): FilterMatches {
   const numeric = columns.filter(({ kind }) => kind === 'number')

@@ -18,8 +18,8 @@ const patterns = {
   quantity: /^(?:quantity|qty|units?|amount|pieces|menge|anzahl|stuck)$/,
   which: /\b(?:which|what|who|welche[rnsm]?|wer)\s+(.*)/,
   /**
-   * Words for calculations that are not supported. If a question contains such a word, the table does not answer it. Otherwise the user
-   * would get the result of a calculation that the question does not ask for.
+   * Words for calculations that are not supported. If a question contains such a word, it is not answered from the table. Otherwise the
+   * user would get the result of another calculation than the question asks for.
    */
   unsupported:
     /\b(?:times|multiplied|divided|ratio|difference|minus|percent\w*|share|median|correlat\w+|trend|forecast|growth|mal|prozent|anteil)\b/,
@@ -29,7 +29,8 @@ const patterns = {
 const numerals = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
 
 /**
- * The query that a question asks of a table. Undefined when the question asks for no calculation and names no column or value of the table.
+ * The query on a table that a question describes. Undefined when the question asks for no calculation and names no column or value of the
+ * table.
  */
 export function readQuestion(question: string, table: Table): Query | undefined {
   const columns = columnsOf(table)

@@ -9,8 +9,8 @@ import type { Claim } from '../store.ts'
 export interface Budgets {
   /**
    * Reserves an amount in all of the named budgets, or in none if it does not fit into one of them. A reservation belongs to the claim, and
-   * ends with its lease. Each `slot` of a conversation has one reservation: a new one replaces it. Budgets without limits are not counted.
-   * Throws `conversation.superseded` when the claim is lost.
+   * ends with its lease. Each `slot` of a conversation has at most one reservation: a new reservation replaces the earlier one. Nothing is
+   * reserved in budgets without limits. Throws `conversation.superseded` when the claim is lost.
    */
   reserve(claim: Claim, request: ReserveRequest): Promise<ReserveResult>
   /** Ends the reservation of a slot. No cost is counted for it. Does nothing when the claim is lost. */
@@ -20,7 +20,7 @@ export interface Budgets {
   /** The budgets that the store has, page by page, in the order of the UTF-8 bytes of their names. */
   list(query?: BudgetQuery): Promise<StoredBudgetPage>
   /**
-   * Sets the limits of a budget. With null, the budget has the limits of the settings again. With an empty object, the budget has no
+   * Sets the limits of a budget. With null, the limits in the settings apply to the budget again. With an empty object, the budget has no
    * limits. Amounts that an operator has allowed in addition are removed. What was spent before a budget had limits is not counted.
    */
   setLimits(name: string, limits: AmountLimits | null): Promise<StoredBudget>
@@ -54,7 +54,7 @@ export interface BudgetQuery {
 export interface ReserveRequest {
   readonly slot: string
   readonly amount: RequestedAmount
-  /** `usual` are the limits of the settings. */
+  /** The budgets in which the amount is reserved. `usual` are the limits in the settings. */
   readonly budgets: readonly { readonly name: string; readonly usual?: AmountLimits }[]
 }
 
@@ -68,7 +68,7 @@ export type ReserveResult =
 
 /** What an append does to budgets, in its transaction. */
 export interface BudgetEntry {
-  /** The cost of responses in the append. The reservation of the slot ends. */
+  /** The costs of responses in the append. Each charge ends the reservation of its slot. */
   readonly charges?: readonly { readonly slot: string; readonly names: readonly string[]; readonly amount: Amount }[]
   /** Amounts that an operator has allowed in addition to the limits. */
   readonly raises?: readonly { readonly name: string; readonly amount: Amount }[]

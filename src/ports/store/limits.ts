@@ -1,6 +1,6 @@
 /**
- * Counts what users do on all servers that share the store, so that the limit of a user holds for all servers together. A store that only
- * one machine can use has no shared limits: then each process counts for itself.
+ * Counts the actions of users on all servers that share the store, so that the limit of a user applies to all servers together. A store
+ * that only one machine can use has no shared limits. With such a store, each process counts separately.
  */
 export interface SharedLimits {
   /**

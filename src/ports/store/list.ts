@@ -17,7 +17,7 @@ export interface ListQuery {
   /** Only conversations that a call of another conversation has opened for a sub-agent. */
   readonly children?: true
   /**
-   * Only conversations with work that can be done now: a turn is open, a followup waits to start one, or an offer was not taken. An open
+   * Only conversations with work that can be done now: a turn is open, a followup waits to start a turn, or an offer was not taken. An open
    * turn that waits for a person or a late result does not count as work, until something arrives for it or `dueAt` is reached.
    */
   readonly open?: true
@@ -44,7 +44,7 @@ export interface ConversationInfo {
   readonly waits: readonly Wait[]
   /**
    * The time from which an open turn that waits has work. It is the time at which its first wait expires, or at which something arrived for
-   * it. Null when the turn does not wait, or when only something that arrives can continue it.
+   * it. Null when the turn does not wait, or when it waits without a time limit.
    */
   readonly dueAt: string | null
   /** How many offers were not taken. */

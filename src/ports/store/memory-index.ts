@@ -2,9 +2,9 @@ import type { MemoryTarget } from '../../core/recall/snippets.ts'
 import type { Scope } from '../../core/scope.ts'
 
 /**
- * The index of everything that users and agents have said. It is computed from the journals, and may be behind them: a search first indexes
- * the entries of its scope that are not in the index. So a snippet can be found as soon as its append has resolved, and never after its
- * conversation was deleted.
+ * The index of everything that users and agents have said. It is computed from the journals. The index may lack the newest entries, so a
+ * search first indexes the entries of its scope that are not in the index. Therefore a search finds a snippet as soon as the append of its
+ * entry has resolved. It finds no snippets of deleted conversations.
  */
 export interface MemoryIndex {
   /** The snippets that match the question best, one per turn, best first. A question without terms finds nothing. */
@@ -29,11 +29,11 @@ export interface MemoryVectors {
    * model before, all vectors have to be made again.
    */
   choose(model: VectorModel): Promise<number>
-  /** Some snippets without a vector of this model. Undefined when another process has chosen another model. */
+  /** At most `limit` snippets that have no vector of this model yet. Undefined when another process has chosen another model. */
   missing(model: number, limit: number): Promise<readonly SnippetText[] | undefined>
-  /** Stores vectors. The vector of a snippet that was deleted meanwhile is not stored. */
+  /** Stores vectors. The vector of a snippet that no longer exists is not stored. */
   save(model: number, vectors: readonly SnippetVector[]): Promise<void>
-  /** How many of the vectors are made. Undefined when no model was chosen yet. */
+  /** How many snippets already have a vector (`done`), and how many there are (`all`). Undefined when no model was chosen yet. */
   progress(): Promise<(VectorModel & { readonly done: number; readonly all: number }) | undefined>
 }
 
@@ -52,7 +52,10 @@ export interface SnippetId {
 export interface SnippetText extends SnippetId {
   readonly text: string
 }
-/** The vector of a snippet. It is empty if the model can not make one from the text, so that the text is not sent again. */
+/**
+ * The vector of a snippet. An empty vector records that the model can not make a vector of this text, so that the text is not sent to the
+ * model again.
+ */
 export interface SnippetVector extends SnippetId {
   readonly vector: Float32Array
 }
@@ -64,20 +67,20 @@ export type MemoryScope = { readonly conversationId: string } | { readonly user:
 export interface MemoryFilter {
   readonly within: MemoryScope
   readonly targets: readonly MemoryTarget[]
-  /** Not before this time (ISO 8601 in UTC). */
+  /** Only snippets from this time on (ISO 8601 in UTC). */
   readonly from?: string
-  /** Before this time (ISO 8601 in UTC). */
+  /** Only snippets before this time (ISO 8601 in UTC). */
   readonly to?: string
   /** The turn that searches. Its own texts are not found. */
   readonly except?: { readonly conversationId: string; readonly turnId: string }
-  /** Whether turns that only looked things up in the memory are found, too. Such turns repeat what other turns say. */
+  /** Whether the search also finds turns that only searched the memory. Such turns repeat what other turns say. */
   readonly withLookups?: boolean
-  /** The time of the search. Newer snippets count a little more. */
+  /** The time of the search. Newer snippets rank a little higher. */
   readonly now: string
   readonly limit: number
   /** Aborting this signal ends the indexing before the search. The search then covers only what the index already has. */
   readonly signal?: AbortSignal
-  /** The vector of the question. The snippets with similar vectors are found too. */
+  /** The vector of the question. The search then also finds snippets with similar vectors. */
   readonly vector?: { readonly model: number; readonly values: Float32Array }
   /** The maximum number of matches from one conversation. */
   readonly perConversation?: number

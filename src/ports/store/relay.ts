@@ -1,14 +1,14 @@
 /**
- * Carries short messages between the processes that share a store, such as the text that a model is writing. A relay is allowed to lose
- * messages, so nothing that has to be stored may depend on it. It does not alter messages, and it delivers the messages of one sender to one
- * address in the order in which they were sent. Every implementation passes testing/conformance/relay.ts.
+ * Carries short messages between the processes that share a store, such as the text that a model is writing. A relay may lose messages, so
+ * data that has to be stored must not depend on it. It does not alter messages, and it delivers the messages of one sender to one address
+ * in the order in which they were sent. Every implementation passes testing/conformance/relay.ts.
  */
 export interface Relay {
   /** The greatest size of a message, in bytes of UTF-8. */
   readonly maxBytes: number
   /**
    * Sends a message to the processes that listen to the address, including this one. Rejects if the message could not be sent. It does not
-   * wait for a lost connection. An address has 1 to 24 lower-case letters and digits.
+   * wait until a lost connection is restored. An address has 1 to 24 lower-case letters and digits.
    */
   send(address: string, text: string): Promise<void>
   /**

@@ -12,8 +12,8 @@ export interface RetentionPolicy {
    */
   readonly conversationsIdleSince?: string
   /**
-   * Removes entries before this time if all their blocks were compacted, and offers that were taken before this time. Turns that stored a
-   * version of their files stay, because later versions refer to them.
+   * Removes entries before this time if all their blocks were compacted, and offers that were taken before this time. Entries of turns that
+   * stored a version of their files are not removed, because later versions refer to them.
    */
   readonly historyBefore?: string
 }
@@ -31,8 +31,8 @@ export interface DeleteOptions {
    */
   removeFiles?(conversationId: string): Promise<void>
   /**
-   * The id of a receipt. The removed rows and files of the conversation are counted there. Each is counted once, whichever process finishes
-   * the deletion. A conversation that is counted for one receipt is not counted for another.
+   * The id of a receipt. The receipt counts the removed rows and files of the conversation. Each row and file is counted once, whichever
+   * process finishes the deletion. A conversation that is counted for one receipt is not counted for another.
    */
   readonly receipt?: string
   /** Counts what `removeFiles` is going to remove. It is called only for a conversation with a receipt, before `removeFiles`. */

@@ -6,17 +6,18 @@ import type { ListQuery } from './list.ts'
  */
 export interface Schedules {
   /**
-   * Stores a schedule. Returns `known`, and changes nothing, if the conversation has a schedule with this id, or if a schedule with this id has
-   * fired for the last time. A schedule that was removed can be added again, and the numbers of its events then go on.
-   * Throws `conversation.missing` when there is no such conversation, and `schedule.limit` when it has `SCHEDULES_PER_CONVERSATION`.
+   * Stores a schedule. Returns `known`, and changes nothing, if the conversation has a schedule with this id, or if a schedule with this id
+   * has fired for the last time. A schedule that was removed can be added again. The numbers of its events then continue where they ended
+   * before. Throws `conversation.missing` when there is no such conversation, and `schedule.limit` when it has
+   * `SCHEDULES_PER_CONVERSATION`.
    */
   add(conversationId: string, schedule: NewSchedule): Promise<'added' | 'known'>
-  /** Removes a schedule. Returns false when there is none with this id. */
+  /** Removes a schedule. Returns false when there is no schedule with this id. */
   remove(conversationId: string, scheduleId: string): Promise<boolean>
-  /** A page of the schedules that will fire, the next one first. */
+  /** A page of the schedules that will fire. The schedule that is due first comes first. */
   list(query?: ScheduleQuery): Promise<SchedulePage>
   /**
-   * Offers the events of the schedules whose time has come, and returns when the next one is due. Any process may call it at any time.
+   * Offers the events of all schedules that are due, and returns when the next schedule is due. Any process may call it at any time.
    * - The event with the number n of a schedule has the id `<schedule id>-<n>`.
    * - Times that passed while no process ran are skipped: a repeated schedule fires once for all of them.
    * - If the clock was set back, a repeated schedule fires within its interval after the new time.
@@ -30,7 +31,7 @@ export interface NewSchedule {
   /** Letters, digits, `_` and `-`. */
   readonly scheduleId: string
   readonly event: ScheduledEvent
-  /** When it fires first. */
+  /** When the schedule fires for the first time. */
   readonly at: string
   /** The seconds between two events. Missing for a schedule that fires once. */
   readonly every?: number
@@ -47,7 +48,7 @@ export interface ScheduledEvent {
 export interface Schedule extends Omit<NewSchedule, 'at'> {
   readonly conversationId: string
   readonly nextAt: string
-  /** How many events it has sent. */
+  /** How many events the schedule has sent. */
   readonly fired: number
 }
 
@@ -63,7 +64,7 @@ export interface SchedulePage {
   readonly next?: string
 }
 
-/** How many schedules of a conversation can wait. */
+/** The greatest number of schedules that a conversation can have. */
 export const SCHEDULES_PER_CONVERSATION = 100
 
 /** From this number of open offers on, a conversation gets no further events of schedules. */

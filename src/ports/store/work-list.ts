@@ -15,15 +15,18 @@ import type { Claim, Owner } from '../store.ts'
 export interface WorkList {
   /**
    * Takes the lease of a conversation that has work and that no process runs, as `claim` does. No two processes get the same conversation.
-   * - The tenant that was served least recently comes first. Its conversation that has waited longest comes first.
-   *   The PostgreSQL store lets a turn that a dead process left come before the messages that wait.
+   * - The tenant that was served least recently comes first. Its conversation that has waited longest comes first. In the PostgreSQL store,
+   *   a turn that a dead process left open comes before waiting messages.
    * - A tenant with `runningPerTenant` running conversations is left out, and so are the tenants in `leftOut`.
-   * - A turn that waits has work when it is due.
+   * - A conversation whose turn waits has work when a wait expires or something arrives for the turn.
    * - A conversation whose turns failed has work after a pause. After `maxAttempts` attempts that failed, it is parked.
    * - A conversation that a newer version of Daybook has written to is left out.
    */
   claimNext(owner: Owner, limits: WorkLimits): Promise<NextWork>
-  /** Lets a parked conversation, or one whose turns failed, be claimed at once. Returns false when it is neither. */
+  /**
+   * Makes a conversation that is parked, or whose turns failed, available to `claimNext` without a pause. Returns false when it is not
+   * parked and its turns did not fail.
+   */
   retry(conversationId: string): Promise<boolean>
   /**
    * How many messages and turns of a tenant wait: its conversations that could be claimed now, each with its offers. `conversationId` is any
@@ -48,8 +51,8 @@ export interface WorkLimits {
 export type NextWork =
   | { readonly claim: Claim }
   /**
-   * There is nothing to claim now. There may be something in `nextInMs` milliseconds by the clock of the store: a lease ends, a turn is
-   * due, or a pause is over.
+   * No conversation can be claimed now. If `nextInMs` is set, a conversation may become available in this many milliseconds by the clock of
+   * the store, because a lease ends, a turn is due, or a pause is over.
    */
   | { readonly claim?: undefined; readonly nextInMs?: number }
 
@@ -76,5 +79,5 @@ export interface Parked {
 /** The pause after an attempt that failed, in milliseconds: one second, then twice as long each time, at most five minutes. */
 export const retryPauseMs = (attempts: number): number => Math.min(1_000 * 2 ** Math.max(0, attempts - 1), 300_000)
 
-/** The reason when a process ended without saying why. */
+/** The reason that is stored when a process ended without reporting an error. */
 export const NO_REASON = 'the process that ran it ended, or stopped working, each time'

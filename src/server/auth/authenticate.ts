@@ -4,7 +4,7 @@ import type { RequestCode } from '../problem.ts'
 /** Finds the caller of a request, or rejects the request. */
 export type Authenticate = (head: RequestHead) => Promise<AuthResult>
 
-/** The authenticated user. The data that a request can reach depends only on this, not on its path or body. */
+/** The authenticated user. Only the caller decides which data a request can access. The path and the body of the request do not. */
 export interface Caller {
   readonly scope: Scope
   readonly roles: readonly string[]
@@ -40,13 +40,13 @@ export interface KeySetTimes {
   /** The age at which the keys are fetched again. The old keys are used until the fetch has succeeded. */
   readonly fresh: number
   /**
-   * The age up to which keys are used if they can not be fetched again. So a key that the issuer has withdrawn is accepted at most this
-   * long.
+   * The age up to which keys are used if they can not be fetched again. So a key that the issuer has withdrawn is accepted for at most this
+   * time.
    */
   readonly usable: number
   /**
    * The pause after a fetch. In this time, a token with an unknown key does not cause another fetch. Otherwise each forged token could
-   * cause one.
+   * cause a fetch.
    */
   readonly pause: number
 }
@@ -86,7 +86,7 @@ function isSameOrigin(head: RequestHead): boolean {
   const site = head.header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   const origin = head.header('origin')
-  // browsers send `Origin` with every request that can change data, so this request changes none or comes from another program
+  // browsers send `Origin` with every request that can change data. So this request changes no data, or it does not come from a browser
   if (origin === undefined) return true
   return origin === `http://${head.header('host')}` || origin === `https://${head.header('host')}`
 }

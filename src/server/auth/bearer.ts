@@ -20,14 +20,14 @@ export interface BearerSettings {
 export type AuthSettings = { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
 
 /**
- * The authentication that the settings of a server ask for. With `kind: 'local'`, the server asks for no token, and web pages from the origins
- * in `origins` may also call it. With `kind: 'bearer'`, `origins` is not used here.
+ * The authentication for the settings of a server. With `kind: 'local'`, the server asks for no token, and web pages from the origins in
+ * `origins` may also call it. With `kind: 'bearer'`, `origins` is not used here.
  */
 export async function authenticationOf({ auth, origins }: { readonly auth: AuthSettings; readonly origins: readonly string[] }) {
   return auth.kind === 'local' ? createLocalAuth(origins) : createBearerAuth(auth)
 }
 
-const minSecretBytes = 32 // the length that HS256 requires; a shorter secret is easier to guess
+const minSecretBytes = 32 // the length that HS256 requires. A shorter secret is easier to guess
 const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
 const maxTokenLength = 8 * 1024
 /** How many seconds a token is still accepted after its expiry. The clocks of the issuer and of the server may differ. */

@@ -24,5 +24,8 @@ function isCompletionPath(path: string): boolean {
 export const hasCompletionToken = (request: Pick<HonoRequest, 'method' | 'path' | 'header'>): boolean =>
   request.method === 'POST' && isCompletionPath(request.path) && request.header(completionTokenHeader) !== undefined
 
-/** The caller of requests with the token of a call. It owns no conversation and has no role. All these requests share one rate limit. */
+/**
+ * The caller of requests with the token of a call. This caller owns no conversation and has no role. All these requests share one rate
+ * limit.
+ */
 export const completionCaller: Caller = { scope: { tenant: 'late-results', project: 'late-results', user: 'late-results' }, roles: [] }

@@ -22,7 +22,7 @@ export function createKeySet(url: URL, times: KeySetTimes = defaultKeySetTimes, 
   let fetching: Promise<void> | undefined
 
   /**
-   * Fetches the keys. The promise never rejects. After a failure, the error is in `failure`. If a fetch is running already, its promise is
+   * Fetches the keys. The promise never rejects. After a failure, the error is in `failure`. If a fetch is already running, its promise is
    * returned.
    */
   const refresh = (): Promise<void> => {
@@ -48,7 +48,7 @@ export function createKeySet(url: URL, times: KeySetTimes = defaultKeySetTimes, 
   return async (header, token) => {
     if (usableKeys() === undefined) {
       if (mayFetch()) await refresh()
-    } else if (!isWithin(keys?.fetchedAt, times.fresh) && mayFetch()) void refresh() // the old keys are used meanwhile
+    } else if (!isWithin(keys?.fetchedAt, times.fresh) && mayFetch()) void refresh() // until then, the old keys are used
     const find = usableKeys()
     if (!find) throw unavailable()
     try {
@@ -73,7 +73,7 @@ async function fetchKeys(url: URL, timeoutMs: number): Promise<LocalJWKSet> {
     throw new Error(`the response has status ${response.status}`)
   }
   const set: unknown = JSON.parse(await readLimited(response))
-  const find = createLocalJWKSet(set as Parameters<typeof createLocalJWKSet>[0]) // throws if it is not a key set
+  const find = createLocalJWKSet(set as Parameters<typeof createLocalJWKSet>[0]) // throws if `set` is not a key set
   if (find.jwks().keys.length === 0) throw new Error('the key set has no keys')
   return find
 }

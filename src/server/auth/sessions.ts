@@ -9,19 +9,19 @@ const prefix = 'session_'
 
 /**
  * Sessions of the person who has started the server. The server prints a link with a code, and the page exchanges the code for a token. A
- * code can be used once. Tokens are kept in memory, so they end with the process.
+ * code can be used once. Tokens are kept in memory, so they are invalid after the process has ended.
  */
 export interface Sessions {
   /** A new code. It is valid for an hour. */
   createCode(): string
   /** A token for a code. Undefined when the code is wrong, was used before or is too old. */
   exchange(code: string): { readonly token: string; readonly expiresAtMs: number } | undefined
-  /** The caller with this token. Undefined when there is no such session. */
+  /** The caller with this token. Undefined when no session has this token. */
   callerOf(token: string): Caller | undefined
 }
 
 export function createSessions(nowMs: () => number): Sessions {
-  // Only hashes are kept and compared, so the time of a comparison says nothing about a code or token.
+  // Only hashes are kept and compared, so the time of a comparison reveals nothing about a code or token.
   const codes = new Map<string, number>()
   const sessions = new Map<string, number>()
   return {
@@ -63,7 +63,9 @@ export function withSessions(authenticate: Authenticate, sessions: Pick<Sessions
 export const isSignIn = ({ method, path }: { readonly method: string; readonly path: string }) =>
   method === 'POST' && path === '/v1/session'
 
-/** The caller of requests that exchange a code. It owns no conversation and has no role. All these requests share one rate limit. */
+/**
+ * The caller of requests that exchange a code. This caller owns no conversation and has no role. All these requests share one rate limit.
+ */
 export const signInCaller: Caller = { scope: { tenant: 'sign-in', project: 'sign-in', user: 'sign-in' }, roles: [] }
 
 const newSecret = () => randomBytes(32).toString('base64url')

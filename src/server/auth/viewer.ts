@@ -17,7 +17,10 @@ type ViewSettings = Pick<ServerSettings, 'userThinking'>
 
 export const isOperator = ({ roles }: Caller): boolean => roles.includes(operatorRole)
 
-/** A server without tokens has one user, who may see and limit everything. A token may name a tenant `local`, so the names are not compared. */
+/**
+ * Whether the caller is the only user of a server without tokens. This user may see everything and set all limits. The scope objects are
+ * compared and not their names, because a token may also name a tenant `local`.
+ */
 export const isLocalCaller = ({ scope }: Caller): boolean => scope === localScope
 
 /**
@@ -36,7 +39,7 @@ export function eventsFor(caller: Caller, events: AsyncIterable<TurnEvent>, { us
 
 /**
  * Maps each filtered event to the original event. So the original stays in memory as long as a slow client holds the filtered event.
- * Otherwise the next client would read the same entry from the store, and the memory would hold a second copy of both events.
+ * Otherwise another client would read the same entry from the store again, and memory would contain two copies of both events.
  */
 const origins = new WeakMap<TurnEvent, TurnEvent>()
 

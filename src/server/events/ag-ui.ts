@@ -3,8 +3,9 @@ import { endsTurnStream, type Format, type FormatContext, type Frame } from './f
 import { createPlacedSimplifier, type SimplifiedEvent } from './simplified-events.ts'
 
 /**
- * How many numbers (`Frame.part`) are reserved for each simplified event of an entry. A simplified event has fewer frames than this. The
- * frames of the event at place 2 get the numbers 17, 18 and so on. So the numbers ascend, and a frame has the same number in every stream.
+ * How many numbers (`Frame.part`) are reserved for each simplified event of an entry. A simplified event has fewer frames than this. For
+ * example, the frames of the event at place 2 get the numbers 17, 18 and so on. So the numbers ascend, and a frame has the same number in
+ * every stream.
  */
 const partsPerPlace = 8
 
@@ -107,7 +108,10 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
   }
 }
 
-/** A wait as an interrupt. The client answers it with a decision or a late result of the call, by the routes for these. */
+/**
+ * A wait as an interrupt. The client answers the interrupt with a decision, or with a late result of the call, at the routes for decisions
+ * and late results.
+ */
 const interruptOf = ({ wait_id: id, kind, question: message, call_id: toolCallId, expires_at: expiresAt }: Wait) => ({
   id,
   reason: kind === 'approval' ? 'tool_approval' : `daybook_${kind}`,

@@ -13,7 +13,7 @@ interface Backlog {
   readonly size: number
 }
 
-/** The most events and the most bytes that may wait. One event may always wait, whatever its size. */
+/** The maximum number of events and of bytes that may wait. One event may always wait, even if it is larger than the limit. */
 export interface BacklogLimits {
   readonly events: number
   readonly bytes: number
@@ -105,7 +105,9 @@ export function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
   return joined
 }
 
-/** Whether `after` can be joined to `before`. A delta with the index 0 starts its lane again and can not be joined. */
+/**
+ * Whether `after` can be joined to `before`. A delta with the index 0 starts its lane again, so it can not be joined to an earlier delta.
+ */
 function continues(before: LaneEvent, after: LaneEvent): boolean {
   const [a, b] = [before.delta, after.delta]
   return (

@@ -72,8 +72,8 @@ export function chatEventsOf(change: Change, sources: KnownSources): readonly Ch
 }
 
 /**
- * The chat events of one visible event. `readChange` makes the visible events of a journal entry, which say what people see of the entry.
- * `entry` has all visible events of the same journal entry.
+ * The chat events of one visible event. `readChange` makes the visible events of a journal entry. They describe what people see of the
+ * entry. `entry` has all visible events of the same journal entry.
  */
 function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[], sources: KnownSources): readonly ChatEvent[] {
   switch (event.kind) {
@@ -129,10 +129,10 @@ function chatEventsOfVisible(event: VisibleEvent, entry: readonly VisibleEvent[]
       return [stepEvent('chat.clarification_questions', 'clarification', 'completed', event, { items: sources.linkPhrases(event.items) })]
     case 'followups':
       return [stepEvent('chat.followups', 'followups', 'completed', event, { items: sources.linkPhrases(event.items) })]
-    case 'thinking': // the texts of this kind and of the next two were already sent as deltas
+    case 'thinking': // the texts of this kind and of the next two kinds were already sent as deltas
     case 'notes':
     case 'tool.code':
-    case 'header': // the chat format has no event for this kind and for the following ones
+    case 'header': // the chat format has no event for this kind and for the following kinds
     case 'attachment':
     case 'notice':
     case 'message':

@@ -9,11 +9,11 @@ interface ChatOptions {
   /** The pool of sources when the stream begins. Sources that are added later arrive with the events. */
   readonly sources: Iterable<SourceRow>
   readonly now: () => string
-  /** The known sources and the converted events, which all chat streams of the conversation use together. */
+  /** The known sources and the converted events. All chat streams of the conversation share them. */
   readonly shared?: SharedChat
   /**
    * Decides whether an envelope is sent. Without this function, every envelope is sent. If the function throws, the envelope is sent only
-   * if it has an answer or a piece of an answer.
+   * if it contains an answer or a piece of an answer.
    */
   readonly allow?: (envelope: ChatEnvelope) => boolean
 }

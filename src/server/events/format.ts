@@ -35,7 +35,7 @@ export interface StreamStart {
 export interface Frame {
   /**
    * The `seq` of the entry from which this frame was made. A client that has this frame can reconnect and resume after it. Frames of text
-   * deltas and of statuses have no id, because they are not stored.
+   * deltas and of statuses have no id, because deltas and statuses are not stored.
    */
   readonly id?: number
   /**
@@ -56,8 +56,8 @@ export interface Frame {
 }
 
 /**
- * The last frame that a client has received. `seq` is the entry of the frame. `part` is the number of the frame in the entry. It is missing
- * if the client has all frames of the entry.
+ * The last frame that a client has received. `seq` is the entry of the frame. `part` is the number of the frame in the entry. `part` is
+ * missing if the client has all frames of the entry.
  */
 export interface Cursor {
   readonly seq: number
@@ -77,7 +77,10 @@ export function parseCursor(id: string): Cursor | undefined {
 export const numberFrames = (frames: readonly Frame[], seq: number): readonly Frame[] =>
   frames.map((frame, index) => (index === frames.length - 1 ? { ...frame, id: seq } : { ...frame, id: seq, part: index + 1 }))
 
-/** Makes a format for a client that reconnects: without the frames of the entry `seq` up to `part`, because the client has them. */
+/**
+ * Makes a format for a client that reconnects. It leaves out the frames of the entry `seq` up to `part`, because the client already has
+ * them.
+ */
 export const resumedFormat = (format: Format, { seq, part = 0 }: Cursor): Format => ({
   ...format,
   framesOf(event) {
@@ -88,7 +91,8 @@ export const resumedFormat = (format: Format, { seq, part = 0 }: Cursor): Format
 })
 
 /**
- * Characters that some clients take for the end of a line, although the format of server-sent events does not. They are escaped in JSON.
+ * Characters that some clients treat as the end of a line, although they are not line ends in the format of server-sent events. They are
+ * escaped in JSON.
  */
 const lineSeparators = /[\u2028\u2029\u0085]/g
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -101,8 +105,8 @@ function headText({ id, part, event, retry }: Frame): string {
 }
 
 /**
- * How soon clients should reconnect when the server shuts down. It is short: another server can be reached at once, or this one is back
- * soon.
+ * How soon clients should reconnect when the server shuts down. The time is short, because another server is available, or this server will
+ * soon be available again.
  */
 export const shutdownRetryMs = 250
 
@@ -134,7 +138,7 @@ export function frameBytes(frame: Frame): readonly Buffer[] {
 
 export const keepAlive = Buffer.from(': keepalive\n\n')
 
-/** What the formats for AG-UI and the AI SDK need to show citations and files. */
+/** Data that the formats for AG-UI and the AI SDK need to show citations and files. */
 export interface FormatContext {
   readonly conversationId: string
   /** The pool of sources when the stream begins. */

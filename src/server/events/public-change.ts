@@ -11,7 +11,7 @@ const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
 /**
  * A change without storage addresses in the `meta` of its blocks. The raw response of the model and the outcome of a call are removed too,
- * because blocks contain them.
+ * because blocks contain the same content.
  */
 export function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }

@@ -4,14 +4,14 @@ import { createKnownSources, type KnownSources } from '../../core/view/known-sou
 import type { EnvelopeBody } from './chat-events.ts'
 
 /**
- * The data that all chat streams of one conversation use together. With it, an event is converted and written as JSON only once for all
+ * The data that all chat streams of one conversation share. Because of it, an event is converted and written as JSON only once for all
  * streams.
  */
 export interface SharedChat {
   readonly known: KnownSources
   /**
-   * The chat events that were made of each event. An event that was filtered for users is another object than the event for operators, so
-   * it has an entry of its own in this map.
+   * The chat events that were made from each event. An event that was filtered for users is not the same object as the event for operators,
+   * so it has an entry of its own in this map.
    */
   readonly converted: WeakMap<TurnEvent, readonly ConvertedEvent[]>
 }
@@ -24,7 +24,7 @@ export interface ConvertedEvent {
 
 export const createSharedChat = (): SharedChat => ({ known: createKnownSources([]), converted: new WeakMap() })
 
-/** Has a `SharedChat` for each conversation that has at least one open event stream. */
+/** Contains a `SharedChat` for each conversation that has at least one open event stream. */
 export interface SharedChats {
   /** Returns the `SharedChat` of the conversation. Call `leave` when the stream ends. The last `leave` removes the `SharedChat`. */
   join(conversationKey: string): { readonly chat: SharedChat; leave(): void }

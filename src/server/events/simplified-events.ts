@@ -8,7 +8,7 @@ import type { VisibleEvent } from '../../core/view/visible-event.ts'
 
 /** An event for AG-UI or the AI SDK. These protocols have only text, tool calls, sources and files. */
 export type SimplifiedEvent =
-  /** The first event of every stream. If the client connects in the middle of a turn, this event is sent anyway. */
+  /** The first event of every stream. It is also sent if the client connects in the middle of a turn. */
   | { readonly kind: 'turn.start'; readonly turnId: string }
   /** A piece of the thinking or of the answer. `first` is true for the first piece of each text. */
   | { readonly kind: 'text'; readonly of: TextLane; readonly id: string; readonly text: string; readonly first: boolean }
@@ -20,7 +20,7 @@ export type SimplifiedEvent =
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
   /**
    * The turn waits, and nothing happens in it until something arrives. The stream ends. `waits` are all waits of the turn. When the turn
-   * goes on, the client opens another stream for the rest.
+   * continues, the client opens another stream for the rest of the turn.
    */
   | { readonly kind: 'turn.wait'; readonly waits: readonly Wait[] }
   /** The end of the turn. `stopped` is true if the user stopped the turn with an empty steer, or while the answer was being written. */
@@ -48,7 +48,7 @@ interface PlacedEvent {
   readonly place?: number
 }
 
-/** Like `createEventSimplifier`, but the returned function also says the place of each event. */
+/** Like `createEventSimplifier`, but the returned function also returns the place of each event. */
 export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnEvent) => readonly PlacedEvent[] {
   const sources = createKnownSources(rows)
   const shown = createShownTexts()
@@ -141,7 +141,7 @@ export function createPlacedSimplifier(rows: Iterable<SourceRow>): (event: TurnE
     let next = 0
     return readChange(change).flatMap((visible) => {
       const events = fromVisible(visible)
-      // `text.end` of a text that was open before this entry comes first; it gets no place
+      // if a text was open before this entry, its `text.end` comes first. It gets no place
       const firstOwn = events.findIndex(({ kind }) => kind !== 'text.end')
       const place = next
       // A place is also reserved for an event that this stream leaves out. Otherwise the later places would differ between streams.

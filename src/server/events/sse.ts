@@ -14,7 +14,7 @@ export interface SseOptions {
   readonly slowMs?: number
   /** Aborted when the server shuts down. The stream then sends its closing frames and ends. */
   readonly shutdown?: AbortSignal
-  /** Aborted when the token of the client expires. The client is told to reconnect, which needs a valid token. */
+  /** Aborted when the token of the client expires. The client is told to reconnect. For this it needs a valid token. */
   readonly expired?: AbortSignal
   /** Called when reading the events has failed. The client is told to reconnect, but does not get the error. */
   readonly onError?: (error: unknown) => void
@@ -22,7 +22,7 @@ export interface SseOptions {
   readonly onEnd: () => void
 }
 
-/** About how many bytes are written at once. Events are taken from the backlog until their frames have this size. */
+/** About how many bytes one write has. Events are taken from the backlog until their frames have this size. */
 const writeBufferBytes = 64 * 1024
 
 /**
@@ -48,8 +48,8 @@ const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve)
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
   const { format, start, keepAliveMs = 3_000, shutdown, expired, slowMs = 10_000 } = options
   const backlog = createBacklog(options.backlog ?? defaultBacklog)
-  let endReason: EndReason | undefined // when it is set, no more events are read, but the events in the backlog are still sent
-  let closed = false // once it is true, nothing more is sent
+  let endReason: EndReason | undefined // once this is set, no more events are read, but the events in the backlog are still sent
+  let closed = false // once this is true, nothing more is sent
   let onEvent: (() => void) | undefined
   let onRoom: (() => void) | undefined // called when the backlog is at most half full again, and when the stream ends
 
@@ -176,7 +176,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
-      // without this header, the Node adapter delays the headers until it knows whether the body ends at once
+      // without this header, the Node adapter would wait with the headers until it knows whether the body consists of only one chunk
       'transfer-encoding': 'chunked',
       ...format.headers,
     },
@@ -189,9 +189,9 @@ const largePieces = new WeakMap<TurnEvent, Buffer[]>()
 const eventsOfPieces = new WeakMap<ArrayBufferLike, TurnEvent>()
 
 /**
- * If another stream has already made the same bytes of this event, returns that buffer, and otherwise `bytes`. So a long text is in memory
- * once, even if many slow clients wait for it. `eventsOfPieces` keeps the event in memory as long as the bytes wait for a client, so that
- * the next stream finds the event and its bytes.
+ * If another stream has already made the same bytes for this event, returns that buffer. Otherwise returns `bytes`. So a long text is in
+ * memory once, even if many slow clients wait for it. `eventsOfPieces` keeps the event in memory as long as the bytes wait for a client, so
+ * that the next stream finds the event and its bytes.
  */
 function shareBytes(event: TurnEvent, bytes: Buffer): Buffer {
   const pieces = largePieces.get(event) ?? []

@@ -41,7 +41,7 @@ export async function streamEvents(c: Context<Env>, parts: ServerParts, streams:
       format: cursor ? resumedFormat(format, cursor) : format,
       keepAliveMs: settings.keepAliveMs,
       slowMs: settings.slowFollowerMs,
-      // clients of these formats do not reconnect by themselves, so their stream goes on as long as the turn may run
+      // clients of formats with `endsAfter` do not reconnect by themselves, so their streams stay open until running turns are stopped
       shutdown: format.endsAfter ? stopped : shutdown,
       ...(expired && { expired }),
       onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
@@ -61,7 +61,7 @@ export async function streamEvents(c: Context<Env>, parts: ServerParts, streams:
 
 const longestTimer = 2 ** 31 - 1
 
-/** A signal that is aborted when the token of the caller expires, unless the stream has ended before. Undefined without a token. */
+/** A signal that is aborted when the token of the caller expires, unless the stream ends earlier. Undefined without a token. */
 function expirySignal({ expiresAtMs }: Caller, nowMs: number, ended: AbortSignal): AbortSignal | undefined {
   if (expiresAtMs === undefined) return undefined
   const expired = new AbortController()

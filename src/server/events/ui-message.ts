@@ -4,7 +4,7 @@ import { createEventSimplifier, type SimplifiedEvent } from './simplified-events
 
 /**
  * The UI message stream of the AI SDK. In its terms a turn is one assistant message. The stream ends with the turn, and also when the turn
- * waits. A call that waits for a person has a part `tool-approval-request`.
+ * waits. For a call that waits for a person, the stream contains a part `tool-approval-request`.
  */
 export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)

@@ -8,8 +8,8 @@ const COUNT_MS = 500
 const MAX_TENANTS = 10_000
 
 /**
- * Makes a function that throws a problem with status 503 if too much work of a tenant waits. Messages and turns that wait are counted, and
- * `limit` of them are allowed. `nowMs` is the time in milliseconds.
+ * Makes a function that throws a problem with status 503 if too much work of a tenant waits. It counts the messages and turns that wait,
+ * and allows at most `limit` of them. `nowMs` is the time in milliseconds.
  */
 export function createBacklogGuard(
   work: Pick<Archive['work'], 'backlog'>,
@@ -25,7 +25,7 @@ export function createBacklogGuard(
     if (counts.size >= MAX_TENANTS) counts.clear()
     const count = work.backlog(conversationKey, limit + 1)
     counts.set(tenant, { at: nowMs(), count })
-    count.catch(() => counts.delete(tenant)) // the caller gets the error of the promise; the next call counts again
+    count.catch(() => counts.delete(tenant)) // the caller gets the error of the promise. The next call counts again
     return count
   }
 

@@ -11,8 +11,8 @@ export function limitSize(large: number, small: number) {
     const limit = /\/(?:turns|import|ag-ui|ui-message)$/.test(c.req.path) ? large : small
     const declared = c.req.header('content-length')
     if (Number(declared ?? 0) > limit) throw tooLarge()
-    // only if the length is not declared: reading the property `body` creates a stream, which takes longer than all other steps before the
-    // route
+    // the body is read here only if its length is not declared: reading the property `body` creates a stream, which takes longer than all
+    // other steps before the route
     const body = declared === undefined ? c.req.raw.body : null
     if (body) {
       const bytes = await unlessBrokenOff(readLimited(body, limit))
@@ -54,14 +54,14 @@ async function unlessBrokenOff<T>(reading: Promise<T>): Promise<T> {
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.', { headers: { connection: 'close' } })
 
 /**
- * Parses a JSON body, so that the routes get the parsed value. Rejects malformed JSON and JSON that exceeds a limit. Also rejects every
- * other kind of body. Only `/turns` may get a form (`multipart/form-data`).
+ * Parses a JSON body, so that the routes get the parsed value. Rejects malformed JSON and JSON that exceeds a limit. Also rejects bodies
+ * that are not JSON. Only `/turns` also accepts a form (`multipart/form-data`).
  */
 export async function readBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')
   if (type !== undefined && jsonType.test(type)) {
     const value = await parseJsonBody(new Uint8Array(await bodyBytes(c)))
-    c.req.json = async <T>() => value as T // Hono would parse the body again each time
+    c.req.json = async <T>() => value as T // without this, Hono would parse the body again with each call
     c.req.bodyCache = {} // frees the bytes
   } else if (hasBody(c) && !(type !== undefined && formType.test(type) && c.req.path.endsWith('/turns'))) {
     throw new RequestProblem(415, 'request.unsupported', 'Send application/json; messages may also be multipart/form-data.')

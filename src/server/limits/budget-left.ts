@@ -5,17 +5,17 @@ import { isOperator } from '../auth/viewer.ts'
 
 type Budgets = Pick<Agent['budgets'], 'left'>
 
-/** The kinds of budgets that belong to a user alone. From the others, a user would learn what other users have spent. */
+/** The kinds of budgets that belong to a user alone. The other kinds of budgets would show a user what other users have spent. */
 const ownKinds: readonly BudgetKind[] = ['user', 'conversation']
 
 /** The kinds of budgets that a caller may see. Undefined means all kinds. */
 export const visibleKinds = (caller: Caller): readonly BudgetKind[] | undefined => (isOperator(caller) ? undefined : ownKinds)
 
-/** The least that the budgets of these conversations have left, as far as the caller may see the budgets. */
+/** The lowest amount that is left in the budgets of these conversations. Budgets that the caller may not see are left out. */
 export const budgetsLeft = (budgets: Budgets, caller: Caller, conversationKeys: readonly string[]): ReturnType<Budgets['left']> =>
   budgets.left(conversationKeys, visibleKinds(caller))
 
-/** Headers with what the budgets of a conversation have left. Empty when nothing is limited. */
+/** Headers with the amount that is left in the budgets of a conversation. Empty when no budget has a limit. */
 export async function budgetHeaders(budgets: Budgets, caller: Caller, conversationKey: string): Promise<Record<string, string>> {
   const { tokens, money } = (await budgetsLeft(budgets, caller, [conversationKey])).get(conversationKey) ?? {}
   return {

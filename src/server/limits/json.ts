@@ -7,8 +7,8 @@ import { invalidRequest, RequestProblem } from '../problem.ts'
  */
 interface JsonLimits {
   /**
-   * How deep lists and objects may be nested. Valid requests are nested less. At this depth, a recursive function does not overflow the
-   * stack.
+   * How deep lists and objects may be nested. Valid requests are nested less deeply. At this depth, a recursive function does not overflow
+   * the stack yet.
    */
   readonly depth: number
   /** How many values all lists and objects of the body may have together. */
@@ -19,7 +19,7 @@ interface JsonLimits {
 
 export const jsonLimits: JsonLimits = { depth: 64, values: 500_000, keys: 10_000 }
 
-/** How many bytes are scanned without a break. After each slice of this size, the server handles other requests. */
+/** How many bytes are scanned without a pause. After each slice of this size, the server can handle other requests. */
 const sliceBytes = 1024 * 1024
 
 /** Parses a body as JSON. Rejects a body that is not UTF-8, is not JSON, exceeds a limit, or has a string with half of a surrogate pair. */
@@ -61,9 +61,9 @@ const backslash = 0x5c
 const comma = 0x2c
 
 /**
- * Counts the nesting, the values and the keys of a JSON text that arrives in slices of bytes. Throws a problem that names the limit if the
- * text exceeds one. The text is not parsed, because a parser would use the memory before the limits are checked. The scanner may look at
- * single bytes: in UTF-8, no byte of a longer character equals a bracket, a comma or a quote.
+ * Counts the nesting, the values and the keys of a JSON text that arrives in slices of bytes. If the text exceeds a limit, throws a problem
+ * that names the limit. The text is not parsed, because a parser would use the memory before the limits are checked. The scanner may look
+ * at single bytes: in UTF-8, no byte of a longer character equals a bracket, a comma or a quote.
  */
 export function createJsonScanner(limits: JsonLimits): {
   scan(bytes: Uint8Array): void
@@ -120,8 +120,8 @@ export function createJsonScanner(limits: JsonLimits): {
 const tooMuchJson = (what: string) => new RequestProblem(413, 'request.too_large', `The request is too large: ${what}.`)
 
 /**
- * Whether all strings are well-formed. A string with half of a surrogate pair is not: a store can not save it unchanged. The function is
- * recursive, so the depth of `value` must have been checked before.
+ * Whether all strings are well-formed. A string with half of a surrogate pair is not well-formed, and a store can not save it unchanged.
+ * The function is recursive, so the depth of `value` must have been checked before.
  */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()

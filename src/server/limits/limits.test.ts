@@ -87,7 +87,7 @@ it('a turn counts against the quota while it starts and while it runs, and once 
   const second = await quota.acquire('b')
   await expect(quota.acquire('c')).rejects.toThrow('Too many turns are running')
   await quota.acquire('t/p/u/c') // another user
-  running.add('a') // the same conversation is starting and running, and counts once
+  running.add('a') // the same conversation is starting and running, but counts only once
   ;(await quota.acquire('b')).release() // a followup to a turn that is starting
   first.release()
   second.release()
@@ -123,9 +123,9 @@ it('a user whose last use could not be reported is forgotten a minute after the 
   const buckets = createSharedBuckets({ take: () => Promise.reject(new Error('the store is away')) }, () => {})
   const limit = createRateLimit({ name: 'requests', perMinute: 60 }, buckets)
   for (let n = 0; n < 50; n++) await limit.take(`u${n}`, 0)
-  await new Promise((resolve) => setTimeout(resolve, 150)) // the report has failed
+  await new Promise((resolve) => setTimeout(resolve, 150)) // by now, the report has failed
   await limit.take('later', 2_000)
-  expect(limit.size).toBe(51) // the next report of the user has it
+  expect(limit.size).toBe(51) // the next report of the user includes this use
   await limit.take('later', 120_000)
   expect(limit.size).toBe(1)
 })

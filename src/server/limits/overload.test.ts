@@ -76,7 +76,7 @@ describe('a server that has too much to do', () => {
     const seconds = Array.from({ length: 80 }, () => refusal()?.seconds)
     expect([seconds[0], seconds[19], seconds[20], seconds[79]]).toEqual([1, 1, 2, 4])
     clock.ms += 1_000
-    expect(refusal()?.seconds).toBe(4) // as in the second before
+    expect(refusal()?.seconds).toBe(4) // the same as in the second before
     clock.ms += 2_000
     expect(refusal()?.seconds).toBe(1)
   })

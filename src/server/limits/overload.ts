@@ -26,20 +26,21 @@ interface OverloadParts {
 }
 
 /**
- * While fewer messages and entries than this wait long, none is refused. Then the disk is slow, and the server has little to do.
+ * If fewer messages and entries than this wait too long, no message is refused. In this case only the disk is slow, and the server has
+ * little to do.
  */
 const FEW = 8
 
-/** The longest time after which a client is told to try again. If clients stayed away longer, the server might become idle. */
+/** The longest time after which a client is told to try again. If clients waited longer, the server might become idle. */
 const MAX_RETRY_SECONDS = 5
 
 /** An entry of a running turn may wait this many times as long as a message, because no client waits for a response to the entry. */
 const TURN_WAIT = 3
 
 /**
- * Creates a guard that measures how long messages and running turns wait until the store has what they write. These waits grow with
- * everything that the server does, and with the load of the machine. A store may write messages before the entries of turns. So messages
- * can be stored in a short time although the server already runs more turns than it can.
+ * Creates a guard that measures how long messages and entries of running turns wait until they are stored. These waits grow with everything
+ * that the server does, and with the load of the machine. A store may write messages before the entries of turns. So messages can be stored
+ * in a short time even if the server already runs more turns than it can handle.
  */
 export function createOverloadGuard(
   { waitingMessages, messageWaitMs }: OverloadLimits,

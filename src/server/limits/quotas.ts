@@ -22,7 +22,10 @@ interface TurnQuota {
 export interface TurnPlace {
   /** The state of the user's limit of messages, after this message. */
   readonly rate: RateState
-  /** Call it as soon as the turn is running, because a running turn is counted anyway. Also call it if the turn could not start. */
+  /**
+   * Releases the place. Call it as soon as the turn is running, because running turns are counted separately. Also call it if the turn
+   * could not start.
+   */
   release(): void
 }
 
@@ -32,11 +35,11 @@ interface TurnQuotaParts {
   readonly overload: OverloadGuard
   nowMs(): number
   /**
-   * The keys of the conversations that have a running turn in this process at the moment. It is called for each new turn. A counter would be
-   * wrong for ever if it missed the end of one turn.
+   * The keys of the conversations that have a running turn in this process at the moment. It is called for each new turn. It is not
+   * replaced by a counter, because a counter would stay wrong forever if it missed the end of one turn.
    */
   running(): Iterable<string>
-  /** How many other conversations of the user have a turn, on all servers. Undefined when it is not known. */
+  /** How many other conversations of the user have a turn, on all servers. Resolves to undefined when the number is not known. */
   readonly countElsewhere?: (conversationKey: string) => Promise<number | undefined>
 }
 

@@ -4,7 +4,7 @@ import type { BucketReports, SharedBuckets } from './shared-buckets.ts'
 export interface RateState {
   readonly name: string
   readonly perMinute: number
-  /** 0 if the request may pass. Otherwise the number of seconds after which it may. */
+  /** 0 if the request is allowed. Otherwise the number of seconds after which it is allowed. */
   readonly retrySeconds: number
   /** How many further requests may follow immediately. */
   readonly left: number
@@ -16,12 +16,12 @@ export interface RateState {
 export interface RateLimit {
   /** Counts a request of a user if it may pass. `user` is the key of the user. */
   take(user: string, nowMs: number): RateState | Promise<RateState>
-  /** How many users it remembers. */
+  /** How many users have a bucket in memory. */
   readonly size: number
 }
 
 /**
- * What a server knows about the bucket of a user. A bucket has at most `perMinute` tokens, and gets `perMinute` of them in a minute. Each
+ * The bucket of a user, as this server sees it. A bucket has at most `perMinute` tokens, and gains `perMinute` tokens in a minute. Each
  * request takes one token.
  */
 export interface Bucket {
@@ -31,18 +31,18 @@ export interface Bucket {
   unreported: number
 }
 
-/** The part of a limit that a server uses before it asks what other servers have used: 5 %, and at least one. */
+/** How many requests a server allows before it asks the store what other servers have used: 5 % of the limit, and at least one. */
 const shareOf = (perMinute: number) => Math.max(1, Math.ceil(perMinute / 20))
 
 /**
- * Makes a limit. With `shared`, all servers of a store count together. A server usually passes a request at once, and reports it to the
- * store soon after. But once the requests since its last report reach its share of the limit, the next request waits until the store has
- * answered. So `n` servers together may exceed the limit by at most `n` shares. Later requests are then refused until the excess is made up
- * for.
+ * Makes a limit. With `shared`, all servers of a store count together. A server usually allows a request immediately, and reports it to the
+ * store shortly afterwards. But once the requests since its last report reach its share of the limit, the next request waits until the
+ * store has answered. So `n` servers together may exceed the limit by at most `n` shares. After that, requests are refused until the
+ * buckets have gained the excess tokens again.
  */
 export function createRateLimit({ name, perMinute }: { name: string; perMinute: number }, shared?: SharedBuckets): RateLimit {
   const buckets = new Map<string, Bucket>()
-  // with a limit of 0, no request ever passes, and clients are told to come back in an hour
+  // with a limit of 0, no request is ever allowed, and clients are told to retry in an hour
   const perMs = Math.max(perMinute, 1 / 60) / 60_000
   const share = shareOf(perMinute)
   const stored = shared?.register({ perMinute, nameOf: (user) => `${name} ${user}` })
@@ -54,7 +54,7 @@ export function createRateLimit({ name, perMinute }: { name: string; perMinute: 
   function forgetFull(nowMs: number): void {
     for (const [user, { at, unreported, tokens }] of buckets) {
       const fullFor = nowMs - at - (perMinute - tokens) / perMs
-      if (fullFor < 0) return // the map is sorted by last use, so the buckets after this one are hardly fuller
+      if (fullFor < 0) return // the map is sorted by last use, so the buckets after this one are probably not full either
       if (unreported === 0 || fullFor > 60_000) buckets.delete(user)
     }
   }
@@ -79,7 +79,7 @@ export function createRateLimit({ name, perMinute }: { name: string; perMinute: 
     fullSeconds: secondsUntil(perMinute - tokens),
   })
 
-  /** With a limit below one per minute, a bucket never has a whole token. A request then passes when the bucket is full. */
+  /** With a limit below one per minute, a bucket never has a whole token. In this case, a request is allowed when the bucket is full. */
   const mayPass = ({ tokens }: Bucket): boolean => tokens >= 1 || (perMinute > 0 && tokens === perMinute)
 
   function takeFrom(user: string, bucket: Bucket): RateState {
@@ -94,7 +94,7 @@ export function createRateLimit({ name, perMinute }: { name: string; perMinute: 
 
   const mustAsk = (bucket: Bucket): boolean => stored?.canAsk() === true && bucket.unreported >= share && mayPass(bucket)
 
-  /** Asks the store, and then takes a token. Asks again if other requests that waited for the same answer have used the share first. */
+  /** Asks the store, and then takes a token. Asks again if other requests that waited for the same answer have already used the share. */
   async function askAndTake(reports: BucketReports, user: string, bucket: Bucket): Promise<RateState> {
     while (mustAsk(bucket)) await reports.report(user, bucket)
     return takeFrom(user, bucket)

@@ -4,7 +4,10 @@ import { conversationKeyFilter, parseConversationKey, tenantOfKey } from '../../
 /** How long a count is reused, in milliseconds. One count covers all users of a tenant. */
 const COUNT_MS = 500
 
-/** How long a message waits for a count, in milliseconds. Without a count it passes, but this server still limits its own turns. */
+/**
+ * How long a message waits for a count, in milliseconds. If the count does not arrive in time, the message is accepted, and only the turns
+ * of this server are limited.
+ */
 const WAIT_MS = 250
 
 const MAX_TENANTS = 10_000
@@ -14,7 +17,7 @@ interface Count {
   readonly turns: Promise<ReadonlyMap<string, number> | undefined>
   /** By user: the conversations for which this server has accepted messages since the count. */
   readonly since: Map<string, Set<string>>
-  /** By user: the conversations with turns. Only for users who may have reached their limit. */
+  /** By user: the conversations with turns. The map contains only users who may have reached their limit. */
   readonly conversations: Map<string, Promise<readonly string[] | undefined>>
 }
 

@@ -1,7 +1,7 @@
 import type { Archive } from '../../agent/archive/archive.ts'
 import type { Bucket } from './rate-limit.ts'
 
-/** Tells the store what this server took from the buckets of users, and learns what all servers together have left. */
+/** Reports to the store what this server took from the buckets of users, and gets back what is left after the requests of all servers. */
 export interface SharedBuckets {
   register(limit: LimitNames): BucketReports
 }
@@ -15,9 +15,9 @@ interface LimitNames {
 export interface BucketReports {
   /** Reports a bucket within `REPORT_MS`, together with other buckets. */
   reportSoon(user: string, bucket: Bucket): void
-  /** Reports a bucket at once. Resolves when the store has answered, and at the latest after `WAIT_MS`. It never rejects. */
+  /** Reports a bucket without delay. Resolves when the store has answered, or after `WAIT_MS` at the latest. It never rejects. */
   report(user: string, bucket: Bucket): Promise<void>
-  /** Whether the store answered in time when it was last asked. While it does not, each server counts for itself. */
+  /** Whether the store answered the last report in time. If not, each server counts for itself. */
   canAsk(): boolean
 }
 
@@ -27,7 +27,7 @@ const REPORT_MS = 100
 /** How long a request waits for the store, in milliseconds. */
 const WAIT_MS = 250
 
-/** How long no request waits for the store after the store did not answer one in time, in milliseconds. */
+/** If the store has not answered a request in time, no request waits for the store for this many milliseconds. */
 const PAUSE_MS = 2_000
 
 /** How many buckets one report has at most. */
@@ -64,14 +64,15 @@ export function createSharedBuckets(
       const left = await limits.take(uses)
       hasFailed = false
       reports.forEach(({ bucket, perMinute }, n) => {
-        // tokens that were taken meanwhile are not in `left`
+        // `left` does not yet include the tokens that were taken meanwhile
         bucket.tokens = Math.min(perMinute, (left[n] ?? bucket.tokens) - bucket.unreported)
       })
     } catch (error) {
       pause()
       if (!hasFailed) onProblem(error)
       hasFailed = true
-      // the next report includes these uses. More than `perMinute` need not be remembered: after a minute the bucket is full again anyway
+      // the next report includes these uses. More than `perMinute` uses need not be remembered, because the bucket is full again after a
+      // minute
       reports.forEach(({ bucket, perMinute }, n) => {
         bucket.unreported = Math.min(perMinute, bucket.unreported + (used[n] ?? 0))
       })
@@ -82,7 +83,7 @@ export function createSharedBuckets(
     pausedUntil = performance.now() + PAUSE_MS
   }
 
-  /** Sends one report. If a report is running already, waits for that one instead. */
+  /** Sends one report. If a report is already running, waits for that report instead. */
   function flush(): Promise<void> {
     running ??= (async () => {
       await send()
@@ -97,7 +98,7 @@ export function createSharedBuckets(
     isScheduled = true
     setTimeout(() => {
       isScheduled = false
-      void flush() // it does not reject
+      void flush() // `flush` does not reject
     }, REPORT_MS).unref()
   }
 

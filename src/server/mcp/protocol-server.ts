@@ -36,7 +36,7 @@ export function createProtocolServer(parts: McpServerParts): Server {
     let progress = 0
     const onProgress = (message: string) => {
       if (progressToken === undefined) return
-      // if the client has disconnected, the turn still goes on
+      // a failure is ignored: if the client has disconnected, the turn still continues
       sendNotification({ method: 'notifications/progress', params: { progressToken, progress: ++progress, message } }).catch(() => {})
     }
     try {
@@ -57,5 +57,8 @@ function messageFor(error: unknown, onError: (error: unknown) => void): string {
   return 'Daybook could not do this. The log of the server says why.'
 }
 
-/** The caller for the person at this machine. This person is an operator, as on a server that listens on the loopback address. */
+/**
+ * The caller for the person at this machine. This person is an operator, in the same way as on a server that listens on the loopback
+ * address.
+ */
 export const ownerOfMachine = (scope: Caller['scope']): Caller => ({ scope, roles: [operatorRole] })

@@ -23,8 +23,8 @@ export interface McpToolParts {
   readonly settings: Pick<ServerSettings, 'userThinking'>
   readonly newId: () => string
   /**
-   * Called before a turn starts. Throws when the caller has too many turns. The returned function is called when the turn runs or has
-   * failed.
+   * Called before a turn starts. Throws when the caller has too many turns. The returned function is called when the turn is running or
+   * could not start.
    */
   beginTurn(key: string): Promise<() => void>
 }
@@ -62,8 +62,8 @@ export interface OfferedTool {
 }
 
 /**
- * The tools that other programs get over MCP. The key of every conversation has the scope of the caller, so that no parameter leads to data
- * of another user.
+ * The tools that other programs get over MCP. The key of every conversation contains the scope of the caller, so that no parameter can
+ * access data of another user.
  */
 export function offeredTools({ agent, caller, settings, newId, beginTurn }: McpToolParts): readonly OfferedTool[] {
   const keyOf = (name: string) => conversationKey(caller.scope, name)
@@ -131,7 +131,7 @@ function answerOf(conversation: string, { answer, exitReason, turnId, files, wai
   }
 }
 
-/** A result with structured content. Clients that do not read it get the same value as text. */
+/** A result with structured content. The same value is also included as text, for clients that do not read structured content. */
 const structured = (value: Record<string, unknown>): McpToolResult => ({ ...textResult(JSON.stringify(value)), structuredContent: value })
 const textResult = (text: string): McpToolResult => ({ content: [{ type: 'text', text }] })
 export const failure = (text: string): McpToolResult => ({ ...textResult(text), isError: true })

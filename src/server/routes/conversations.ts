@@ -23,7 +23,7 @@ const params = z.object({ id: z.string().describe('The id of the conversation.')
 
 /** Routes to create, list, read, rename, delete, fork, export and import conversations. */
 export function conversationRoutes({ agent: { archive, budgets }, newId }: ServerParts): App {
-  /** The heads as the caller sees them, with what their budgets have left. */
+  /** The heads in the form that the caller may see, with the amounts that are left in their budgets. */
   async function summaries(c: Context<Env>, heads: readonly ConversationInfo[]): Promise<ConversationSummary[]> {
     const keys = heads.map(({ conversationId }) => conversationId)
     const left = await budgetsLeft(budgets, c.get('caller'), keys)

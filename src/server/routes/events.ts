@@ -53,8 +53,8 @@ const route = createRoute({
 })
 
 /**
- * Parses the header `Last-Event-ID`. Returns undefined if it is missing or empty, because a browser that has received no id yet may send it
- * empty.
+ * Parses the header `Last-Event-ID`. Returns undefined if it is missing or empty, because a browser that has received no id yet may send an
+ * empty header.
  */
 function readCursor(header: string | undefined): Cursor | undefined {
   if (header === undefined || header === '') return undefined

@@ -6,8 +6,8 @@ import type { MessageQuota } from '../limits/quotas.ts'
 import { json, problems, withBody } from './openapi.ts'
 
 /**
- * The route for clients of the Model Context Protocol (streamable HTTP). It keeps no sessions: every request is answered by itself, so any
- * server behind a load balancer can answer it.
+ * The route for clients of the Model Context Protocol (streamable HTTP). It keeps no sessions. Every request is independent of earlier
+ * requests, so any server behind a load balancer can answer it.
  */
 export function mcpRoutes({ agent, settings, newId, log }: ServerParts, quota: MessageQuota): App {
   const app = createRoutes()

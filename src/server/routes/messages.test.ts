@@ -6,7 +6,7 @@ import { reply } from '../../testing/scripted-model.ts'
 
 afterEach(closeServers)
 
-/** A server whose turn stands still in a tool while two messages wait. */
+/** A server with a turn whose tool does not end, and two messages that wait. */
 async function withWaitingMessages() {
   const { tool, finish } = pausedTool()
   const opened = await openServer({ replies: [reply.call(tool.id, {}), reply.answer('Done.'), reply.answer('Again.')], tools: [tool] })
@@ -86,7 +86,7 @@ describe('the result of a message', () => {
     const pending = await fetch(`${server.url}/v1/conversations/c1/messages/first/result`)
     expect([pending.status, await pending.json()]).toEqual([202, { status: 'pending' }])
     const first = client.untilClosed('c1', 'first')
-    const joined = client.untilClosed('c1', 'm2') // it waits in the inbox, and the same turn reads it
+    const joined = client.untilClosed('c1', 'm2') // the message waits in the inbox, and the same turn reads it
     release()
     const result = await first
     expect(result).toMatchObject({ exit_reason: 'complete', answer: 'Done.' })

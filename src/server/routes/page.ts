@@ -39,7 +39,7 @@ const types: Readonly<Record<string, string>> = {
 export const isPagePath = (path: string) =>
   path === '/' || path === '/settings' || path === '/waiting' || path.startsWith('/c/') || path.startsWith('/page/')
 
-/** The routes of the page. Files are read when they are first requested, and then kept. */
+/** The routes of the page. Files are read when they are first requested, and are then kept in memory. */
 export function pageRoutes(): App {
   const app = createRoutes()
   const files = listFiles()
@@ -67,7 +67,7 @@ export function pageRoutes(): App {
 interface PageFile {
   readonly type: string
   readonly bytes: Buffer
-  /** The bytes for clients that accept gzip. Fonts are compressed already. */
+  /** The bytes for clients that accept gzip. Fonts have no such bytes, because they are already compressed. */
   readonly gzip?: Buffer
   readonly cache: string
 }

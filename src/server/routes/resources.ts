@@ -12,7 +12,7 @@ import { problems } from './openapi.ts'
 /** Media types that a browser may show in a tab. The browser saves files of all other types. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
-/** The route of files, by resource name. Callers can read only their own files, and users no internal files. */
+/** The route of files, by resource name. Callers can read only their own files. Users can not read internal files. */
 export function resourceRoutes({ agent: { archive }, log, settings }: ServerParts, downloads: StreamQuota): App {
   return createRoutes().openapi(route, async (c) => {
     const caller = c.get('caller')
@@ -47,7 +47,7 @@ export function resourceRoutes({ agent: { archive }, log, settings }: ServerPart
 
 /**
  * The last part of the path as the client wrote it. A resource name has percent signs of its own (`%2F`). If a client has not encoded the
- * name again, the router has decoded these, and the result is not the name any more.
+ * name again, the router has decoded these percent signs, and the result is not the resource name.
  */
 const lastSegment = (url: string): string => new URL(url).pathname.split('/').at(-1) ?? ''
 
@@ -110,7 +110,10 @@ function requestedRange(c: Context<Env>, tag: string, size: number): 'all' | 'no
   return start >= size ? 'none' : { start, end: last === '' ? size : Math.min(Number(last) + 1, size) }
 }
 
-/** Whether a header with a list of entity tags contains this tag. A weak tag begins with `W/`. It counts only in a `weak` comparison. */
+/**
+ * Whether a header with a list of entity tags contains this tag. A weak tag begins with `W/`. Such a tag matches only in a `weak`
+ * comparison.
+ */
 function matchesEtag(header: string, tag: string, comparison: 'strong' | 'weak'): boolean {
   const tags = header.split(',').map((each) => each.trim())
   return header.trim() === '*' || tags.includes(tag) || (comparison === 'weak' && tags.includes(`W/${tag}`))

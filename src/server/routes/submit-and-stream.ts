@@ -57,8 +57,8 @@ async function submitAndStream(
 }
 
 /**
- * The head of a conversation. Undefined if it does not exist yet: clients of AG-UI and the AI SDK create no conversation before the first
- * message.
+ * The head of a conversation. Undefined if the conversation does not exist yet. Clients of AG-UI and the AI SDK do not create a
+ * conversation before the first message.
  */
 const findHead = (agent: Agent, key: string): Promise<ConversationInfo | undefined> =>
   agent.archive.head(key).catch((error: unknown) => {

@@ -36,11 +36,11 @@ export function turnRoutes({ agent, newId, log }: ServerParts, quota: MessageQuo
       const mode = message.mode === 'steer' ? 'redirect' : 'wrap_up'
       const steered = await agent.steer(key, message.text, { mode, eventId })
       if (steered === true) return c.json(acceptance(key, 'steer_accepted', null, eventId), 202)
-      const stopsNothing = message.text.trim() === '' // an empty steer only asks for a stop; no turn is running, so there is nothing to do
+      const stopsNothing = message.text.trim() === '' // an empty steer only asks for a stop. No turn is running, so there is nothing to do
       if (steered === 'known' || stopsNothing) return c.json(acceptance(key, 'already_accepted', null, eventId), 202)
     }
     await quota.checkBacklog(key)
-    // before all other work, so that a refusal takes little time
+    // the limits are checked before all other work, so that a refusal takes little time
     const place = await quota.acquire(key, { hasFiles: message.attachments.length > 0 })
     try {
       await agent.archive.head(key)
@@ -100,7 +100,8 @@ export function turnRoutes({ agent, newId, log }: ServerParts, quota: MessageQuo
 }
 
 /**
- * The schema of an output. Patterns are refused: the server would run a regular expression of the client, which can take very long.
+ * The schema of an output. Patterns are refused, because the server would have to run a regular expression of the client, which can take
+ * very long.
  */
 function outputOf(schema: Readonly<Record<string, unknown>>): StandardSchemaV1 {
   const refuse = (message: string) => invalidRequest([{ path: ['options', 'output'], message }])

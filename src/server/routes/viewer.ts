@@ -12,12 +12,15 @@ const folder = join(dirname(createRequire(import.meta.url).resolve('daybook/pack
 
 const scriptType = 'text/javascript; charset=utf-8'
 
-/** Whether a path is a script of the viewer. Every origin may load these scripts. They are the same on every server, and have no data. */
+/**
+ * Whether a path is a script of the viewer. Every origin may load these scripts. They are the same on every server, and contain no data of
+ * users.
+ */
 export const isViewerScript = (path: string) => path === '/page/viewer.js' || path === '/page/mermaid.js'
 
 /**
  * The routes of the viewer: a document in which the page shows HTML files, pictures and diagrams whose content is not trusted. The viewer
- * has an origin of its own, so its scripts must allow that other origins load them.
+ * has an origin of its own, so the server must allow other origins to load its scripts.
  */
 export function viewerRoutes(): App {
   const app = createRoutes()

@@ -51,7 +51,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
   async function checkApprover(c: Context<Env>, key: string, callId: string, approved: boolean): Promise<void> {
     const { waits } = await agent.waiting({ conversationId: key })
     const wait = waits.find((each) => replyIdOf(each) === callId || each.waitId === callId)
-    // The id of a wait for a budget can be guessed, and such a wait may begin after this check.
+    // This also checks ids of budget waits for which no wait was found: such an id can be guessed, and the wait may begin after this check.
     if (wait?.approver === 'operator' || isBudgetWait(callId)) requireOperator(c)
     if (approved && wait?.budget !== undefined && budgetKindOf(wait.budget) === 'day' && !isLocalCaller(c.get('caller')))
       throw new RequestProblem(403, 'role.refused', 'The budget does not belong to your tenant.')
@@ -126,10 +126,7 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
     ) as App
 }
 
-/**
- * Turns the error about a value that does not fit into a problem of the request. An example is an answer that lacks a field of the
- * question.
- */
+/** If a value is not valid, for example because an answer lacks a field of the question, turns the error into a problem of the request. */
 async function checked<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -8,15 +8,18 @@
 /** The longest diagram that is drawn. Drawing takes time, and the page may have to wait for it. */
 const maxDiagramLength = 50_000
 
-/** Elements that load something, go somewhere or replace the document. Some of them connect to other servers although the policy forbids it. */
+/** Elements that load something, navigate or replace the document. Some of them connect to other servers although the policy forbids it. */
 const forbidden = 'script, link, meta, base, iframe, frame, frameset, object, embed, portal, fencedframe, template[shadowrootmode]'
 
-/** Attributes with addresses that only matter when they are followed. They are removed, so that a browser does not even look up the names. */
+/**
+ * Attributes with addresses that are requested only when a person follows them. They are removed, so that a browser does not look up their
+ * host names in advance.
+ */
 const addresses = ['href', 'xlink:href', 'action', 'formaction', 'ping', 'target', 'manifest', 'attributionsrc']
 
 const report = (id, state, more = {}) => window.parent.postMessage({ type: 'daybook.viewer', id, state, ...more }, '*')
 
-/** The document without everything that could run, connect or lead to another place. Places in the same document stay reachable. */
+/** The document without everything that could run code, connect to a server or navigate to another page. Links within the document stay. */
 function harmless(html) {
   const copy = new DOMParser().parseFromString(html, 'text/html')
   for (const element of copy.querySelectorAll(forbidden)) element.remove()
@@ -87,7 +90,7 @@ async function showDiagram(text, dark) {
   }
 }
 
-/** Mermaid makes pictures as wide as their place. A picture in an image needs a size of its own. */
+/** Mermaid makes pictures that are as wide as the element around them. But an SVG that is shown as an image needs a fixed size. */
 function withSize(svg) {
   const root = new DOMParser().parseFromString(svg, 'text/html').querySelector('svg')
   const [, , width, height] = (root?.getAttribute('viewBox') ?? '').split(' ').map(Number)

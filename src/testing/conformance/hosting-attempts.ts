@@ -9,8 +9,8 @@ export interface Attempt {
 }
 
 /**
- * Attempts to get the file `hosted`, which belongs to `owner`. All attempts must fail. The user `intruder` has a hosted file `own` with the
- * same name.
+ * Attempts to get the file `hosted`, which belongs to `owner`. All attempts must fail. The user `intruder` has another hosted file, `own`,
+ * with the same name.
  */
 export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]

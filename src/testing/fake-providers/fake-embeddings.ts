@@ -7,9 +7,9 @@ export interface FakeEmbeddings {
   readonly address: string
   /** The texts of each request. */
   readonly requests: readonly (readonly string[])[]
-  /** The length of the vectors. It may be changed, as if the provider had changed its model. */
+  /** The length of the vectors. A test may change it to simulate that the provider has changed its model. */
   dimensions: number
-  /** While it is set, every request is answered with this status. */
+  /** While this is set, every request is answered with this status. */
   failing: number | undefined
   close(): Promise<void>
 }

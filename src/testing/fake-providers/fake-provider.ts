@@ -166,7 +166,7 @@ async function streamResponse(
     if (reply.delayMs !== undefined) await sleep(reply.delayMs)
     response.write(frame)
   }
-  // writes an SSE comment and waits until it is sent. Everything that was written before is then sent, too
+  // writes an SSE comment and waits until it is sent. By then, everything that was written before is sent too
   await new Promise((resolve) => response.write(': flushed\n\n', resolve))
   switch (reply.fault) {
     case 'stall':

@@ -10,8 +10,8 @@ export interface FakeReply {
   /** Reasoning that is sent before the text. */
   readonly reasoning?: string
   /**
-   * Why the response ended. Default: the model has finished, or waits for the results of its calls. Set `stop` for a server that sends it
-   * although there are calls.
+   * Why the response ended. Default: the model has finished, or waits for the results of its calls. Set `stop` to simulate a server that
+   * sends `stop` even if the response has calls.
    */
   readonly finish?: FakeFinish
   /** Token counts to report instead of the counts of the simulated cache. */
@@ -20,15 +20,15 @@ export interface FakeReply {
   readonly error?: FakeErrorKind
   /** Only with `error`: the time that the response tells the client to wait before a retry. */
   readonly retryAfterMs?: number
-  /** What goes wrong after the text was sent. If it is not set, the response ends as usual. */
+  /** What goes wrong after the text was sent. Without a fault, the response ends as usual. */
   readonly fault?: FakeFault
   /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
 }
 
 /**
- * Why a response ended. Only Google sends `malformed_call`: the model wrote a call that can not be read. The other providers send `stop`
- * for it.
+ * Why a response ended. Only Google sends `malformed_call`: the model wrote a call that can not be read. The other providers send `stop` in
+ * this case.
  */
 export type FakeFinish = 'stop' | 'length' | 'content_filter' | 'malformed_call'
 
@@ -37,7 +37,7 @@ export interface FakeCall {
   readonly name: string
   /** The arguments. A string is sent as it is, so it may be invalid JSON. Google sends only objects. */
   readonly input: string | object
-  /** The id of the call. With null the call has no id. Some servers send none, or the same id twice. Default: `call_0`, `call_1`, … */
+  /** The id of the call. With null the call has no id. Some servers send no id, or the same id twice. Default: `call_0`, `call_1`, … */
   readonly id?: string | null
   /** Only for chat completions: the index of the call. Some servers send 0 for every call. Default: 0, 1, … */
   readonly index?: number
@@ -128,7 +128,7 @@ export interface ErrorResponse {
 export const inputPieces = ({ input }: FakeCall, size?: number): readonly string[] =>
   splitText(typeof input === 'string' ? input : JSON.stringify(input), size)
 
-/** Splits a text into pieces of `size` characters. By default there is one piece. An empty text has none. */
+/** Splits a text into pieces of `size` characters. By default there is one piece. An empty text has no pieces. */
 export function splitText(text: string, size = text.length): readonly string[] {
   return text === ''
     ? []

@@ -69,7 +69,7 @@ export function checkTools(tools: readonly CheckedTool[], { name: pattern, most 
 export function base64Bytes(text: unknown): number | undefined {
   if (typeof text !== 'string' || text === '' || text.length % 4 !== 0) return undefined
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
-  // finds one wrong character: an expression that matches the whole text runs out of stack with several megabytes
+  // looks for one wrong character, because an expression that matches the whole text would overflow the stack for several megabytes
   if (/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding))) return undefined
   return (text.length / 4) * 3 - padding
 }

@@ -8,7 +8,7 @@ import { openPlace, type TorturePlace } from './place.ts'
 import { hashOf, notesOf, type TortureNote } from './records.ts'
 import { type Violation, violation } from './scenario.ts'
 
-/** What the store has of a conversation. */
+/** The data of a conversation in the store. */
 export interface ConversationState {
   readonly journal: readonly Entry[]
   readonly timeline: Timeline | undefined
@@ -33,7 +33,8 @@ export async function stateOf(store: ConversationStore, conversationId: string):
 }
 
 /**
- * Reads conversations from a store that this process has just opened. So only stored data counts, and nothing that a process had in memory.
+ * Reads conversations from a store that this process has just opened. So only stored data is checked, and no data that a process had in
+ * memory.
  */
 export const readStates = (place: TorturePlace, ids: readonly string[]): Promise<States> =>
   withStore(place, async (store) => {
@@ -42,7 +43,7 @@ export const readStates = (place: TorturePlace, ids: readonly string[]): Promise
     return states
   })
 
-/** The entries of each journal are numbered from 1, and nothing is in it twice. */
+/** Checks that the entries of each journal are numbered from 1, and that no journal contains anything twice. */
 export function checkJournals(states: States): readonly Violation[] {
   return [...states].flatMap(([id, { journal }]) => {
     const changes = journal.map(({ change }) => change)
@@ -71,7 +72,7 @@ export const twice = <T>(values: readonly T[]): readonly T[] => [
   ...new Set(values.filter((value, index) => values.indexOf(value) !== index)),
 ]
 
-/** Every entry that the store has acknowledged is in the journal as it was acknowledged. */
+/** Checks that every entry that the store has acknowledged is in the journal, unchanged. */
 export function checkStored(notes: readonly TortureNote[], states: States): readonly Violation[] {
   const hashes = new Map([...states].map(([id, { journal }]) => [id, new Map(journal.map(({ seq, change }) => [seq, hashOf(change)]))]))
   return notesOf(notes, 'stored').flatMap(({ conversationId, seq, hash }) => {
@@ -82,8 +83,8 @@ export function checkStored(notes: readonly TortureNote[], states: States): read
 }
 
 /**
- * A tool ran once for each call that has a result. A call with an unknown outcome may have run or not. A tool ran twice only if the journal
- * says so, and only if it is repeatable. No tool ran without a call in the journal.
+ * Checks that a tool ran once for each call that has a result. For a call with an unknown outcome, the tool may have run or not. A tool may
+ * have run twice only if the journal says so, and only if it is repeatable. No tool may have run without a call in the journal.
  */
 export function checkEffects(notes: readonly TortureNote[], states: States): readonly Violation[] {
   const effects = notesOf(notes, 'effect')
@@ -126,8 +127,8 @@ const isUnknown = (block: Block): boolean => {
 }
 
 /**
- * Checks that no process asks the model again for a response that is in the journal. `states` are the journals at the start of a phase of the
- * test. `later` is what the processes have noted since then.
+ * Checks that no process asks the model again for a response that is in the journal. `states` are the journals at the start of a phase of
+ * the test. `later` are the notes that the processes have written since then.
  */
 export function checkPaidOnce(states: States, later: readonly TortureNote[]): readonly Violation[] {
   return notesOf(later, 'asked').flatMap(({ conversationId, iteration }) => {
@@ -139,7 +140,7 @@ export function checkPaidOnce(states: States, later: readonly TortureNote[]): re
   })
 }
 
-/** Every turn that was opened has ended, and its blocks are those of a turn that was not disturbed. */
+/** Checks that every turn that was opened has ended, and that it has the same blocks as a turn that was not disturbed. */
 export function checkFinished(states: States, reference: readonly string[]): readonly Violation[] {
   return [...states].flatMap(([id, { journal, timeline }]) => {
     if (journal.length === 0 || timeline === undefined) return []

@@ -1,7 +1,8 @@
 /**
- * A process that `daybook torture` starts, kills and freezes. The first message of its parent has the place of the store, the task and a
- * name. They are not arguments, because the address of a database may have a password, and arguments are in the process list. The child sends
- * `ready` when its store is open, and works when the parent answers. It ends when its parent ends.
+ * A process that `daybook torture` starts, kills and freezes. The first message of its parent contains the place of the store, the task and
+ * a name. They are not passed as arguments, because the address of a database may contain a password, and other users can see arguments in
+ * the process list. The child sends `ready` when its store is open, and begins its task when the parent answers. It ends when its parent
+ * ends.
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -51,7 +52,7 @@ async function end(): Promise<void> {
 
 let agent: Agent | undefined
 
-/** An agent whose model and tools note what they do. */
+/** An agent whose model and tools write notes about what they do. */
 function createAgent(rounds: number, stepMs: number): Agent {
   const observer: TurnObserver = {
     onDecision(iteration, conversationId, request) {

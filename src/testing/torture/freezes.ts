@@ -7,7 +7,7 @@ import { notesOf, notesSince, openNotes, readNotes } from './records.ts'
 import { ROUNDS, recoverAll, undisturbedLines } from './recover-all.ts'
 import { type Outcome, type Scenario, type Violation, violation } from './scenario.ts'
 
-/** Journals that have grown. */
+/** The conversations whose journals have more entries in `after` than in `before`. */
 const grown = (before: States, after: States): readonly string[] =>
   [...after].flatMap(([id, { journal }]) => (journal.length > (before.get(id)?.journal.length ?? 0) ? [id] : []))
 
@@ -31,7 +31,7 @@ const frozen: Scenario = {
     early.begin()
     await early.done
     await early.end()
-    // in real time, a slow machine may have needed so long that the lease is over
+    // in real time, a slow machine may have needed so long that the lease has ended
     const hadLease = !place.realTime || performance.now() - frozenAt < LEASE_MS / 2
     for (const id of hadLease ? grown(before, await readStates(place, ids)) : [])
       violations.push(violation('stale', `${id}: another process continued the turn while its owner was alive and had the lease`))
@@ -46,7 +46,8 @@ const frozen: Scenario = {
     await sleeper.end()
     const after = await readStates(place, ids)
     const notes = readNotes(place.records)
-    // Before the first commit of a turn and after its last one, no other process has a reason to take it over: the woken process may go on.
+    // Before the first commit of a turn and after its last commit, no other process has a reason to take the turn over. In these cases, the
+    // woken process may continue.
     const takenOver = new Set(grown(before, taken))
     for (const id of grown(taken, after).filter((id) => takenOver.has(id)))
       violations.push(violation('stale', `${id}: the woken process wrote to a conversation that another process had taken over`))
@@ -65,7 +66,7 @@ const frozen: Scenario = {
   },
 }
 
-/** An owner on another machine: a store can not find out whether it is alive. */
+/** An owner on another machine, so that a store can not find out whether it is alive. */
 const ownerOf = (id: string) => ({ id, host: `host-of-${id}`, pid: 4711 })
 
 const leases: Scenario = {

@@ -5,15 +5,15 @@ import type { HoldPoint } from './tasks.ts'
 /** A store in which conversations stop at a commit. */
 export interface HeldStore {
   readonly store: ConversationStore
-  /** Lets all held conversations go on. Later commits are not held. */
+  /** Lets all held conversations continue. Later commits are not held. */
   goOn(): void
   /** The claims that this process got. */
   claims(): readonly Claim[]
 }
 
 /**
- * Holds the nth append of each conversation in `holds`: `before-n` does not reach the store, and the result of `after-n` does not reach the
- * caller. `onAllHeld` is called when all of them are held.
+ * Holds the nth append of each conversation in `holds`. With `before-n`, the append is held before it reaches the store. With `after-n`,
+ * the append is stored, but its result does not reach the caller. `onAllHeld` is called when all conversations in `holds` are held.
  */
 export function heldStore(store: ConversationStore, holds: Readonly<Record<string, HoldPoint>>, onAllHeld: () => void): HeldStore {
   const appends = new Map<string, number>()

@@ -7,13 +7,13 @@ import { ROUNDS, recoverAll, undisturbedLines } from './recover-all.ts'
 import { between, type Outcome, type Rig, type Scenario, type Violation } from './scenario.ts'
 import type { HoldPoint } from './tasks.ts'
 
-/** Each commit of a turn, before and after it. */
+/** The points before and after each commit of a turn. */
 export const holdPoints: readonly HoldPoint[] = Array.from(
   { length: entriesOf(ROUNDS) },
   (_, index) => [`before-${index + 1}`, `after-${index + 1}`] as const,
 ).flat()
 
-/** Turns of a process that was killed at every commit, and what became of them. Two turns were killed at each point. */
+/** Turns that were held at every commit when their process was killed, and their state afterwards. Two turns were held at each point. */
 export interface KilledTurns {
   readonly place: TorturePlace
   readonly ids: readonly string[]

@@ -69,7 +69,9 @@ function iterationOf({ parts }: ModelRequest): number {
   return Number(/Iteration (\d+)\//.exec(last?.type === 'text' ? last.text : '')?.[1]) - 1
 }
 
-/** The reply of the model. In the thirty rounds it calls each kind of tool, is invalid once, and answers at the end. */
+/**
+ * The reply of the model. In the thirty rounds, the replies call each kind of tool, one reply is invalid, and the last reply is the answer.
+ */
 function modelReply(iteration: number, request: ModelRequest, rounds: number): string {
   if (iteration === rounds - 1) return reply.answer('Thirty rounds later.', { followups: ['Again?'] })
   if (iteration === INVALID_ROUND)
@@ -89,7 +91,7 @@ function lastResult({ parts }: ModelRequest): string {
   return shown.at(-1)?.[0] ?? ''
 }
 
-/** `onCall` is called with each effect, as `observer.onEffect` is, and gets the whole call. */
+/** Like `observer.onEffect`, `onCall` is called for each effect, but it gets the whole call. */
 export function longTurnTools(observer: TurnObserver, onCall: (call: Call) => void = () => {}): readonly Tool[] {
   const act = async (toolId: string, call: Call) => {
     await observer.onStep(`tool ${call.origin.iteration} before`, call.conversationId)
@@ -147,7 +149,8 @@ function lineOf({ id: _id, ts: _ts, ...block }: Block, names: ReadonlyMap<string
 }
 
 /**
- * Placeholders for ids, in the order of replacement. Call ids come before their last eight characters, because plan ids contain only these.
+ * Placeholders for ids, in the order of replacement. A whole call id is replaced before its last eight characters are, because plan ids
+ * contain only these eight characters.
  */
 function placeholdersOf(blocks: readonly Block[]): ReadonlyMap<string, string> {
   const calls = blocks.flatMap(({ meta }) =>

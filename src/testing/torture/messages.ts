@@ -12,7 +12,8 @@ const CONVERSATIONS = 4
 const MESSAGES = 3
 
 /**
- * Clients send each message to two processes at the same time, and again until it is accepted. The processes are killed one after the other.
+ * Clients send each message to two processes at the same time, and repeat this until the message is accepted. The processes are killed one
+ * after the other.
  */
 const messages: Scenario = {
   name: 'messages',
@@ -50,7 +51,7 @@ const messages: Scenario = {
   },
 }
 
-/** Each accepted message was read by one turn, and this turn has ended. */
+/** Checks that each accepted message was read by exactly one turn, and that this turn has ended. */
 function checkAnswered(notes: readonly TortureNote[], states: States): readonly Violation[] {
   const accepted = new Map(notesOf(notes, 'accepted').map(({ conversationId, eventId }) => [eventId, conversationId]))
   return [...accepted].flatMap(([eventId, conversationId]) => {
@@ -81,10 +82,15 @@ function checkCallsOnce(notes: readonly TortureNote[], states: States): readonly
 
 const FOLLOWED = 4
 
-/** How long followers may take for their last entries. It is long, because a loaded machine must not fail a correct store. */
+/**
+ * How long followers may take to receive their last entries. The time is long, so that a correct store does not fail on a loaded machine.
+ */
 const WAIT_FOR_FOLLOWERS_MS = 120_000
 
-/** Followers read conversations while their turns run. Turns and followers are killed, and a follower goes on after its last entry. */
+/**
+ * Followers read conversations while their turns run. Processes with turns and followers are killed. A new follower continues after the
+ * last entry that the killed follower received.
+ */
 const followers: Scenario = {
   name: 'followers',
   title: 'followers, which are killed themselves, of turns that are killed and continued',
@@ -125,7 +131,10 @@ const followers: Scenario = {
   },
 }
 
-/** A reader that goes on after any entry gets the entry that follows it. Followers go on after only a few of them. */
+/**
+ * Checks that a reader that starts after any entry gets the next entry. The followers of the scenario start after only a few different
+ * entries.
+ */
 async function checkResumedReads(store: ConversationStore, states: States): Promise<readonly Violation[]> {
   const violations: Violation[] = []
   for (const [id, { journal }] of states) {
@@ -142,7 +151,7 @@ async function checkResumedReads(store: ConversationStore, states: States): Prom
   return violations
 }
 
-/** A follower received each entry of the journal once and in order. */
+/** Checks that a follower received each entry of the journal once and in order. */
 function checkFollower(name: string, notes: readonly TortureNote[], states: States): readonly Violation[] {
   const seen = notesOf(notes, 'seen').filter(({ follower }) => follower === name)
   return [...states].flatMap(([id, { journal }]) => {

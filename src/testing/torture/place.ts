@@ -11,7 +11,7 @@ import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
 export interface TorturePlace {
   /** A folder of its own for the store. */
   readonly folder: string
-  /** What processes note outside of the store: acknowledged writes, effects of tools and calls of the model. */
+  /** The folder for notes that processes write outside of the store: acknowledged writes, effects of tools and calls of the model. */
   readonly records: string
   readonly databaseUrl?: string
   /** The schema of the scenario in the database. */
@@ -24,7 +24,7 @@ export interface TorturePlace {
 
 /** What `daybook torture --store-module` passes to the function `openStore` of the module: the place of the store that it opens. */
 export interface StoreModulePlace {
-  /** A folder in which the store may write. It is empty at first, and all processes of a scenario get the same one. */
+  /** A folder in which the store may write. The folder is empty at first, and all processes of a scenario get the same folder. */
   readonly folder: string
   /** The address of the option `--database`. */
   readonly databaseUrl?: string
@@ -95,7 +95,7 @@ function readClock(records: string): ClockState {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ClockState) : { shiftMs: 0 }
 }
 
-/** Other processes never read a part of the file. */
+/** Writes the file in one step, so that other processes never read an incomplete file. */
 function writeClock(records: string, state: ClockState): void {
   const file = join(records, CLOCK_FILE)
   writeFileSync(`${file}.new`, JSON.stringify(state))
@@ -109,7 +109,10 @@ export async function passTime({ records, realTime }: TorturePlace, ms: number):
   writeClock(records, { ...state, shiftMs: state.shiftMs + ms })
 }
 
-/** From now on, time passes only with `passTime`. So no lease ends because the machine is slow. Without effect in real time. */
+/**
+ * From now on, time passes only with `passTime`. So no lease ends because the machine is slow. This has no effect if the scenario runs in
+ * real time.
+ */
 export function stopTime({ records, realTime }: TorturePlace): void {
   if (!realTime) writeClock(records, { ...readClock(records), stoppedAt: Date.now() })
 }

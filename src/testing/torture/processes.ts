@@ -19,18 +19,18 @@ export interface TortureProcess {
   /** Stops the process in the middle of its work (SIGSTOP). */
   freeze(): Promise<void>
   wake(): void
-  /** Ends the process at once (SIGKILL). */
+  /** Kills the process (SIGKILL). */
   kill(): Promise<void>
   /** Lets the process close its store and end. */
   end(): Promise<void>
 }
 
-/** How long a child may take for one piece of work. It is long, because a loaded machine must not fail a correct store. */
+/** How long a child may take for one piece of work. The time is long, so that a correct store does not fail on a loaded machine. */
 export const PATIENCE_MS = 300_000
 
 const running = new Set<ChildProcess>()
 
-/** Kills all children. A scenario that ends in any way leaves none. */
+/** Kills all children, so that a scenario leaves no processes, even if it fails. */
 export async function killAll(): Promise<void> {
   await Promise.all(
     [...running].map((child) => {
@@ -42,7 +42,9 @@ export async function killAll(): Promise<void> {
   )
 }
 
-/** The program of the children. In the package, this file may be in a chunk, so the path is that of the package. */
+/**
+ * The program of the children. In the package, this module may be part of a chunk, so the path is computed from the folder of the package.
+ */
 function childScript(): string {
   const folder = dirname(createRequire(import.meta.url).resolve('daybook/package.json'))
   const source = join(folder, 'src/testing/torture/child.ts')
@@ -59,7 +61,8 @@ export async function startProcess(place: TorturePlace, task: Task): Promise<Tor
   child.send({ place, task, name }, () => {})
   const [ready, held, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<TaskResult>()]
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  for (const { promise } of [ready, held, done]) promise.catch(() => {}) // a child that is killed answers nothing
+  // a killed child does not answer, so these promises may reject while nothing awaits them
+  for (const { promise } of [ready, held, done]) promise.catch(() => {})
   let steps = 0
   let waiting: { readonly count: number; readonly resolve: () => void }[] = []
   let errors = ''
@@ -129,7 +132,7 @@ export async function startProcess(place: TorturePlace, task: Task): Promise<Tor
   }
 }
 
-/** Rejects when something takes too long. The rejection counts as handled, because a scenario may end before it awaits the promise. */
+/** Rejects when the promise takes too long. The rejection is marked as handled, because a scenario may end before it awaits the result. */
 export function within<T>(promise: Promise<T>, problem: string, ms = PATIENCE_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`${problem} within ${ms / 1000} seconds`)), ms)

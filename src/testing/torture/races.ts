@@ -9,7 +9,7 @@ import type { Task } from './tasks.ts'
 const PROCESSES = 4
 const CLAIMED = 24
 
-/** Several processes claim the same conversations at the same moment. They stay alive, because the leases of dead processes are free. */
+/** Several processes claim the same conversations at the same moment. They stay alive, because a dead process would lose its leases. */
 const claims: Scenario = {
   name: 'race-claims',
   title: 'several processes claim the same conversations at the same moment',
@@ -54,8 +54,8 @@ const claims: Scenario = {
 const EVENTS = 24
 
 /**
- * Several processes offer the same events, and events of their own, while others take the offers. One of each is killed. An event counts as
- * offered if any process was told so.
+ * Several processes offer the same events, and also events of their own, while other processes take the offers. One process of each kind is
+ * killed. An event counts as offered if the store has acknowledged it to any process.
  */
 const offers: Scenario = {
   name: 'race-offers',
@@ -107,7 +107,7 @@ const offers: Scenario = {
   },
 }
 
-/** Offers of one process are taken in the order in which it made them. */
+/** Checks that the offers of one process are taken in the order in which the process made them. */
 function checkOrder(ids: readonly string[]): readonly Violation[] {
   const numbers = ids.map((id) => Number(id.split('-')[2]))
   const at = numbers.findIndex((number, index) => index > 0 && number < (numbers[index - 1] ?? 0))

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import type { Change } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 
-/** What a process notes outside of the store. A note is on disk before the process goes on, so it outlives the process. */
+/**
+ * A note that a process writes outside of the store. The note is in the file before the process continues, so it is kept when the process
+ * is killed.
+ */
 export type TortureNote =
   /** The store has acknowledged an entry. */
   | { readonly note: 'stored'; readonly conversationId: string; readonly seq: number; readonly hash: string; readonly process: string }
@@ -38,7 +41,7 @@ export type TortureNote =
   | { readonly note: 'seen'; readonly follower: string; readonly conversationId: string; readonly seq: number; readonly hash: string }
   /** A renewal of a lease succeeded. */
   | { readonly note: 'renewed'; readonly conversationId: string; readonly process: string }
-  /** A scenario notes where a phase begins, because all processes share the order of notes. */
+  /** A phase of the scenario begins. The notes of all processes are in one order, so this note divides them. */
   | { readonly note: 'phase'; readonly name: string }
 
 export type NoteOf<Name extends TortureNote['note']> = Extract<TortureNote, { note: Name }>
@@ -68,7 +71,7 @@ export function notesSince(notes: readonly TortureNote[], phase: string): readon
   return start < 0 ? [] : notes.slice(start + 1)
 }
 
-/** The hash of a change. The order of the fields does not count, because a store may keep JSON in any order. */
+/** The hash of a change. The order of the fields does not matter, because a store may change the order of fields in JSON. */
 export const hashOf = (change: Change): string =>
   createHash('sha256')
     .update(JSON.stringify(sorted(change)))
@@ -95,7 +98,7 @@ export const withFunctions = (store: ConversationStore, replaced: Partial<Conver
     },
   })
 
-/** A store that notes what it has acknowledged. */
+/** A store that writes a note for everything that it has acknowledged. */
 export function notingStore(store: ConversationStore, process: string, note: (note: TortureNote) => void): ConversationStore {
   return withFunctions(store, {
     async append(claim, changes, options) {

@@ -21,8 +21,8 @@ export async function undisturbedLines(rounds = ROUNDS): Promise<readonly string
 }
 
 /**
- * Resumes all unfinished turns in new processes, until none is left. The leases of a dead process may last until they expire, so time may
- * have to pass. With `processes`, several processes do so at the same time.
+ * Resumes all unfinished turns in new processes, until none is left. The leases of a dead process may stay valid until they expire, so time
+ * may have to pass. `processes` is the number of processes that resume turns at the same time.
  */
 export async function recoverAll(place: TorturePlace, { processes = 1, rounds = ROUNDS } = {}): Promise<readonly Violation[]> {
   const task = { do: 'recover', rounds, stepMs: 0 } as const

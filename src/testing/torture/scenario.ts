@@ -44,9 +44,9 @@ export interface Outcome {
   readonly violations: readonly Violation[]
 }
 
-/** What a scenario gets. */
+/** The functions that a scenario can use. */
 export interface Rig {
-  /** Makes a store of its own, which is empty. */
+  /** Makes a place for a new, empty store. */
   newPlace(): Promise<TorturePlace>
   /** A random number from 0 to 1. */
   random(): number
@@ -56,10 +56,10 @@ export interface Rig {
 
 /** A row of the table. */
 export interface Scenario {
-  /** The name by which the option `--only` selects it. */
+  /** The name by which the option `--only` selects the scenario. */
   readonly name: string
   readonly title: string
-  /** Whether it is one of the obligations of a resumed agent. They have a table of their own. */
+  /** Whether the scenario is one of the obligations of a resumed agent. The obligations are printed in a separate table. */
   readonly isObligation?: true
   run(rig: Rig): Promise<Outcome>
 }

@@ -15,7 +15,7 @@ const LARGE_TEXT = 'A text that is stored as a blob. '.repeat(400)
 const BUSY_PAUSE_MS = 50
 const COMPACT_EVERY = 4
 
-/** Claims a conversation. While another process has it, tries again. */
+/** Claims a conversation. Tries again as long as another process has the claim. */
 async function claimWhenFree(store: ConversationStore, conversationId: string, owner: Owner): Promise<Claim> {
   for (;;) {
     try {
@@ -27,7 +27,10 @@ async function claimWhenFree(store: ConversationStore, conversationId: string, o
   }
 }
 
-/** Appends groups of entries to all conversations at the same time, so that appends may share a transaction. It does not return. */
+/**
+ * Appends groups of entries to all conversations at the same time, so that appends may share a transaction. It runs until the process is
+ * killed.
+ */
 export async function appendGroups(
   store: ConversationStore,
   clock: Clock,
@@ -126,8 +129,8 @@ export async function takeOffers(
 }
 
 /**
- * Takes all offers that are left, and says which offers came back although they were taken. It claims the conversation even if a dead process
- * still has its lease.
+ * Takes all offers that are left, and reports offers that the store returned again although they were taken. It claims the conversation
+ * even if a dead process still has its lease.
  */
 export async function takeRest(store: ConversationStore, conversationId: string): Promise<readonly Violation[]> {
   const claim = await store.claim(conversationId, { id: 'rest', host: 'host-of-rest', pid: 4711 }, { takeOver: 'always' })

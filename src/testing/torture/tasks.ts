@@ -1,4 +1,4 @@
-/** Where a turn is held until its process is killed or told to go on: before or after its nth commit. */
+/** Where a turn is held until its process is killed or told to continue: before or after its nth commit. */
 export type HoldPoint = `before-${number}` | `after-${number}`
 
 /** What a child process does. */
@@ -16,7 +16,7 @@ export type Task =
   | { readonly do: 'recover'; readonly rounds: number; readonly stepMs: number }
   /** Appends groups of entries to conversations, with a compaction now and then, until the process is killed. */
   | { readonly do: 'write'; readonly conversations: readonly string[]; readonly group: number }
-  /** Claims conversations, and appends one entry to each that it got. */
+  /** Claims conversations, and appends one entry to each conversation that it could claim. */
   | { readonly do: 'claim'; readonly conversations: readonly string[]; readonly from: 'names' | 'work list' }
   /** Offers events to a conversation. */
   | { readonly do: 'offer'; readonly conversationId: string; readonly eventIds: readonly string[] }
@@ -40,7 +40,7 @@ export type ChildMessage =
   | { readonly say: 'held' }
   | { readonly say: 'done'; readonly result: TaskResult }
 
-/** What a task found out. */
+/** The result of a task. */
 export interface TaskResult {
   readonly claimed?: readonly { readonly conversationId: string; readonly epoch: number }[]
   readonly skipped?: readonly string[]
@@ -48,5 +48,5 @@ export interface TaskResult {
   readonly errors?: readonly string[]
 }
 
-/** What a parent tells its child: begin the work, let held turns go on, or end. */
+/** What a parent tells its child: begin the task, let held turns continue, or end. */
 export type ParentMessage = 'begin' | 'go on' | 'end'

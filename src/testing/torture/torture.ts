@@ -39,7 +39,7 @@ export interface TortureOptions {
   readonly only?: readonly string[]
   /** How often each scenario is run. */
   readonly rounds: number
-  /** No scenario is begun after this time. */
+  /** After this time, no further scenario is started. */
   readonly seconds?: number
   readonly seed: number
   readonly realTime?: boolean
@@ -53,12 +53,12 @@ export interface TortureProgress {
   readonly title: string
 }
 
-/** What became of one scenario in all its rounds. */
+/** The results of all rounds of one scenario. */
 export interface TortureRow {
   readonly name: string
   readonly title: string
   readonly isObligation: boolean
-  /** 0 if there was no time for it. */
+  /** How often the scenario was run. 0 if there was no time for it. */
   readonly rounds: number
   readonly faults: number
   readonly checks: number
@@ -112,7 +112,7 @@ export async function torture(options: TortureOptions): Promise<readonly Torture
   return [...rows.values()]
 }
 
-/** An error of a scenario is a finding: a correct store causes none. */
+/** If a scenario throws an error, the error is reported as a finding, because a correct store causes no errors. */
 async function runScenario(scenario: Scenario, rig: Rig): Promise<Outcome> {
   try {
     const outcome = await scenario.run(rig)
@@ -124,7 +124,7 @@ async function runScenario(scenario: Scenario, rig: Rig): Promise<Outcome> {
   }
 }
 
-/** The result of the work, or undefined as soon as the signal fires. The children are killed then, so the work ends, too. */
+/** The result of the work, or undefined as soon as the signal fires. In this case the children are killed, so the work ends too. */
 async function interruptible<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T | undefined> {
   if (!signal) return work
   const { promise: interrupted, resolve } = Promise.withResolvers<undefined>()

@@ -42,7 +42,10 @@ const appends: Scenario = {
   },
 }
 
-/** Every timeline that the store loads is the one that all entries of the journal give, also in a copy of the conversation. */
+/**
+ * Checks that every timeline that the store loads equals the timeline that results from all entries of the journal. Also checks this for a
+ * copy of the conversation.
+ */
 const checkpoints: Scenario = {
   name: 'checkpoint-validity',
   title: 'checkpoint validity: a loaded timeline is the one that all entries give, even after compactions and in a copy',

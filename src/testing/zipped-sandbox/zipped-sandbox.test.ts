@@ -57,7 +57,7 @@ describe('an archive that comes back from another machine', () => {
     return { folder, list, merge }
   }
   const good = { name: 'out/turn_2/files/ok.txt', content: 'ok' }
-  /** The archive, with the type of its last file in the place of the usual one. */
+  /** An archive whose last file has another type than usual. */
   const withType = (name: string, mode: number) => {
     const archive = writeZip([{ name, content: Buffer.from('/etc/passwd') }])
     archive.writeUInt32LE((mode << 16) >>> 0, archive.lastIndexOf('PK\x01\x02') + 38)

@@ -13,7 +13,7 @@ import { writeZip, type ZipItem } from './write-zip.ts'
 
 /**
  * Works like a sandbox on another machine. The folders are packed into a ZIP archive and unpacked elsewhere, and the program runs there. An
- * archive with the changed files comes back, and it is checked before any of its files is written. It shows that the port `Sandbox` needs
+ * archive with the changed files is returned, and it is checked before any of its files is written. It shows that the port `Sandbox` needs
  * no shared disk.
  */
 export function zippedSandbox(inner: Sandbox): Sandbox {

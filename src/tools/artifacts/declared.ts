@@ -13,7 +13,7 @@ import { declaredRows } from '../outcome.ts'
 /** A file that a tool declares by returning `{artifact_type: "files", files: [row]}`. */
 export type DeclaredFile =
   | { readonly kind: 'made'; readonly digest: Digest; readonly mime: string; readonly visibility: Visibility }
-  /** The tool has already hosted the file, so the runtime only records it. `handles` tell where it is hosted. */
+  /** The tool has already hosted the file, so the runtime only records it. `handles` has the fields that say where the file is hosted. */
   | { readonly kind: 'hosted'; readonly digest: Digest; readonly mime: string; readonly handles: Meta }
   /**
    * The row does not name a file of the workspace, so nothing is stored. If the row is external, a notice tells the model that the file was
@@ -25,7 +25,7 @@ type DeclaredRow = { readonly [key: string]: unknown }
 
 const maxDeclaredFiles = 200
 
-/** The declared files, each path once. Rows after the first `maxDeclaredFiles` are left out. */
+/** The declared files. Each path is listed only once. Rows after the first `maxDeclaredFiles` are left out. */
 export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
   const files = (declaredRows(output) ?? [])
     .filter(isObject)

@@ -13,7 +13,7 @@ import { type DeclaredFile, declaredFilesOverLimit, parseDeclaredFiles, stripFil
 import { examine, explainProblem } from './examine.ts'
 import { type Payload, payloadOf } from './payload.ts'
 
-/** An artifact whose bytes are stored. If it is for the user, it is hosted too. Its blocks do not exist yet. */
+/** An artifact whose bytes are stored. If it is for the user, it is also hosted. The blocks of the artifact are made later. */
 export interface DeliveredArtifact extends Payload {
   readonly digest: Digest
   readonly mime: string
@@ -119,12 +119,15 @@ async function deliverArtifact(
   }
 }
 
-/** An external PDF is sent to the model, because the model must know how the PDF looks to the user. An internal PDF is not sent. */
+/**
+ * The media type of PDF files. An external PDF is sent to the model, because the model must know how the PDF looks to the user. An internal
+ * PDF is not sent.
+ */
 const pdfMime = 'application/pdf'
 
 /**
- * The beginning of the text of a file, for the row of the file in the pool. If the artifact is a patch, its `text` is a diff. The bytes of
- * the patched file are then used.
+ * The beginning of the text of a file, for the row of the file in the pool. If the artifact is a patch, its `text` is a diff. In this case
+ * the bytes of the patched file are used instead.
  */
 function snippetOf(made: MadeArtifact, payload: Payload, bytes: Uint8Array | undefined): string | undefined {
   const patched = made.isPatch && bytes !== undefined && isTextMime(contentMime(made)) ? decodeText(bytes) : undefined

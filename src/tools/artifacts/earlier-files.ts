@@ -29,7 +29,7 @@ export async function readLeftFile({ turn, area, rel }: FilePath, call: Call): P
   }
 }
 
-/** The workspace of the conversation. Undefined when the agent has none. */
+/** The workspace of the conversation. Undefined when the agent has no workspace. */
 export async function workspaceIfAny(call: Pick<Call, 'workspace'>): Promise<Workspace | undefined> {
   try {
     return await call.workspace()

@@ -85,7 +85,7 @@ export type RecordedContent = { readonly block: Block } & (
 
 /**
  * Goes through the blocks at one path from the newest to the oldest, and yields the complete content that each block stores. Previews and
- * diffs are skipped. It stops at a patch whose result is not stored, because blocks before the patch have the text without the patch.
+ * diffs are skipped. It stops at a patch whose result is not stored, because earlier blocks have the content from before the patch.
  */
 export function* recordedContents(blocks: readonly Block[]): Generator<RecordedContent> {
   for (let at = blocks.length - 1; at >= 0; at--) {

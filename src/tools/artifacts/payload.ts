@@ -13,7 +13,7 @@ export interface Payload {
   readonly meta?: Meta
 }
 
-/** The model sees images and PDFs up to this size. Larger ones take too much of its context. */
+/** The model sees images and PDFs up to this size. Larger files would take too much of its context. */
 const maxVisibleBytes = 750_000
 const maxTextBytes = 20_000
 const maxNoteLength = 2_000

@@ -17,8 +17,8 @@ const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, Synt
 ])
 
 /**
- * The first syntax error of a text. The extension of the file name decides how the text is checked. Undefined when there is no error or no
- * check. The text is only parsed, never run.
+ * The first syntax error of a text. The extension of the file name decides how the text is checked. Undefined when there is no error, or
+ * when there is no check for this extension. The text is only parsed, never run.
  */
 export async function syntaxProblem(name: string, text: string): Promise<string | undefined> {
   if (text === '') return 'the file is empty now'
@@ -36,9 +36,9 @@ function jsonProblem(text: string): string | undefined {
 }
 
 /**
- * Compiles the text in a separate thread, without running it. Deeply nested text can break Node's TypeScript parser for all later uses in
- * the same thread, and the main thread needs this parser. Only a syntax error is reported. After any other exception, the text counts as
- * correct.
+ * Compiles the text in a separate thread, without running it. Deeply nested text can break Node's TypeScript parser, so that it fails for
+ * all later texts in the same thread. The main thread also needs this parser, so the text is compiled in another thread. Only a syntax
+ * error is reported. After any other exception, the text counts as correct.
  */
 const compilerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')

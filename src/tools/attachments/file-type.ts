@@ -40,7 +40,7 @@ const refusedSignatures: readonly (readonly [at: number, signature: string, word
   [0, 'BM', 'is a BMP picture or of an unknown type. Send pictures as JPEG or PNG'],
 ]
 
-/** Why bytes are rejected that are neither an accepted format nor text. */
+/** The reason for rejecting bytes that are neither an accepted format nor text. */
 export const unknownTypeRefusal = (bytes: Uint8Array): string =>
   refusedSignatures.find(([at, signature]) => hasBytesAt(bytes, at, signature))?.[2] ??
   'has an unknown type. Send JPEG, PNG, GIF, WebP, PDF, DOCX, XLSX, PPTX, or text in UTF-8'
@@ -89,12 +89,12 @@ const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
   ...refusedExtensions.split(' ').map((extension) => [extension, 'other'] as const),
 ])
 
-/** The kind that a file name or a declared media type claims. `other` is a kind that is not accepted. */
+/** The kind of file that a file name or a declared media type indicates. `other` is any kind that is not accepted. */
 type ClaimedKind = FileKind | 'other'
 
 /**
- * The kinds that the file name and the declared media type claim. An unknown extension claims none. The type `application/octet-stream`
- * claims none either, because browsers may send it for any file.
+ * The kinds of file that the file name and the declared media type indicate. An unknown extension indicates no kind. The type
+ * `application/octet-stream` indicates no kind either, because browsers may send it for any file.
  */
 export function claimedKinds(name: string, mime: string | undefined): readonly ClaimedKind[] {
   return [kindByExtension.get(extensionOf(name)), kindOfMime(mime)].filter((kind) => kind !== undefined)
@@ -139,7 +139,7 @@ const programMarkers = /<script|<html|<!doctype|<\?php/i
 
 /**
  * The name of a second format in which the same bytes can be opened. Undefined when there is none. Some programs do not read a file from
- * its beginning, so a file can have two formats.
+ * its beginning, so one file can be valid in two formats.
  */
 export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
   if (endsAsZip(bytes)) return 'a ZIP archive'

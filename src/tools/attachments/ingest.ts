@@ -22,7 +22,7 @@ import {
 
 export interface IngestPorts {
   readonly blobs: Pick<BlobStore, 'put' | 'has'> | undefined
-  /** Removes blobs that were just stored. Blobs that another conversation uses stay. */
+  /** Removes blobs that were just stored. Blobs that another conversation uses are kept. */
   readonly releaseBlobs: (blobs: readonly BlobRef[]) => Promise<void>
   readonly documents: DocumentReader | undefined
   readonly policy: AttachmentPolicy
@@ -51,7 +51,8 @@ export async function ingest(
   const accepted: AcceptedFile[] = []
   const rejections: Rejection[] = []
   for (const file of files) {
-    const result = await checkFile(file, limits, ports) // one after the other, because a file may unpack to many megabytes
+    // Files are checked one after the other, because a file may unpack to many megabytes.
+    const result = await checkFile(file, limits, ports)
     if (isRefusal(result)) rejections.push(rejectionOf(file.name, result))
     else accepted.push({ ...file, ...result })
   }

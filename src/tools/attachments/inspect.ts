@@ -64,7 +64,9 @@ const mebibytes = (bytes: number): string => String(Math.ceil((bytes * 10) / 102
 
 type IdentifiedFile = FileFacts & { readonly kind: FileKind }
 
-/** The checks of each format are imported on demand, because most turns have no attachments. */
+/**
+ * Determines the type of a file and checks it. The checks of each format are imported on demand, because most turns have no attachments.
+ */
 async function identify(
   signature: FileSignature | undefined,
   name: string,

@@ -20,7 +20,7 @@ const contentTypes = '[Content_Types].xml'
 
 /**
  * Accepts a ZIP archive only if it is an Office document without macros. Each local header must agree with the ZIP directory, and every
- * entry is inflated once to check it. So every program that opens the document later reads the content that was checked here.
+ * entry is inflated once to check it. Therefore every program that opens the document later reads the same content that was checked here.
  */
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
   const entries = readEntries(bytes, limits)
@@ -100,8 +100,9 @@ const isUnsafeName = (name: string): boolean =>
   name === '' || /[\\\0:]/.test(name) || name.startsWith('/') || name.split('/').some((part) => part === '..' || part === '.')
 
 /**
- * Whether two programs could read different content from the archive. This is possible if two entries have the same name or data comes
- * before the first entry. Overlapping entries are also not accepted, because they can unpack to far more data than the archive contains.
+ * Whether two programs could read different content from the archive. This is possible if two entries have the same name, or if there is
+ * data before the first entry. The result is also true for overlapping entries, because they can unpack to far more data than the archive
+ * contains.
  */
 function isAmbiguous(entries: readonly Entry[]): boolean {
   const inOrder = entries.toSorted((a, b) => a.offset - b.offset)

@@ -30,7 +30,7 @@ export type ReportProblem = (where: string, error: unknown) => void
 const scanTimeoutMs = 3_000
 const summaryTimeoutMs = 30_000
 
-/** Scans a file. Returns why it is rejected, or undefined. */
+/** Scans a file. Returns the reason why it is rejected, or undefined if it is accepted. */
 export async function scanFile(
   { scan, unscanned = 'refuse' }: Pick<AttachmentPolicy, 'scan' | 'unscanned'>,
   bytes: Uint8Array,

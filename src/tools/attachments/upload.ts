@@ -12,7 +12,9 @@ export interface Upload {
 
 const MiB = 1024 * 1024
 
-/** Limits for one message and for each file. Names that end in `Bytes` count bytes; the other limits count pixels, pages and so on. */
+/**
+ * Limits for one message and for each file. Limits whose names end in `Bytes` count bytes. The other limits count pixels, pages and so on.
+ */
 export interface AttachmentLimits {
   /** The size of the text and all files of one message together. */
   readonly messageBytes: number
@@ -97,10 +99,10 @@ export const isRefusal = <T extends object>(value: T | Refusal): value is Refusa
 // Characters that change the direction of writing: `photo\u202Egnp.exe` is displayed as `photoexe.png`.
 const directionMarks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
-/** Whether the name looks like another name when it is displayed. */
+/** Whether the name contains characters that make it look like another name when it is displayed. */
 export const isMisleading = (name: string): boolean => directionMarks.test(name)
 
-/** A name that is safe as part of a path. Folders of the sender's disk are removed. */
+/** A name that is safe as part of a path. If the sender's program sent a whole path, only its last part is used. */
 export function safeName(name: string): string {
   const last = name.split(/[\\/]/).at(-1) ?? ''
   if (unsafeReason(last) === undefined) return last

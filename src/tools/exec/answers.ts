@@ -12,7 +12,10 @@ import { callToolFromCode } from './tool-calls.ts'
 /** Answers the requests of one running program, and collects what its tool calls returned for the timeline. */
 export interface Answers {
   readonly answer: SandboxProgram['answer']
-  /** Call it when the program has ended. Cancels the tools that still run for the program, and waits for them. */
+  /**
+   * Must be called when the program has ended. It cancels the tools that are still running for the program, and waits until they have
+   * ended.
+   */
   close(): Promise<void>
   /** One record for each tool that the program called, for the report. */
   calls(): readonly JsonObject[]
@@ -23,10 +26,10 @@ export interface Answers {
 /** How often and how much one program may read with `fetch_ctx`. */
 const maxFetches = 1_000
 const maxFetchedBytes = 256 * 1024 * 1024
-/** A program may try to call tools any number of times. Only the first tries are recorded. */
+/** The greatest number of tool calls of a program that are recorded. A program may try to make more. */
 const maxRecordedCalls = 60
 
-/** `workspace` is the workspace that the called tools get. Its files are those that the program sees. */
+/** Makes the answers for one program. `workspace` is the workspace that the called tools get. It has the files that the program sees. */
 export function createAnswers(call: Call, workspace: Workspace, options: ExecOptions): Answers {
   const calls: JsonObject[] = []
   const fetched = { requests: 0, bytes: 0 }
@@ -37,7 +40,7 @@ export function createAnswers(call: Call, workspace: Workspace, options: ExecOpt
   let { sources: pool } = call.timeline
   let last: Promise<unknown> = Promise.resolve()
 
-  /** Adds sources to the pool that later requests of this program see. The journal gets them with the result of the exec tool. */
+  /** Adds sources to the pool that is used for later requests of this program. The journal gets them with the result of the exec tool. */
   function addSources(rows: readonly IncomingSource[]): void {
     pool = mergeSources(pool, rows).pool
     parts.push({ sources: rows })

@@ -7,9 +7,9 @@ import type { FileProblem } from './check-file.ts'
 import { readTar, type TarEntry } from './tar.ts'
 
 /**
- * Why an archive is not delivered to the user. An entry must not lead out of the folder into which a user unpacks the archive, and must not
- * be a file of the runtime or of the system. An archive is recognised by its content. Undefined for a file that is not an archive, and for
- * an archive without such entries.
+ * Why an archive is not delivered to the user. The path of an entry must not lead out of the folder into which a user unpacks the archive,
+ * and an entry must not be a file of the runtime or of the system. An archive is recognised by its content. The result is undefined for a
+ * file that is not an archive, and for an archive whose entries are all allowed.
  */
 export async function archiveProblem(name: string, bytes: Uint8Array): Promise<FileProblem | undefined> {
   const entries = readZip(bytes)
@@ -19,7 +19,10 @@ export async function archiveProblem(name: string, bytes: Uint8Array): Promise<F
   return unsupported.has(extensionOf(name)) ? invalid('archives of this kind can not be checked: make a .zip or a .tar.gz') : undefined
 }
 
-/** Extensions of archives that this code can not read. `tar` and `tgz` are here for files that only have the name of an archive. */
+/**
+ * Extensions of archives. A file with such a name is refused if its content is not zip, tar or gzip, because this code can not read other
+ * kinds of archives. `tar`, `tgz` and `gz` are in the list because a file may have such a name but other content.
+ */
 const unsupported: ReadonlySet<string> = new Set(['tar', 'tgz', 'gz', '7z', 'rar', 'xz', 'bz2', 'txz', 'tbz2', 'zst', 'lzma', 'cab', 'iso'])
 
 const invalid = (message: string): FileProblem => ({ code: 'artifact_invalid', message })
@@ -41,7 +44,7 @@ const isLinkMode = (mode: number) => (mode & 0o170000) === 0o120000
 /** Whether the bytes begin like a tar archive. */
 const isTar = (bytes: Uint8Array) => hasBytesAt(bytes, 257, 'ustar')
 
-/** How much a compressed archive may contain. More takes too long to check. */
+/** The greatest unpacked size of a compressed archive. A larger archive would take too long to check. */
 const maxUnpackedBytes = 1024 * 1024 * 1024
 
 /** A gzip file may contain a tar archive or any other single file. Only a tar archive has entries to check. */

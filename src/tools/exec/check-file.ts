@@ -6,7 +6,7 @@ import { archiveProblem } from './archives.ts'
 /** Why a file that a program made is not delivered. */
 export interface FileProblem {
   readonly code: FileErrorCode
-  /** For the model, for example `file not produced`. */
+  /** A text for the model, for example `file not produced`. */
   readonly message: string
 }
 
@@ -26,8 +26,8 @@ type FileErrorCode =
 export type CheckedFile = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly problem: FileProblem }
 
 /**
- * Reads a file that a program made, and checks it by its content. The file is opened once, and only the bytes that were read then are used,
- * so it does not matter what happens to the file afterwards.
+ * Reads a file that a program made, and checks it by its content. The file is opened and read only once, and only these bytes are used.
+ * Later changes to the file have no effect.
  */
 export async function checkFile(files: Files, path: string, maxBytes: number): Promise<CheckedFile> {
   const bytes = await readOnce(files, path, maxBytes)

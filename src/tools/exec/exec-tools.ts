@@ -7,7 +7,7 @@ import type { Tool } from '../tool.ts'
 import { languageNames, sandboxConstraints } from './describe.ts'
 import { pullRefusal } from './pull-required.ts'
 
-/** What exec tools need besides the call: the sandbox, and what programs may use. */
+/** The options of exec tools: the sandbox, the tools that programs may call, and limits. */
 export interface ExecOptions {
   readonly sandbox: Sandbox
   /** The tools of the agent. Programs may call those with `callableFromCode`, but never exec tools and `react.*` tools. */

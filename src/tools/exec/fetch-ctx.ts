@@ -20,12 +20,12 @@ type FetchErrorCode =
   | 'not_found'
   | 'tool_failure'
 
-/** A larger content is not sent to a program. Files can be opened by their physical path instead. */
+/** Content with more bytes is not sent to a program. The program can open a large file by its physical path instead. */
 const maxBytes = 10 * 1024 * 1024
 
 /**
- * The answer to `fetch_ctx(path)`: `{ret, err}`. For `so:` paths, `ret` is a list of sources, as the pool has them. For other paths it is
- * an object with the content. Never throws: the program reads the error in `err`. `addSources` gets the sources of a skill.
+ * The answer to `fetch_ctx(path)`: `{ret, err}`. For `so:` paths, `ret` is a list of rows of the source pool. For other paths it is an
+ * object with the content. Never throws: the program reads the error in `err`. `addSources` is called with the sources of a skill.
  */
 export async function fetchContext(
   given: string,

@@ -33,7 +33,7 @@ async function appendLog(runtime: Files, path: string, lines: readonly string[])
   await runtime.write(path, all.subarray(Math.max(0, all.length - maxLogBytes)), { durable: false })
 }
 
-/** The bytes of a log file. Empty if there is no file or if it can not be read: then a new file is begun. */
+/** The bytes of a log file. Empty if the file does not exist or can not be read. In this case a new file is written. */
 async function readLog(runtime: Files, path: string): Promise<Uint8Array> {
   try {
     return (await runtime.read(path, { maxBytes: 4 * maxLogBytes })) ?? new Uint8Array()
@@ -55,7 +55,7 @@ const exceptionLine =
 /** Python writes one of these lines, then indented lines, then the exception. The exception can have any name, such as `StopIteration`. */
 const tracebackTitles: readonly string[] = ['Traceback (most recent call last):', '  + Exception Group Traceback (most recent call last):']
 const groupIndent = '  | '
-/** Matches the exception behind the indented lines. */
+/** Matches the exception after the indented lines. */
 const pythonException = /^[a-z_][\w.]{0,200}(?::|$)/i
 
 /** The last line of a log that names an exception. Undefined when there is none. */

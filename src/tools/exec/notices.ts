@@ -44,8 +44,8 @@ export const programNameNotice = (toolId: string, { original, normalized }: Path
   })
 
 /**
- * Tells the model which files the relative paths in its program name. The paths in the program are not changed, because a text that looks
- * like a path may be data.
+ * Tells the model to which files the relative paths in its program refer. The paths in the program are not changed, because a text that
+ * looks like a path may be data.
  */
 export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned

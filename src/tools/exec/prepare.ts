@@ -13,7 +13,7 @@ type Params = Parameters<Tool['run']>[0]
 
 /**
  * Wraps an exec tool, so that it runs only with a program and a valid contract. The tool gets the contract as a list of files with physical
- * paths. If a path had to be changed, the call goes on, and a notice in the outcome tells the model.
+ * paths. If a path had to be changed, the tool still runs, and a notice in the outcome tells the model the new path.
  */
 export function withContract(tool: Tool): Tool {
   return {
@@ -62,8 +62,8 @@ function movedProgramName(name: unknown, scope: TargetScope): PathRewrite | unde
 }
 
 /**
- * Relative paths in the program that are neither files of the contract nor folders of such files. With such a path, the model may mean a
- * file of an earlier turn, but the program runs in the folder of the current turn.
+ * Relative paths in the program that are neither files of the contract nor folders of such files. The model may mean a file of an earlier
+ * turn by such a path, but the program runs in the folder of the current turn.
  */
 function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonly ContractedFile[]): readonly PathRewrite[] {
   const isDeclared = (path: string) => files.some(({ filename }) => `${filename}/`.startsWith(`${path}/`))

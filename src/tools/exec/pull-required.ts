@@ -20,8 +20,8 @@ const maxListed = 20
 
 /**
  * The error of a call whose program names files of earlier turns that exist but are not on this machine. It says how to pull them.
- * Undefined when nothing has to be pulled. A path that belongs to no stored file does not stop the program, because the text may be data
- * that looks like a path.
+ * Undefined when nothing has to be pulled. If there is no stored file for a path, the program still runs, because the text may be data that
+ * looks like a path.
  */
 export async function pullRefusal(call: Call, workspace: Workspace): Promise<Outcome | undefined> {
   const missing: string[] = []

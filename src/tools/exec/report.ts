@@ -25,7 +25,7 @@ interface RuntimeError {
 const maxLogTail = 4_000
 const maxInfraTail = 12_000
 
-/** The report of a run for the model, its facts, and the error if a file is missing or the program failed. */
+/** The report of a run for the model. It also returns an error if a file is missing or the program failed. */
 export function reportOf(run: ProgramRun): { readonly report: ExecReport; readonly error: ToolError | undefined } {
   const runtimeError = runtimeErrorOf(run.report)
   const error = errorOf(run, runtimeError)

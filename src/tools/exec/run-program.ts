@@ -28,7 +28,7 @@ interface PreparedProgram {
 
 /**
  * Runs a program in the sandbox. Then checks the files of the contract, keeps some other files that the program made in `outputs/`, and
- * writes the report. Files that are valid count even if the program failed, was cancelled or reached a limit.
+ * writes the report. Valid files are delivered even if the program failed, was cancelled or reached a limit.
  */
 export async function runProgram(program: PreparedProgram, call: Call, options: ExecOptions): Promise<Outcome> {
   const { contract, language, folders, workspace } = program
@@ -39,7 +39,7 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   const older = await olderFiles(contract, folders.files)
   const answers = createAnswers(call, { ...workspace, files: folders.files }, options)
   const context = await contextFiles(workspace.runtime, folders.runtime)
-  // The program does not wait for the records of the run.
+  // The program starts before the records of the run are written.
   const kept = recorded(keepProgram(workspace.runtime, execId, language, code), call)
   const raw = await options.sandbox.run({
     execId,
@@ -68,7 +68,10 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   return reported(execReport, error, { ...nested, ...(artifacts.length > 0 && { artifacts }) })
 }
 
-/** Waits for a record of the run. If it can not be written, the operator is told. The result of the program does not depend on it. */
+/**
+ * Waits until a record of the run is written. If it can not be written, the problem is reported to the operator. The result of the program
+ * does not depend on it.
+ */
 const recorded = (writing: Promise<void>, { onProblem }: Call): Promise<void> =>
   writing.catch((error: unknown) => onProblem?.({ where: 'records of a program', error }))
 
@@ -189,8 +192,8 @@ type Undeclared = ProgramRun['undeclared'] & { readonly artifacts: readonly Made
 
 /**
  * Finds the files that the program created or changed and that are not `known`: neither the contract nor a called tool names them. Those in
- * `outputs/` are stored as internal files, because they would be lost at the end of the turn. New ones in `files/` are only named, because
- * the version of the turn contains them.
+ * `outputs/` are stored as internal files, because they would be lost at the end of the turn. New files in `files/` are only named in the
+ * report, because the version of the turn contains them.
  */
 async function keepUndeclared(
   before: ProducedFiles,
@@ -219,7 +222,7 @@ async function keepUndeclared(
   return { kept, left, more: Math.max(0, written.length - maxUndeclared), artifacts }
 }
 
-/** Folders whose files are not for keeping. */
+/** Folders whose files are not kept after the turn. */
 const unkeptFolders: ReadonlySet<string> = new Set(['tmp', '__pycache__', 'node_modules'])
 
 /** Files by path. In `outputs/`, the value changes when the content of the file changes. In `files/`, it is always the same. */
@@ -233,7 +236,10 @@ async function producedFiles(files: Files, turnId: string): Promise<ProducedFile
   return produced
 }
 
-/** A change of a larger file is noticed only if its size changes, because all files are read before and after a program. */
+/**
+ * All files up to this size are read before and after a program, to find changes. A change of a larger file is noticed only if its size
+ * changes.
+ */
 const maxComparedBytes = 1024 * 1024
 
 async function contentMark(files: Files, path: string, size: number): Promise<string> {

@@ -2,7 +2,7 @@
 export type TarEntry = { readonly name: string; readonly type: 'file' | 'folder' | 'link' | 'device'; readonly link: string } | 'damaged'
 
 const blockSize = 512
-/** Long names are stored as the content of entries of their own. A longer content is not a name. */
+/** The greatest length of a name. Long names are stored as the content of separate entries. Content that is longer is not a name. */
 const maxNameBytes = 64 * 1024
 
 /**
@@ -101,7 +101,7 @@ function createBlockReader(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Arr
   }
 
   return {
-    /** The next `size` bytes. Fewer if the stream ends earlier. Undefined at the end of the stream. */
+    /** The next `size` bytes, or fewer bytes if the stream ends earlier. Undefined at the end of the stream. */
     async read(size: number): Promise<Buffer | undefined> {
       while (held.length < size && (await more()));
       if (held.length === 0) return undefined
@@ -120,7 +120,7 @@ function createBlockReader(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Arr
         if (!(await more())) return false
       }
     },
-    /** Reads the rest, so that damage behind the last entry is found. */
+    /** Reads the rest of the stream, so that damage after the last entry is found. */
     async drain(): Promise<void> {
       for (held = Buffer.alloc(0); await more(); held = Buffer.alloc(0));
     },

@@ -9,10 +9,13 @@ import type { ExecOptions } from './exec-tools.ts'
 
 /** How many tools one program may call. */
 const maxCalls = 50
-/** The time limit of a tool that has none of its own. */
+/** The time limit of a tool that has no `timeoutMs`. */
 const defaultTimeoutMs = 240_000
 
-/** What a call of a program gives: the answer for the program, the record for the report, and the parts for the result of the exec tool. */
+/**
+ * The result of a tool call that a program made: the answer for the program, the record for the report, and the parts for the result of the
+ * exec tool.
+ */
 export interface CodeCall {
   /** An envelope `{ok, error, ret}`. An error means that no tool ran; the program gets it as an exception. */
   readonly answer: Json | Error
@@ -59,10 +62,13 @@ export async function callToolFromCode(
 
 const lateResult = failed('late_result', 'The result of this call arrives later, and a program can not wait for it.')
 
-/** A program can use larger results than a prompt. */
+/** The limit of a result is at least this size, because a program can use larger results than a prompt. */
 const minResultBytes = 10 * 1024 * 1024
 
-/** Files that the tool declares in its output become artifacts of the exec tool. The program does not see where files are hosted. */
+/**
+ * Files that the tool declares in its output become artifacts of the exec tool. The fields that say where files are hosted are removed from
+ * the output.
+ */
 function withDeclaredFiles(outcome: Outcome, { origin, timeline }: Call): Outcome {
   const { output, artifacts = [] } = outcome
   if (output === undefined || !declaresFiles(output)) return outcome

@@ -9,12 +9,12 @@ import { readInputSchema, SchemaError } from './schema.ts'
 export interface McpToolDefinition {
   readonly id: string
   readonly server: string
-  /** The name that the server gives it. */
+  /** The name that the server gives the tool. */
   readonly name: string
   readonly description: string
   /** The JSON Schema of its parameters. */
   readonly input: JsonObject
-  /** True when running it twice does no harm. Set only if a trusted server says so. */
+  /** True when running the tool twice does no harm. It is set only if a trusted server says so. */
   readonly repeatable?: true
   readonly read_only?: true
 }
@@ -25,7 +25,7 @@ export interface McpTools {
   readonly problems: readonly string[]
 }
 
-/** More tools would fill the prompt, and most models choose badly among so many. */
+/** The greatest number of tools of one server. More tools would fill the prompt, and most models choose badly among so many tools. */
 const MAX_TOOLS_OF_SERVER = 128
 const MAX_NAME = 128
 const MAX_DESCRIPTION = 4_000

@@ -1,8 +1,8 @@
 import { ellipsize } from '../../core/cut.ts'
 
 /**
- * A text of a server as one line without control characters. So it can not look like another line of a prompt, such as the entry of another
- * tool.
+ * A text of a server as one line without control characters. In this form, the text can not imitate another line of a prompt, such as the
+ * entry of another tool.
  */
 export const plainLine = (text: string, limit: number): string =>
   ellipsize(

@@ -20,8 +20,8 @@ interface Content {
 }
 
 /**
- * Makes the outcome of a call from the result that a server has sent. The output is the structured content, or the texts if there is none.
- * Images, audio and embedded resources become files of the turn.
+ * Makes the outcome of a call from the result that a server has sent. The output is the structured content. If the result has none, the
+ * output is its texts. Images, audio and embedded resources become files of the turn.
  */
 export async function readResult(result: JsonObject, call: Call): Promise<Outcome> {
   const items: readonly unknown[] = Array.isArray(result.content) ? result.content : []
@@ -75,7 +75,7 @@ function leftOut({ notices }: Content, what: string): void {
   notices.push({ code: 'tool_call_warning.mcp', message: `Daybook left out ${what}.` })
 }
 
-/** Equal notices become one, and only the first ones are kept, so that a result with many wrong parts does not fill the prompt. */
+/** Joins equal notices into one, and keeps only the first few notices, so that a result with many wrong parts does not fill the prompt. */
 function fewNotices(notices: readonly Notice[]): readonly Notice[] {
   const counts = new Map<string, number>()
   for (const { message } of notices) counts.set(message, (counts.get(message) ?? 0) + 1)

@@ -70,7 +70,8 @@ function cleanSchema(schema: unknown, place: Place): JsonObject {
   if (++place.read.parts > MAX_PARTS) throw new SchemaError('its schema has too many parts')
   if (typeof schema.$ref === 'string') {
     const target = referenced(schema.$ref, place.root)
-    if (target === undefined || place.references.includes(schema.$ref)) return {} // a schema that contains itself has no end
+    // Replacing the references of a schema that contains itself would never end.
+    if (target === undefined || place.references.includes(schema.$ref)) return {}
     return cleanSchema(target, { ...below(place), references: [...place.references, schema.$ref] })
   }
   const fields: [string, Json][] = []
@@ -82,7 +83,7 @@ function cleanSchema(schema: unknown, place: Place): JsonObject {
   return Object.fromEntries(fields)
 }
 
-/** What a reference such as `#/$defs/Place` refers to. Undefined for any other form: the value then may be anything. */
+/** What a reference such as `#/$defs/Place` refers to. Undefined for a reference of any other form. The schema then accepts any value. */
 function referenced(reference: string, root: JsonObject): unknown {
   const [start, group = '', name = '', ...more] = reference.split('/')
   if (start !== '#' || (group !== '$defs' && group !== 'definitions') || more.length > 0) return undefined

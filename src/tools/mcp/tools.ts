@@ -7,7 +7,7 @@ import type { McpToolDefinition } from './definitions.ts'
 import { plainLine } from './plain-text.ts'
 import { readResult } from './result.ts'
 
-/** Makes a tool from a definition. Its calls go to the server. */
+/** Makes a tool from a definition. A call of the tool is sent to the server. */
 export function mcpTool(definition: McpToolDefinition, servers: Pick<McpServers, 'call' | 'latest'>): Tool {
   const { id, server, name, description, input } = definition
   return {
@@ -40,7 +40,9 @@ export function mcpTool(definition: McpToolDefinition, servers: Pick<McpServers,
   }
 }
 
-/** The question of a server. Its text and its schema are limited, because people and the journal get them. */
+/**
+ * Asks the question of a server. The sizes of its text and its schema are limited, because people read them and the journal stores them.
+ */
 async function askOnce(call: Call, { message, schema }: McpQuestion, signal: AbortSignal): Promise<McpReply> {
   if (JSON.stringify(schema).length > MAX_SCHEMA) return { action: 'cancel' }
   return call.ask?.({ message: plainLine(message, MAX_QUESTION), schema }, signal) ?? { action: 'cancel' }

@@ -81,7 +81,8 @@ function parseRequest({ mode = 'replace', paths, version }: Params, call: Call):
   if (requested.length === 0) {
     return refuse('protocol_violation.checkout_missing_paths', `react.checkout needs paths. ${retryHint(`paths: ${pathsHint}`)}`)
   }
-  // If a path occurs twice, the last one is kept: files are copied in the order of the paths, and later files overwrite earlier ones.
+  // If a path occurs twice, its last occurrence is kept: files are copied in the order of the paths, and later files overwrite earlier
+  // ones.
   const distinct = [...new Set(requested.toReversed())].toReversed()
   if (distinct.length > MAX_PATHS) {
     const message = `At most ${MAX_PATHS} paths can be checked out at once, not ${distinct.length}. ${retryHint('their folders')}`

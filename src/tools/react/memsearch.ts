@@ -15,14 +15,14 @@ export interface MemorySearch {
   search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
   /**
    * Returns the vector of a question, and the number of its model in the memory index, for searches outside of a turn. Returns undefined if
-   * there is no embedding model or if it does not answer. Then only words are compared.
+   * there is no embedding model or if it does not answer. In this case the search compares only words.
    */
   vectorOf?(question: string): Promise<{ readonly model: number; readonly values: Float32Array } | undefined>
 }
 
 /** What to search for. `topK` and `days` are already within the limits of the tool. */
 export interface MemoryQuery {
-  /** The text to search for. Undefined when the search is for the number of a turn, for a period, or for an overview of the summaries. */
+  /** The text to search for. Undefined when the search asks for a turn by its number, for a period, or for an overview of the summaries. */
   readonly query: string | undefined
   readonly targets: readonly MemoryTarget[]
   readonly topK: number
@@ -35,7 +35,7 @@ export interface MemoryQuery {
   readonly ordinal?: number
   /** The order of the hits when there is no query. */
   readonly order?: 'oldest' | 'newest'
-  /** Whether turns that only searched the memory and read are found, too. */
+  /** Whether the search also finds turns that only searched the memory and read. */
   readonly withLookups?: boolean
 }
 

@@ -173,7 +173,10 @@ interface PatchTarget {
 
 const maxTargetBytes = 10 * 1024 * 1024
 
-/** Finds the file to patch. A file of an earlier turn is not changed. Instead, the patched text becomes a file of the current turn. */
+/**
+ * Finds the file to patch. A patch of a file of an earlier turn does not change that file. The patched text becomes a file of the current
+ * turn.
+ */
 async function openTarget(path: string, call: Call): Promise<PatchTarget | Outcome> {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
   const named = parseTargetPath(dropOwnConversation(path.normalize('NFC'), call.conversationId), turns)
@@ -245,7 +248,7 @@ function decodeTarget(target: Target & { ok: true }, from: string, bytes: Uint8A
 function readFailure(physical: string, error: unknown): Outcome {
   if (!(error instanceof Failure)) return failed('patch_target_unreadable', `${physical} could not be read. Try again.`)
   if (error.code === 'workspace.missing')
-    return failed('workspace_missing', 'This agent has no workspace, so there is nothing to patch. Say it in the answer.')
+    return failed('workspace_missing', 'This agent has no workspace, so there is nothing to patch. Tell the user so in the answer.')
   const reason = typeof error.details.reason === 'string' ? error.details.reason : 'unreadable'
   if (error.code !== 'file.unsafe' || reason === 'too_large')
     return failed('patch_target_unreadable', `${physical} could not be read (${reason}).`, { details: { reason } })

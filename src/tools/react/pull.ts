@@ -97,7 +97,10 @@ function parseRef(given: string, conversationId: string): PullRequest | InvalidP
   return { given, turnId, ref: { area, rel } }
 }
 
-/** Whether a path is a folder. The model may omit the slash at its end. Then the path is a folder if recorded files are below it. */
+/**
+ * Whether a path is a folder. The model may omit the slash at the end of a folder. Such a path is a folder if there are recorded files
+ * below it.
+ */
 async function isFolder(turnId: string, { area, rel }: HydrationRef, history: RecordedFiles): Promise<boolean> {
   return area !== 'files' && (await history.paths(turnId)).some((path) => path.startsWith(`${filePath(turnId, area, rel)}/`))
 }

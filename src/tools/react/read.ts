@@ -51,7 +51,7 @@ const params = z.object({
 
 /** Readers for paths outside of the conversation, and the limits of `react.read`. */
 export interface ReadOptions {
-  /** Reads `ks:` paths. Without it, these paths are reported as missing. */
+  /** Reads `ks:` paths. Without this reader, these paths are reported as missing. */
   readonly knowledge?: Knowledge
   readonly skills?: Skills
   /** Extracts the text of PDFs for a model that can not read PDFs. */

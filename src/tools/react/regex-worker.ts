@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 
-/**
- * Runs regular expressions of the model in a worker thread. Some expressions would run for years, and a thread can be stopped from outside.
- */
+/** Runs regular expressions of the model in a worker thread. Some expressions would run for years, and a worker thread can be stopped. */
 export interface RegexMatcher {
   /** Tests each path with `name_regex`. */
   names(paths: readonly string[]): Promise<readonly boolean[]>
@@ -71,9 +69,10 @@ export function createRegexMatcher(options: {
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     })
-    // Without this listener, an error of the thread between two requests would end the process. With it, the next request times out.
+    // Without this listener, an error of the thread between two requests would end the process. With this listener, the next request times
+    // out instead.
     worker.on('error', () => {})
-    await once(worker, 'online') // the time for starting the thread does not count towards the time limit
+    await once(worker, 'online') // the time limit does not include the time for starting the thread
     return worker
   }
 

@@ -59,7 +59,7 @@ function sourceOf({ path, title, summary, url }: KnowledgeHit): IncomingSource {
   }
 }
 
-/** Says that some documents can not be found yet. */
+/** The notice that a search does not find some documents yet. */
 function progressNotice(progress: { readonly done: number; readonly total: number } | undefined): readonly Notice[] {
   if (!progress) return []
   const message = `The knowledge space is being read: ${progress.done} of ${progress.total} new or changed documents can be found so far. Search again later if nothing fits.`

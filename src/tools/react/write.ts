@@ -98,7 +98,7 @@ function writeFailure(physical: string, error: unknown): Outcome {
   if (!(error instanceof Failure)) return failed('write_failed', `${physical} could not be written. Try again, or use another path.`)
   const { code, details } = error
   if (code === 'workspace.missing')
-    return failed('workspace_missing', 'This agent has no workspace, so nothing can be written. Say it in the answer.')
+    return failed('workspace_missing', 'This agent has no workspace, so nothing can be written. Tell the user so in the answer.')
   if (code !== 'file.unsafe') return failed('write_failed', `${physical} could not be written. Try again, or use another path.`)
   const reason = typeof details.reason === 'string' ? details.reason : 'unsafe_path'
   return failed('unsafe_path', `${physical} cannot be written (${reason}). Use another path.`, { details: { reason } })
@@ -118,7 +118,8 @@ function artifactOf({ logical, physical }: ValidTarget, file: FileContent, { cha
     ...(text !== undefined && textFacts(text, mime, call)),
   }
   if (text === undefined) return { digest, mime, bytes }
-  // If the file has a byte order mark or another charset than UTF-8, the text is not enough to restore it. Then the bytes are stored.
+  // If the file has a byte order mark or another charset than UTF-8, the text is not enough to restore it. In this case the bytes are
+  // stored.
   const content = Buffer.from(text).equals(bytes) ? { text } : { bytes }
   return { digest, mime, ...content, ...(channel === 'internal' && { note: text }) }
 }

@@ -35,7 +35,10 @@ export async function findFile(file: FilePath, call: Call): Promise<PathContent>
   return blocks.length > 0 || info.digest !== undefined ? { ...info, kind: 'opaque', size: 0 } : notFound(path, file.turn, call)
 }
 
-/** Removes the digest if the file has another size than the digest says, because a program has changed the file since. */
+/**
+ * Removes the digest if the file has another size than the digest says. In this case a program has changed the file after the digest was
+ * made.
+ */
 function withSize({ digest, ...info }: FileInfo, size: number): FileInfo {
   const parsed = parseJson(digest)
   const isStale = isObject(parsed) && typeof parsed.size_bytes === 'number' && parsed.size_bytes !== size
@@ -48,7 +51,10 @@ interface FileInfo {
   readonly digest?: string
 }
 
-/** The media type and digest of a file, from the newest block that has them. Without a block, the file name decides the type. */
+/**
+ * The media type and digest of a file, from the newest block that has them. If there is no such block, the type is derived from the file
+ * name.
+ */
 function describeFile(path: string, blocks: readonly Block[], { timeline }: Call): FileInfo {
   const metaDigest = blocks.findLast(({ meta }) => typeof meta?.digest === 'string')?.meta?.digest
   const digest =
@@ -117,8 +123,8 @@ function hostingMeta(block: Block): { readonly hosting?: Meta } {
 }
 
 /**
- * The bytes of a file of the current turn. `missing` when a program has deleted the file from `files/`. Undefined when the agent has no
- * workspace, or when the file is too large or not safe to open. The caller then reads the journal.
+ * The bytes of a file of the current turn. The result is `missing` when a program has deleted the file from `files/`. It is undefined when
+ * the agent has no workspace, or when the file is too large or not safe to open. In these cases the caller reads the journal instead.
  */
 async function readLocal({ area }: FilePath, path: string, call: Call): Promise<LeftFile | undefined> {
   const workspace = await workspaceIfAny(call)

@@ -83,8 +83,8 @@ async function recordContent(path: string, { blocks }: Extract<Resolution, { sta
 const typesReadElsewhere: ReadonlySet<string> = new Set<Block['type']>(['user.attachment.meta', 'react.note'])
 
 /**
- * Finds messages, answers, notes and summaries in another conversation of the same user, as a memory search names them. Of an attached file,
- * it finds the description. Other content of another conversation can not be read.
+ * Finds messages, answers, notes and summaries in another conversation of the same user, by the paths that a memory search returns. For an
+ * attached file, it finds only the description. Other content of another conversation can not be read.
  */
 export async function findElsewhere(parsed: LogicalPath, path: string, { records }: Pick<Call, 'records'>): Promise<PathContent> {
   const isRecord = 'kind' in parsed && (parsed.kind === 'record' || parsed.kind === 'file')
@@ -113,7 +113,7 @@ async function fullCallText(block: Block, { records }: Call): Promise<string> {
   return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params, ts: shown.ts })
 }
 
-/** The path that is reported to the model as the place where a block is visible. For a block of a tool call, it is the path of the call. */
+/** The path that tells the model where it already sees the content of a block. For a block of a tool call, it is the path of the call. */
 export const visiblePathOf = (block: Block): string =>
   block.call_id === undefined ? (block.path ?? block.turn_id) : toolPath(block.turn_id, block.call_id, 'call')
 

@@ -47,8 +47,8 @@ export async function findSkill(path: string, skills: Skills | undefined, call: 
 const readFailed = Symbol('failed')
 
 /**
- * Calls `read`. An exception is reported to the operator; the model only learns that this path could not be read. The other paths of the
- * call are still read.
+ * Calls `read`. An exception is reported to the operator, and the model is only told that this path could not be read. The other paths of
+ * the call are still read.
  */
 async function tryRead<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof readFailed> {
   try {

@@ -43,8 +43,8 @@ const isSameText = (block: Block, { text }: Draft, timeline: Timeline) =>
   text !== undefined && block.text === text && isShownWhole(block, text, timeline)
 
 /**
- * Whether the prompt shows the whole text of a block. A result of an earlier `react.read` always counts as whole. Both reads cut the text
- * at the same limits, so equal texts mean that the model sees the same part.
+ * Whether the prompt shows the whole text of a block. The result is always true for the result of an earlier `react.read`. Both reads cut
+ * the text at the same limits, so if the texts are equal, the model sees the same part.
  */
 function isShownWhole(block: Block, text: string, timeline: Timeline): boolean {
   if (block.type !== 'react.tool.result') return text.length <= caps[textCaps[block.type] ?? 'stageText']

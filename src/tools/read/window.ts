@@ -23,8 +23,8 @@ interface TextView {
 }
 
 /**
- * How many characters are reserved for the header and the footer of a shown part. Header and footer contain the path twice, but the length
- * of the path is not included.
+ * How many characters are reserved for the header and the footer of a shown part. The header and the footer also contain the path, whose
+ * length is not included in this number.
  */
 const labelLength = 700
 
@@ -91,7 +91,7 @@ interface LinesBody {
   readonly partialLine?: number
 }
 
-/** As many complete lines as fit into `room` characters. If the first line alone is too long, its beginning. */
+/** As many complete lines as fit into `room` characters. If the first line alone is too long, the result is the beginning of this line. */
 function fitLines(lines: readonly string[], first: number, numbering: Numbering, room: number): LinesBody {
   const shown: string[] = []
   let size = 0

@@ -87,7 +87,10 @@ function findMatches(index: MemoryIndex, query: MemoryQuery, filter: MemoryFilte
 
 const [FIRST_TIME, LAST_TIME] = [Date.parse('0000-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')]
 
-/** A time as ISO 8601. Times outside of the years 0000 to 9999 are moved to the limit, because times are compared as texts. */
+/**
+ * A time as ISO 8601. A time outside of the years 0000 to 9999 is replaced by the first or last time of this range, because times are
+ * compared as texts.
+ */
 const isoOf = (time: number): string => new Date(Math.min(LAST_TIME, Math.max(FIRST_TIME, time))).toISOString()
 
 function hitOf({ turnId, ts, score, role, path, text, conversationId }: MemoryMatch, { query }: MemoryQuery, own: string): MemoryHit {

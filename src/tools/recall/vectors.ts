@@ -4,7 +4,7 @@ import type { MemoryFilter, MemoryVectors } from '../../ports/store/memory-index
 
 /** Makes the vectors of the memory index in the background, and the vectors of questions. */
 export interface VectorMaker {
-  /** The vector of a question. Undefined while the model has not answered yet. */
+  /** The vector of a question. Undefined until the embedding model has answered for the first time. */
   ofQuestion(question: string, signal: AbortSignal): Promise<MemoryFilter['vector']>
   /** Ends the work. */
   close(): Promise<void>
@@ -13,15 +13,15 @@ export interface VectorMaker {
 /** How many texts are sent together. */
 const BATCH = 64
 /**
- * How often new texts are looked for, how long the work waits after the first error, and how long at most. The wait doubles with each
- * further error.
+ * `IDLE_MS` is the time between two checks for new texts. `FIRST_WAIT_MS` is the wait after the first error. The wait doubles with each
+ * further error, up to `MAX_WAIT_MS`.
  */
 const [IDLE_MS, FIRST_WAIT_MS, MAX_WAIT_MS] = [2_000, 1_000, 300_000]
 
 /**
  * Starts to make vectors. The first answer of the model tells how long its vectors are. If the name of the model or this length has
- * changed, all vectors are made again. Until then, searches use words and the vectors that are already made. An error is reported once, and
- * the work goes on later.
+ * changed, all vectors are made again. While vectors are missing, searches use words and the vectors that already exist. An error is
+ * reported once, and the work is tried again later.
  */
 export function startVectors(
   vectors: MemoryVectors,
@@ -45,8 +45,8 @@ export function startVectors(
   }
 
   /**
-   * The vectors of texts. If the model answers with an error, each text is sent alone. So one text that the model refuses does not prevent
-   * the vectors of the others. The vector of such a text is empty.
+   * The vectors of texts. If the model answers with an error, each text is sent alone. In this way, one text that the model refuses does
+   * not prevent the vectors of the other texts. The vector of a refused text is empty.
    */
   async function embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
     try {
@@ -71,14 +71,14 @@ export function startVectors(
     }
   }
 
-  /** Throws if the model makes no vector of a plain word. */
+  /** Tests the model with a plain word, and returns the length of its vectors. Throws if the model returns an error. */
   const checkModel = async (): Promise<number> => dimensionsOf(await embedder.embed(['daybook'], signal))
 
   /** Makes some vectors. Returns false when there is nothing to do. */
   async function makeSome(): Promise<boolean> {
     const model = chosen?.model ?? (await choose(await checkModel()))
     const texts = await vectors.missing(model, BATCH)
-    if (!texts || texts.length === 0) return false // none is missing, or another process has chosen another model
+    if (!texts || texts.length === 0) return false // no vector is missing, or another process has chosen another model
     const made = await embed(texts.map(({ text }) => text))
     const current = await choose(dimensionsOf(made) || (chosen?.dimensions ?? 0))
     await vectors.save(
@@ -115,5 +115,5 @@ export function startVectors(
   }
 }
 
-/** The length of the vectors. Those of refused texts are empty. */
+/** The length of the vectors. Empty vectors, which belong to refused texts, are ignored. */
 const dimensionsOf = (vectors: readonly Float32Array[]): number => vectors.find(({ length }) => length > 0)?.length ?? 0

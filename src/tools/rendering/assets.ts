@@ -27,7 +27,7 @@ interface AssetRef {
 export function createAssets(workspace: Workspace, call: Call): Assets {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
   const history = historyOf(call)
-  /** The files that are known to be in the workspace, and those that are not available. */
+  /** For each file that was requested: whether it is in the workspace now. */
   const pulled = new Map<string, Promise<boolean>>()
 
   function parse(address: string): AssetRef | undefined {
@@ -37,7 +37,7 @@ export function createAssets(workspace: Workspace, call: Call): Assets {
       const logical = parsePath(path)
       return logical?.space === 'fi' && logical.kind === 'file' && logical.conversationId === undefined ? logical : undefined
     }
-    // A path that begins with an area means the current turn.
+    // A path that begins with an area is a path in the current turn.
     const physical = /^(?:files|outputs|attachments)\//.test(path) ? `${call.origin.turnId}/${path}` : path
     return toLogical(physical, turns) === undefined ? undefined : splitPhysical(physical, turns)
   }
@@ -107,7 +107,7 @@ export const missingAssetsNotice = (missing: readonly string[]): readonly Notice
         },
       ]
 
-/** The notice about cited SIDs that no source has. */
+/** The notice about cited SIDs for which there is no source. */
 export const missingSourcesNotice = (sids: readonly number[]): readonly Notice[] =>
   sids.length === 0
     ? []

@@ -4,18 +4,18 @@ import { isWebAddress, type SourceRow } from '../../core/sources/source.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { ContentFormat, DocumentSource } from '../../ports/documents.ts'
 
-/** A content whose citations are elements that a renderer finds. */
+/** A content in which the citations are replaced by elements that a renderer can find. */
 export interface CitedContent {
   readonly content: string
   /** The cited sources, in the order of their first citation. */
   readonly rows: readonly SourceRow[]
-  /** Cited SIDs that no source has, in ascending order. Their citations are left out of the document. */
+  /** Cited SIDs for which there is no source, in ascending order. Their citations are left out of the document. */
   readonly missing: readonly number[]
 }
 
 /**
- * Replaces the citations of a content by elements. A citation of an image that stands alone in its line becomes the image. Diagrams have no
- * citations.
+ * Replaces the citations of a content by elements. If a citation of an image is alone on its line, the image itself is inserted. Diagrams
+ * have no citations.
  */
 export function markCitations(content: string, format: ContentFormat, { sources }: Timeline): CitedContent {
   if (format === 'mermaid') return { content, rows: [], missing: [] }

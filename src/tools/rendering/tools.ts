@@ -4,7 +4,7 @@ import { defineTool } from '../define.ts'
 import type { Tool } from '../tool.ts'
 import { writeDocument } from './write-document.ts'
 
-/** How long a call may take. A renderer has a shorter limit of its own, whose error says more. */
+/** How long a call may take. Renderers have their own shorter limit, because their error message is more precise. */
 const timeoutMs = 240_000
 
 const where = 'where: files/<name>.'

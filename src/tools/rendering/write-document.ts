@@ -42,7 +42,8 @@ export async function writeDocument(request: WriteRequest, renderer: DocumentRen
   const problem = checkRequest(request, target.physical)
   if (problem) return problem
   const workspace = await workspaceIfAny(call)
-  if (!workspace) return failed('workspace_missing', 'This agent has no workspace, so no document can be written. Say it in the answer.')
+  if (!workspace)
+    return failed('workspace_missing', 'This agent has no workspace, so no document can be written. Tell the user so in the answer.')
   const assets = createAssets(workspace, call)
   const { content, rows, missing } = markCitations(request.content, request.format, call.timeline)
   const { signal } = call

@@ -155,7 +155,7 @@ describe('the status', () => {
     const { shown, source, ok } = await one('http://127.0.0.1/')
     expect(ok).toBe(true)
     expect(shown).toEqual({ status: 'refused', error: 'the address does not lead to the public internet' })
-    expect(source).toBeUndefined() // it can not be cited
+    expect(source).toBeUndefined() // the page can not be cited
   })
 
   it('a page that can not be read keeps the number that it already has', async () => {

@@ -26,7 +26,7 @@ const params = z.object({
     .describe('keep only the passages that matter for the objective'),
 })
 
-/** What `web_tools.web_fetch` needs. */
+/** The parts that `web_tools.web_fetch` uses. */
 export interface WebFetchOptions extends PageParts {
   /** Chooses the passages that matter for an objective. Without it, the whole text is kept. */
   readonly refiner?: Refiner

@@ -10,13 +10,14 @@ export interface HitList {
 /** A result of one or more queries. */
 export interface FoundHit extends SearchHit {
   readonly authority: number
-  /** The best place that the result has in a list of a service, as a number: 1 for the first place, and less for later places. */
+  /** The best position of the result in the lists of the services, as a number: 1 for the first position, and less for later positions. */
   readonly providerRank: number
 }
 
 /**
  * Merges the results of several queries: the first result of each query, then the second of each, and so on. Two addresses of one page are
- * one result. Its texts come from the service with the higher authority, and fields that it lacks come from the other.
+ * one result. The texts of the result come from the service with the higher authority. Fields that this service did not return come from
+ * the other service.
  */
 export function mergeHits(lists: readonly HitList[]): readonly FoundHit[] {
   const found = new Map<string, FoundHit>()

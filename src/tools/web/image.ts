@@ -11,7 +11,7 @@ export type FetchedImage = { readonly artifact: MadeArtifact; readonly path: str
 
 /**
  * Stores an image as an internal file of the turn. It is checked like an image that a user attaches, because it may be hostile. Its type is
- * judged by its bytes, because servers often name a wrong one. `number` is the position of its address in the call.
+ * detected from its bytes, because servers often declare a wrong type. `number` is the position of its address in the call.
  */
 export async function storeImage(bytes: Uint8Array, number: number, call: Call): Promise<FetchedImage> {
   const facts = await inspect({ name: 'image', bytes }, defaultAttachmentLimits, undefined)

@@ -1,10 +1,10 @@
 import type { FetchedResponse, FetchFailure, FetchResult } from '../../ports/web.ts'
 
 /**
- * What became of an address:
+ * The result of reading an address:
  *
  *   success                 the text of a page, or of another text file
- *   archive                 the text comes from the archive, because the page itself gave none
+ *   archive                 the text comes from the archive, because the page itself could not be read
  *   non_html                an image or a PDF; a PDF with its text
  *   pdf_redirect            the address of a page led to a PDF
  *   binary                  a file that has no text
@@ -55,7 +55,7 @@ function statusOfFailure({ reason }: FetchFailure): PageStatus {
 
 const loginSteps: ReadonlySet<string> = new Set(['login', 'log-in', 'signin', 'sign-in', 'sso', 'oauth', 'authorize', 'auth'])
 
-/** Whether a request was redirected to a login page, although it was not for a login page. */
+/** Whether a request was redirected to a login page. False if the requested page itself is a login page. */
 function isLogin(url: string, finalUrl: string): boolean {
   return hasLoginStep(finalUrl) && !hasLoginStep(url)
 }
@@ -84,7 +84,7 @@ export function contentKind({ mime, bytes }: Pick<FetchedResponse, 'mime' | 'byt
 
 const startsWith = (bytes: Uint8Array, text: string) => Buffer.from(bytes.subarray(0, text.length)).toString('latin1') === text
 
-/** The statuses for which the archive is asked for the page. */
+/** True for the statuses after which the page is requested from the archive. */
 export const isWorthArchive = (status: PageStatus): boolean =>
   status === 'paywall' ||
   status === 'error' ||

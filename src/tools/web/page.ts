@@ -7,7 +7,7 @@ import type { FetchedResponse, Fetcher, PageDate, PageReader, PageText } from '.
 import type { Call } from '../tool.ts'
 import { contentKind, isWorthArchive, minContentChars, type PageStatus, problemOf } from './page-status.ts'
 
-/** What the web tools need to read pages. */
+/** The parts that the web tools use to read pages. */
 export interface PageParts {
   readonly fetcher: Fetcher
   readonly pages: PageReader
@@ -15,7 +15,7 @@ export interface PageParts {
   readonly documents?: DocumentReader
   /**
    * The address of an archive, such as `https://web.archive.org/web/`. The address of a page is appended to it. The archive is asked for
-   * pages that can not be read. By default there is none, because an archive learns which pages are read.
+   * pages that can not be read. By default no archive is used, because the archive would learn which pages are read.
    */
   readonly archive?: string
 }
@@ -42,7 +42,7 @@ export interface Page {
 /** The longest text that is kept of a page. */
 const maxContentChars = 400_000
 
-/** Requests an address and reads what it leads to. Throws only if the call is aborted. */
+/** Requests an address and reads the response. It throws only if the call is aborted. */
 export async function fetchPage(url: string, parts: PageParts, call: Call): Promise<Page> {
   const page = await readAddress(url, parts, call)
   if (parts.archive === undefined || !isWorthArchive(page.status)) return page

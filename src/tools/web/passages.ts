@@ -32,7 +32,7 @@ export function selectPassages(content: string, spans: readonly Span[]): string 
 
 type Range = readonly [from: number, to: number]
 
-/** Where a span is. Undefined if its words are not in the text, in this order, or if the passage is too short. */
+/** The position of a span in the text. Undefined if the text does not have its words in this order, or if the passage is too short. */
 function rangeOf(content: string, { s, e }: Span): Range | undefined {
   if (!isAnchor(s) || (e !== '' && !isAnchor(e))) return undefined
   const from = content.indexOf(s)

@@ -6,7 +6,9 @@ function wordsOf(text: string): readonly string[] {
 /** How much of a page is compared with the query. */
 const comparedChars = 5_000
 
-/** How many of the words of a query a page has, from 0 to 1. A word in the title counts fully, and one that is only in the text less. */
+/**
+ * How many of the words of a query a page has, from 0 to 1. A word in the title counts fully. A word that is only in the text counts less.
+ */
 export function relevanceOf(query: string, page: { readonly title: string; readonly text: string }): number {
   const wanted = [...new Set(wordsOf(query))]
   if (wanted.length === 0) return 0
@@ -25,7 +27,10 @@ export function freshnessOf(date: string | undefined, now: string): number {
   return Number.isNaN(ageDays) ? 0 : 2 ** (-Math.max(0, ageDays) / halfLifeDays)
 }
 
-/** The rank of a result from 0 to 1. `provider` is its rank in the search services, and `maxProvider` the highest rank of all results. */
+/**
+ * The rank of a result from 0 to 1. `provider` is the rank of the result in the search services, and `maxProvider` is the highest such rank
+ * of all results.
+ */
 export function weightedRank(parts: {
   readonly relevance: number
   readonly provider: number

@@ -7,14 +7,17 @@ import { type Span, selectPassages } from './passages.ts'
 /** Chooses the passages of pages that matter for an objective. */
 export interface Refiner {
   readonly model: Model
-  /** How many characters of pages the model reads in one call. Pages that do not fit are kept whole. Default: 120,000. */
+  /**
+   * How many characters of pages the model reads in one call. Pages that exceed this limit are not refined but kept whole. Default:
+   * 120,000.
+   */
   readonly maxChars?: number
 }
 
 /** What to keep: `recall` keeps more, `precision` keeps less. */
 export type RefinementMode = 'balanced' | 'recall' | 'precision'
 
-/** What to look for in pages, and with which model. */
+/** The objective of a refinement, and the refiner. */
 export interface Wanted {
   readonly refiner: Refiner
   readonly objective: string

@@ -33,8 +33,8 @@ export function pageFields(page: Page, now: string): Partial<IncomingSource> {
 
 /**
  * The source of a page that was fetched. Undefined if the address does not belong to a web page. Also undefined if the page had no text,
- * because an answer must not cite a page that the model could not read. But a page that `pool` already has stays a source. The source has
- * no number of its own. So a `[[S:1]]` in the text of a page does not mean a source of this result, and is removed.
+ * because an answer must not cite a page that the model could not read. However, a page that is already in `pool` stays a source. The tool
+ * gives its sources no numbers. Therefore a `[[S:1]]` in the text of a page refers to no source of this result and is removed.
  */
 export function fetchedSource(url: string, page: Page, pool: SourcePool, now: string): IncomingSource | undefined {
   if (!isWebAddress(url) || hasUserInfo(url) || !(isReadable(page) || isKnown(url, pool))) return undefined
@@ -63,7 +63,7 @@ const oneParagraph = (text: string) =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** What the model reads about a fetched page. If the page is an image, `image` is the file in which it is stored. */
+/** The data about a fetched page that the model reads. If the page is an image, `image` is the file in which it is stored. */
 export function shownPage(sid: number | undefined, { status, title, content, error, mime, size }: Page, image?: FetchedImage): Json {
   const shown = image && ('path' in image ? { artifact_path: image.path, mime: image.mime } : image)
   return omitUndefined({

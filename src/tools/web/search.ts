@@ -34,7 +34,7 @@ const params = z.object({
   safesearch: z.enum(['off', 'moderate', 'strict']).default('moderate'),
 })
 
-/** What `web_tools.web_search` needs. */
+/** The parts that `web_tools.web_search` uses. */
 export interface WebSearchOptions {
   /** The services in the order in which they are tried. */
   readonly providers: readonly SearchProvider[]
@@ -101,7 +101,7 @@ async function searchQuery(request: SearchRequest, providers: readonly SearchPro
   return { list: undefined, problems }
 }
 
-/** How many seconds a search waits at most for a service that asks to be called again later. */
+/** If a service asks to be called again later, a search waits for at most this many seconds. */
 const maxWaitSeconds = 2
 
 async function searchWithRetry(provider: SearchProvider, request: SearchRequest, signal: AbortSignal): Promise<readonly SearchHit[]> {
@@ -151,7 +151,7 @@ async function readHits(
   })
 }
 
-/** The results as sources, best first. They have no numbers of their own, so a `[[S:1]]` in the text of a page is removed. */
+/** The results as sources, best first. The tool gives them no numbers, so a `[[S:1]]` in the text of a page is removed. */
 function rankedSources(
   found: readonly FoundPage[],
   queries: readonly string[],

@@ -27,9 +27,9 @@ const otherFolders = ['hosted', 'workspaces', 'mcp']
 const MAX_ATTEMPTS = 5
 
 /**
- * Copies the data folder of the settings to an empty folder. Servers may use the data folder meanwhile. The copy of the database is from
- * one moment, and all blobs to which it refers are in the back-up. A blob is stored before its entry, so blobs are copied before and after
- * the database.
+ * Copies the data folder of the settings to an empty folder. Servers may use the data folder meanwhile. The copy of the database is a
+ * snapshot of one moment, and all blobs to which it refers are in the back-up. A blob is stored before its entry, so blobs are copied
+ * before and after the database.
  */
 export async function backUpInstallation(settings: StoreSettings, target: string, now: string): Promise<BackupReport> {
   const { data } = settings
@@ -97,8 +97,8 @@ function checkFolderStore({ databaseUrl, store }: StoreSettings): void {
 }
 
 /**
- * Throws if a back-up has links. Someone may have put a link into the back-up, through which users could download any file of this machine.
- * Only working files may be links, because programs make links: a turn that reads them follows no link out of its folder.
+ * Throws if a back-up has links. An attacker may have put a link into the back-up, through which users could download any file of this
+ * machine. Only working files may be links, because programs make links, and a turn never follows a link out of its folder.
  */
 async function checkLinks(source: string): Promise<void> {
   const refuse = (path: string) => new Failure('store.damaged', `${join(source, path)} is a link: the back-up was changed`)
@@ -120,7 +120,8 @@ async function checkEmpty(folder: string, advice: string): Promise<void> {
 function readManifest(source: string): BackupReport {
   const file = join(source, MANIFEST)
   const report = existsSync(file) ? parseJson(readFileSync(file, 'utf8')) : undefined
-  if (isObject(report) && existsSync(join(source, DATABASE))) return report as unknown as BackupReport // only `backUpInstallation` writes it
+  // only `backUpInstallation` writes the report
+  if (isObject(report) && existsSync(join(source, DATABASE))) return report as unknown as BackupReport
   throw new Failure(
     'store.failed',
     `${source} is not a complete back-up: it needs ${DATABASE} and a valid ${MANIFEST}. Run daybook backup again`,

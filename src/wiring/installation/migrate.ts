@@ -29,7 +29,7 @@ export async function migrateStore(settings: StoreSettings, { dryRun = false } =
   return { database: file, from: found, to: current }
 }
 
-/** Says for `daybook doctor` whether the Redis server of the settings works. Undefined if no Redis server is set. */
+/** Checks for `daybook doctor` whether the Redis server of the settings works. Undefined if no Redis server is set. */
 export async function describeRelay(
   settings: StoreSettings,
 ): Promise<{ readonly ok: boolean; readonly found: string; readonly advice?: string } | undefined> {
@@ -47,8 +47,8 @@ export async function describeRelay(
 }
 
 /**
- * Says for `daybook doctor` which version the PostgreSQL server of the settings has, and whether its tables can be used. Undefined if no
- * database is set. Nothing is created.
+ * Finds out for `daybook doctor` which version the PostgreSQL server of the settings has, and whether its tables can be used. Undefined if
+ * no database is set. Nothing is created.
  */
 export async function describeDatabase(
   settings: StoreSettings,

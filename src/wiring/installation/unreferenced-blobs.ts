@@ -13,7 +13,7 @@ export interface UnreferencedBlobs {
 
 /**
  * How old a blob to which no entry refers must be before it may be removed. A blob is stored before the entry that refers to it. This entry
- * may follow only at the end of the turn, perhaps hours later. No turn takes a day.
+ * may follow only at the end of the turn, perhaps hours later. A turn never takes a whole day.
  */
 const UNREFERENCED_BLOB_GRACE_MS = 24 * 3_600_000
 
@@ -22,7 +22,7 @@ interface Sweep {
   readonly blobs: ListedBlobs
   /** Returns the blobs of this list to which no entry refers. */
   findUnreferenced(blobs: readonly StoredBlob[]): Promise<readonly StoredBlob[]>
-  /** Removes the candidates to which no entry refers, and returns them. Appends wait meanwhile. */
+  /** Removes the candidates to which no entry refers, and returns them. Appends wait during the removal. */
   removeUnreferenced(candidates: readonly StoredBlob[], remove: RemoveBlob): Promise<readonly StoredBlob[]>
 }
 type RemoveBlob = (sha256: string) => Promise<boolean>

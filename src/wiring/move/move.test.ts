@@ -91,7 +91,7 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
     const store = await openStore(first)
     await store.offer('parked', event, { create: true })
     const { claim } = await store.work.claimNext(owner('a'), { maxAttempts: 1 })
-    if (claim) await store.release(claim) // as if its process had died
+    if (claim) await store.release(claim) // the state after its process has died
     const parked = async () => {
       await store.work.claimNext(owner('a'), { maxAttempts: 1 })
       return (await store.work.summary()).parked
@@ -170,7 +170,7 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
     for (const place of [{ data: folder }, { data: filled.data, databaseUrl: url }]) {
       const from = place.databaseUrl ?? place.data
       const store = await openStore(place)
-      const stop = store.watchOffers({ onOffered: () => {}, onError: () => {} }) // as an idle server does
+      const stop = store.watchOffers({ onOffered: () => {}, onError: () => {} }) // an idle server does the same
       await expect.poll(() => moveInstallation({ from, to: newFolder(), data: place.data }).catch(String)).toContain('in use')
       stop()
       await store.close()
@@ -244,7 +244,10 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
   })
 })
 
-/** Uses a source as a server that is started during the move. What it writes would be lost, so it has to wait until the move has ended. */
+/**
+ * Uses the source of a move like a server that is started during the move. Data that such a server writes would be lost, so it has to wait
+ * until the move has ended.
+ */
 async function useDuringMove(place: TestPlace, target: string): Promise<void> {
   const store = await openStore(place)
   await store.claim('asked', owner('late'))

@@ -80,7 +80,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveReport
   const working = await entriesOf(folders)
 
   return withSource(from, buckets.from, async (rows, files) => {
-    const isShared = options.bucket === 'both' // then blobs and hosted files stay where they are
+    const isShared = options.bucket === 'both' // if both sides use the same bucket, blobs and hosted files are not copied
     const blobs = isShared ? [] : await files.blobs.list()
     const keys = isShared ? [] : await allOf(files.objects.keys())
     const counts = await rows.count()
@@ -125,7 +125,7 @@ interface FolderPair {
 }
 
 /**
- * The folders to copy. None if both sides use the same data folder. Throws if the target already has such a folder from another
+ * The folders to copy. Empty if both sides use the same data folder. Throws if the target already has such a folder from another
  * installation.
  */
 async function foldersToCopy(from: Place, to: Place, isResumed: boolean): Promise<readonly FolderPair[]> {
@@ -153,7 +153,8 @@ async function entriesOf(pairs: readonly FolderPair[]): Promise<readonly Working
 }
 
 /**
- * Throws if PostgreSQL can not store the name of a conversation, because it has the character U+0000. Only the SDK can give such a name.
+ * Throws if PostgreSQL can not store the name of a conversation, because it has the character U+0000. Such a name can be given only with
+ * the SDK.
  */
 async function checkIds(rows: CopySource): Promise<void> {
   for await (const id of rows.ids())
@@ -231,7 +232,7 @@ interface Copy {
 }
 
 /**
- * Compares the copy with the source. A conversation that differs is copied once more: a server may have used the source after an
+ * Compares the copy with the source. A conversation that differs is copied once more, because a server may have used the source after an
  * interrupted move.
  */
 async function checkCopy({ rows, target, files, targetFiles, blobs, keys, working, onProgress }: Copy): Promise<void> {

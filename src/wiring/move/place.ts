@@ -16,7 +16,7 @@ export type Place =
   | { readonly kind: 'folder'; readonly data: string }
   | { readonly kind: 'database'; readonly url: string; readonly data: string; readonly prepare: boolean }
 
-/** The objects of hosted files, as far as a move needs them. */
+/** The functions for the objects of hosted files that a move needs. */
 export interface MovedObjects extends Pick<ObjectStore, 'put' | 'get'> {
   keys(): AsyncIterable<string>
 }
@@ -30,7 +30,7 @@ export interface PlaceFiles {
 /** The blobs and objects of a bucket, if a place has its files there. */
 export type BucketFiles = PlaceFiles | undefined
 
-/** All hosted files have keys below this one. */
+/** The keys of all hosted files are below this key. */
 export const HOSTED_KEYS = 'daybook/tenants'
 
 /** Whether a place is the address of a database. Every other text is a folder. */
@@ -48,7 +48,7 @@ export function describePlace(place: Place): string {
   return `postgres://${hostname}:${port || '5432'}${pathname}`
 }
 
-/** Identifies the source of a move, so that only the same move is continued. */
+/** Identifies the source of a move, so that an unfinished move is continued only if it has the same source. */
 export const identityOf = (place: Place): string =>
   place.kind === 'folder' && existsSync(place.data) ? realpathSync(place.data) : describePlace(place)
 

@@ -57,7 +57,8 @@ export async function copyEntry(from: string, to: string, { path, kind }: TreeEn
     await file.close()
   }
   await chmod(target, stats.mode & 0o7777)
-  await utimes(target, stats.atime, stats.mtime) // last, so that a file that was copied only in part has another time than its source
+  // the time is set last, so that a file that was copied only in part has another time than its source
+  await utimes(target, stats.atime, stats.mtime)
 }
 
 /** Throws if an entry is not the same in both folders. */

@@ -1,6 +1,6 @@
 declare module 'vitest' {
   interface TaskMeta {
-    /** How many attempts one test made. Without it, a test counts as one attempt. */
+    /** How many attempts one test made. If this is not set, a test counts as one attempt. */
     attempts?: number
   }
 }

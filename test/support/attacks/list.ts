@@ -4,7 +4,7 @@ export interface Attack {
   readonly file: string
   /** If set, only the tests whose full name contains this text belong to the attack. */
   readonly tests?: string
-  /** What happens instead of what the attacker wants. */
+  /** What happens when the attack is made, for the table. */
   readonly outcome: string
 }
 

@@ -14,8 +14,8 @@ const [begin, end] = ['<!-- attacks -->', '<!-- end of attacks -->']
 
 /**
  * Prints how many attacks a run made and how many succeeded. docs/security.md has the same table. `npm run attacks` runs the suites of the
- * table and writes the table into the page. A run that makes fewer attempts than the page says fails. With
- * SHOW_ATTACKS=1 the table is also printed if a machine can not make all of them.
+ * table and writes the table into the page. A run fails if it makes fewer attempts than the page says. With SHOW_ATTACKS=1, the table is
+ * also printed on a machine that can not make all attempts.
  */
 let partOfTests = false
 

@@ -1,6 +1,6 @@
 import type { ConversationStore } from '../../../src/ports/store.ts'
 
-/** A process whose death is simulated: from then on, nothing that it does has an effect. */
+/** A process whose death is simulated. After its death, nothing that it does has an effect. */
 export interface MortalProcess {
   readonly store: ConversationStore
   readonly alive: boolean
@@ -10,8 +10,8 @@ export interface MortalProcess {
 }
 
 /**
- * Makes a process that dies right before or after one of its writes to the store, such as the seventh. After its death, every call of the
- * store stays unanswered.
+ * Makes a process that dies right before or after one of its writes to the store, such as the seventh. After its death, calls of the store
+ * never resolve.
  */
 export function createMortalProcess(inner: ConversationStore, death?: { readonly write: number; readonly side: 'before' | 'after' }) {
   const { promise: died, resolve } = Promise.withResolvers<void>()

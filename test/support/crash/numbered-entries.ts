@@ -5,15 +5,15 @@ import { prompt } from '../../../src/testing/blocks.ts'
 import { accepted, appended, journalOf } from '../../../src/testing/conformance/store/fixture.ts'
 
 /*
- * Entries that say which number they have, so that a lost or doubled entry is noticed. Every fifth has a text that is stored as a blob, and
- * every seventh takes an offer.
+ * Entries that contain their own number, so that a lost or repeated entry is noticed. Every fifth entry has a text that is stored as a
+ * blob, and every seventh entry takes an offer.
  */
 const isLarge = (number: number) => number % 5 === 0
 const takesOffer = (number: number) => number % 7 === 0
 const textOf = (name: string, number: number) => `${name} ${number}${isLarge(number) ? ' and more'.repeat(2_000) : ''}`
 const eventOf = (number: number) => `event-${number}`
 
-/** Appends entries to a conversation until `isOver` returns true. Goes on after the last entry of an earlier process. */
+/** Appends entries to a conversation until `isOver` returns true. Continues after the last entry of an earlier process. */
 export async function appendNumbered(
   store: ConversationStore,
   name: string,

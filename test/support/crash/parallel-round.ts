@@ -15,7 +15,7 @@ export interface RoundObserver {
   onEffect(key: string, toolId: string): void
   /** Whether a tool has had its effect. */
   hadEffect(key: string, toolId: string): boolean
-  /** Resolves when the journal has the outcomes of all other calls, so that the slow tool returns last. */
+  /** Resolves when the journal has the outcomes of all other calls. The slow tool awaits it, so that it returns last. */
   othersFinished(conversationId: string): Promise<void>
 }
 

@@ -98,7 +98,10 @@ export async function openSlowTurn(folder: string, place: Place, { onHang, ahead
     onHang?.()
     return new Promise<never>(() => {})
   }
-  /** Resolves when the journal has an entry of this kind. A response that is not in the journal when the process dies is paid twice. */
+  /**
+   * Resolves when the journal has an entry of this kind. The turn hangs only after this, because a response that is not in the journal when
+   * the process dies is paid twice.
+   */
   const untilJournaled = async (test: (change: Change) => boolean) => {
     for (let found = false; !found; ) {
       await sleep(5)
@@ -139,7 +142,7 @@ export async function openSlowTurn(folder: string, place: Place, { onHang, ahead
   return { agent, store, run }
 }
 
-/** A clock that is ahead of the system. For it, the lease of a process that was just killed has expired. */
+/** A clock that is ahead of the system. For a process with this clock, the lease of a process that was just killed has already expired. */
 function clockAhead(aheadMs: number): Clock {
   const clock = createSystemClock()
   return { ...clock, now: () => new Date(Date.parse(clock.now()) + aheadMs).toISOString() }

@@ -18,7 +18,7 @@ export interface ServerProcessOptions {
   readonly drainMs?: number
   /** How long the model takes for each piece of a response. */
   readonly delayMs?: number
-  /** How far the clock of the process is ahead. The leases of other processes then expire earlier for it. */
+  /** How far the clock of the process is ahead. For this process, the leases of other processes then expire earlier. */
   readonly aheadMs?: number
 }
 

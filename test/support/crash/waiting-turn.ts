@@ -18,8 +18,8 @@ import type { Tool } from '../../../src/tools/tool.ts'
 
 /*
  * A turn that any process can continue. Its first response has five calls: one needs an approval, one is slow, one fails, one asks a
- * sub-agent, and one returns a result later. The sub-agent makes a call that needs an approval, and answers. The second response of the turn
- * has one call that needs an approval. Then it answers.
+ * sub-agent, and one returns a result later. The sub-agent makes a call that needs an approval, and answers. The second response of the
+ * turn has one call that needs an approval. After that, the turn ends with an answer.
  */
 
 type Observer = Pick<TurnObserver, 'onDecision' | 'onEffect'>

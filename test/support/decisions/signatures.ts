@@ -1,6 +1,6 @@
 import type { ParameterType, ToolSignature, ToolSignatures } from '../../../src/core/decision/signature.ts'
 
-/** A signature from a text such as `path! size:number`: parameters in order, with `!` after a required one. */
+/** A signature from a text such as `path! size:number`: the parameters in order, with `!` after a required parameter. */
 export function signature(id: string, parameters: string, rest: Partial<ToolSignature> = {}): ToolSignature {
   const read = parameters.split(' ').filter((text) => text !== '')
   return {

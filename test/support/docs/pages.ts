@@ -14,7 +14,7 @@ export interface CodeBlock {
   readonly isExample: boolean
 }
 
-/** The TypeScript blocks of a page. Those that show code of other libraries have the language `js`. */
+/** The TypeScript blocks of a page. Blocks that show code of other libraries are not included, because they have the language `js`. */
 export function codeBlocks(page: string): readonly CodeBlock[] {
   const text = readFileSync(page, 'utf8')
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(({ index, 1: code = '' }) => ({

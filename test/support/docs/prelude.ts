@@ -1,4 +1,5 @@
-// The names that blocks of the documents use without an import, and that their page explains in words. test/docs-code.test.ts has their types.
+// The names that blocks of the documents use without an import, and that their page explains in words. test/docs-code.test.ts declares
+// their types.
 
 import { createAgent, defineTool } from 'daybook'
 import { createPdfReader } from 'daybook/adapters/documents'

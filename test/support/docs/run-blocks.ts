@@ -21,7 +21,7 @@ for (const file of process.argv.slice(2)) {
   }
 }
 process.stderr.write('all blocks have run\n')
-process.exit() // blocks of servers and agents do not end by themselves
+process.exit() // the process does not end by itself if a block has started a server or an agent
 
 function report(error: unknown): void {
   process.stderr.write(`${JSON.stringify({ file: current, message: error instanceof Error ? error.message : String(error) })}\n`)

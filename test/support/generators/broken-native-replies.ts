@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ScriptedCall, ScriptedReply } from '../../../src/testing/scripted-model.ts'
 
-/** Any output of a model in the dialect `native`: good calls, broken ones, text anywhere, in any pieces and with any end. */
+/** Any output of a model in the dialect `native`: valid calls, broken calls and text in any place, in any pieces and with any end. */
 const words = fc.oneof(
   fc.constantFrom(
     '',

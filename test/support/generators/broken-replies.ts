@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { reply, type ScriptedReply } from '../../../src/testing/scripted-model.ts'
 
-/** Any output of a model: valid replies, damaged ones, and noise, in any pieces and with any end. */
+/** Any output of a model: valid replies, damaged replies and noise, in any pieces and with any end. */
 const text = fc.oneof(
   fc.constantFrom(
     '',
@@ -103,8 +103,8 @@ const prose = fc.constantFrom(
   `Fine. <channel:answer>${secret}</channel:answer>`,
 )
 /**
- * Replies that break a rule. `prose` has the double weight: a second text without channels in a turn is handled in another way than the
- * first.
+ * Replies that break a rule. `prose` is listed twice, so that it is chosen twice as often: the second text without channels in a turn is
+ * handled in another way than the first.
  */
 const rude = fc.oneof(repeatedKeys, secondAction, answerAndCall, prose, prose)
 

@@ -269,7 +269,10 @@ const secretChanges: readonly Change[] = [
   { type: 'turn.opened', turn_id: 't1', ts, options: internal } as Change,
 ]
 
-/** Entries with internal text in every place where a journal can have it. The blocks are in an entry each, or all in one entry. */
+/**
+ * Entries with internal text in every place where a journal can have it. Either each block has its own entry, or all blocks are in one
+ * entry.
+ */
 export const internalEntries: fc.Arbitrary<readonly TurnEvent[]> = fc
   .array(fc.oneof(fc.constantFrom(...publicParts), secretParts, fc.constantFrom(...secretChanges)), { minLength: 1, maxLength: 12 })
   .chain((parts) => fc.tuple(fc.constant(parts), fc.constantFrom('entries', 'whole', 'imported', 'compacted')))

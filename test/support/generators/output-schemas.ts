@@ -6,10 +6,10 @@ export type SchemaAndValue = readonly [JsonObject, Json]
 
 const keys = ['a', 'b', 'c', '"q"', 'größe', '名前', '🙂', 'a b', '', '[[S:1]]', 'toString', '$ref', '\\']
 
-/** Numbers that programs read differently, or write in another form. */
+/** Numbers that some programs read as another number, or write in another form. */
 const numbers = [0, -0.5, 1e21, 1e-7, 123456789012345680000, Number.MAX_SAFE_INTEGER, 5e-324, 1.7976931348623157e308]
 
-/** A list whose items have lists of the same kind. */
+/** A list whose items contain lists of the same kind. */
 const treeSchema: JsonObject = {
   $ref: '#/$defs/tree',
   $defs: {
@@ -73,7 +73,7 @@ export const { schemaAndValue } = fc.letrec<{ schemaAndValue: SchemaAndValue }>(
 
 const anyOf = (...schemas: readonly JsonObject[]): JsonObject => lifted({ anyOf: schemas })
 
-/** A reference begins at the root of a schema, so the definitions of inner schemas move there. */
+/** A reference begins at the root of a schema, so the definitions of inner schemas are moved to the root. */
 function lifted(schema: JsonObject): JsonObject {
   return JSON.stringify(schema).includes('"#/$defs/tree"')
     ? { ...(withoutDefinitions(schema) as JsonObject), $defs: treeSchema.$defs as JsonObject }

@@ -1,7 +1,7 @@
 /** The contents of files, by path below `files/`. */
 export type Tree = Readonly<Record<string, string>>
 
-/** A change that a program makes: the new contents of files, undefined for files that it deletes. */
+/** The changes that a program makes: the new contents of files, or undefined for files that it deletes. */
 export type ProgramChanges = Readonly<Record<string, string | undefined>>
 
 /** One action of a turn that may change its files. Turns are given by their position in the conversation. */
@@ -18,10 +18,10 @@ export type Action =
 
 export type Outcome = 'ok' | 'missing' | 'nonempty'
 
-/** What is known about a finished turn. */
+/** The expected state after a finished turn. */
 export interface FinishedTurn {
   readonly turnId: string
-  /** The version that it left. Undefined when it left none. */
+  /** The version that the turn published. Undefined when it published no version. */
   readonly version: Tree | undefined
   /** The newest version of the conversation after this turn. */
   readonly lineage: Tree
@@ -32,7 +32,7 @@ export interface TurnModel {
   readonly files: () => Tree
   /** Applies an action and returns its outcome. */
   apply(action: Action): Outcome
-  /** The version that the turn leaves. */
+  /** The version that the turn publishes. */
   publish(): { readonly version: Tree | undefined; readonly lineage: Tree }
 }
 

@@ -29,13 +29,13 @@ export interface PlannedTurn {
   readonly crashes: readonly Crash[]
 }
 
-/** A conversation and what the model knows about its finished turns. */
+/** A conversation, with its finished turns as the model of the files (`model.ts`) expects them. */
 export interface Conversation {
   readonly id: string
   readonly turns: readonly FinishedTurn[]
 }
 
-/** What a call is expected to give. Undefined when it is not known, as after a crash. */
+/** The expected result of a call. Undefined when it is not known, for example after a crash. */
 type Expectation =
   | { readonly outcome: Outcome }
   | { readonly tree: Tree; readonly within: string }
@@ -59,7 +59,8 @@ export async function runPlannedTurn(
   const expected: Expectation[] = []
   let log: readonly LoggedAction[] = []
   let next = 0
-  let movedAt = -1 // the first call on another machine, which lacks what the call before has pulled
+  // the position of the first call on another machine. That machine does not have the files that the previous call has pulled
+  let movedAt = -1
 
   const replay = (entries: readonly LoggedAction[]) => {
     const model = beginTurnModel(earlier)
@@ -144,7 +145,7 @@ export async function runPlannedTurn(
 
 const isAction = (call: PlannedCall): call is Action => ['write', 'patch', 'program', 'checkout'].includes(call.do)
 
-/** Whether a process has done its work. It fails only because of a planned crash. */
+/** Whether the work of a process has succeeded. It may fail only because of a planned crash. */
 const isSuccess = (work: Promise<unknown>, crash: Crash | undefined): Promise<boolean> =>
   work.then(
     () => true,
@@ -154,7 +155,7 @@ const isSuccess = (work: Promise<unknown>, crash: Crash | undefined): Promise<bo
     },
   )
 
-/** The part of an action that the journal records. A program leaves nothing there. */
+/** The part of an action that the journal records. Changes of a program are not recorded in the journal. */
 function recordedEffect(expected: readonly Expectation[]) {
   return (entry: LoggedAction): readonly LoggedAction[] => {
     const expectation = expected[entry.call]
@@ -215,7 +216,7 @@ interface CallBlocks {
   readonly results: readonly Block[]
 }
 
-/** The calls of the turn that is not known yet, with their results, as the journal has them. */
+/** The calls and results in the journal of the turn that is not in `known` yet. */
 async function readTurn({ store }: Machine, conversationId: string, known: ReadonlySet<string>) {
   const blocks: Block[] = []
   for await (const { change } of store.readJournal(conversationId, { after: 0 })) blocks.push(...blocksOfChange(change))
@@ -257,7 +258,7 @@ function checkCall(
     expect([where, text.includes(expectation.text.trimEnd()), text]).toEqual([where, true, text])
 }
 
-/** Compares the version of a turn with the model, as one machine reads it. */
+/** Compares the version of a turn that one machine reads with the expected version. */
 export async function checkVersion(machine: Machine, { id, turns }: Conversation, position: number): Promise<void> {
   const { turnId, version } = turns[position] as FinishedTurn
   const workspace = await openOn(machine, id)

@@ -63,7 +63,7 @@ async function createMachine({ root, shared, remote, kind, clock, seen }: Machin
   return { store, workspaces, tools: [programTool(root), lookTool(seen), echoTool(seen)] }
 }
 
-/** Changes files of the turn on disk, as a program does. The workspace does not see the changes. */
+/** Changes files of the turn on disk, as a program does. The workspace is not told about the changes. */
 const programTool = (root: string): Tool =>
   defineTool({
     id: 'sample.program',

@@ -147,7 +147,7 @@ async function withFile(client: ReturnType<typeof createClient>): Promise<string
   return (await client.files('mine')).files[0]?.rn ?? ''
 }
 
-/** The claims for tokens of the attacker and of Ann. Both are operators, because an operator must not reach other tenants either. */
+/** The claims for tokens of the attacker and of Ann. Both are operators, because an operator must not access other tenants either. */
 const claimsOf = ({ tenant, project, user }: Scope) => ({ tenant, project, sub: user, roles: ['operator'] })
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -54,7 +54,7 @@ const hasLength = (headers: HostileRequest['headers']) =>
   Object.keys(headers ?? {}).some((name) => /^(content-length|transfer-encoding)$/i.test(name))
 
 function writeChunks(outgoing: ReturnType<typeof request>, pieces: Iterable<Uint8Array>): void {
-  outgoing.on('error', () => {}) // the server may reject the request before its end; the response says so
+  outgoing.on('error', () => {}) // the server may reject the request before all of it was sent. The response says so
   for (const piece of pieces) outgoing.write(piece)
   outgoing.end()
 }

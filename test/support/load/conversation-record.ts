@@ -3,25 +3,25 @@ import { answerText } from './load-model.ts'
 
 /** What one follower of a conversation has received. */
 export interface ConversationRecord {
-  /** Reads one event of the stream. `seq` is undefined for an event that is no entry. */
+  /** Reads one event of the stream. `seq` is undefined for an event that is not an entry. */
   read(seq: number | undefined, data: string): void
   readsOf(messageId: string): MessageReads
   /** Resolves when a turn that has read the message is closed. */
   untilAnswered(messageId: string): Promise<void>
   readonly lastSeq: number
-  /** The numbers of entries that were received twice, and of those that were left out. */
+  /** `doubled` is the number of entries that were received twice, and `missed` is the number of entries that were left out. */
   readonly doubled: number
   readonly missed: number
 }
 
 /** What has happened to a message. */
 export interface MessageReads {
-  /** How often a turn has read it. */
+  /** How many turns have read the message. */
   readonly reads: number
-  /** How often such a turn was closed. */
+  /** How many of these turns were closed. */
   readonly closed: number
   readonly answers: number
-  /** Whether the process died during the call of the tool. Then it is not known whether the tool ran. */
+  /** Whether the process died during the call of the tool. In this case it is not known whether the tool ran. */
   readonly isOutcomeUnknown: boolean
 }
 

@@ -11,15 +11,15 @@ import { type ServerProcess, startServerProcess } from './server-process.ts'
 export interface FaultRun {
   readonly conversations: number
   readonly seconds: number
-  /** The time between two kills. Each time, one of the servers is killed and started again. Without it, no server is killed. */
+  /** The time between two kills. Each time, one of the servers is killed and started again. If this is not set, no server is killed. */
   readonly killEveryMs?: number
   /** The number of server processes on the same folder. Each conversation has a follower at every server. */
   readonly servers: 1 | 2
-  /** If it is set, the servers use this PostgreSQL database, which is restarted in turn with them. */
+  /** If this is set, the servers use this PostgreSQL database. Restarts of the database alternate with kills of servers. */
   readonly database?: { readonly url: string; restart(): Promise<void> }
 }
 
-/** What the clients have seen. Every number but the first four must be 0. */
+/** What the clients have seen. All numbers except the first four must be 0. */
 export interface FaultReport {
   readonly kills: number
   readonly accepted: number
@@ -41,8 +41,8 @@ export interface FaultReport {
 const SETTLE_MS = 90_000
 
 /**
- * Runs conversations against servers that are killed again and again. Each conversation sends a message, waits until it is answered and
- * sends the next one. Everything is checked from the side of the clients, and by the file into which the tool writes.
+ * Runs conversations against servers that are killed repeatedly. Each conversation sends a message, waits for the answer and sends the next
+ * message. The checks use only what the clients have seen, and the file to which the tool writes.
  */
 export async function runWithFaults({ conversations, seconds, killEveryMs, servers: count, database }: FaultRun): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-fault-run-'))
@@ -132,7 +132,7 @@ function inspect(
     const [first] = records.get(conversationId) ?? []
     return { messageId, ...(first?.readsOf(messageId) ?? notRead) }
   })
-  // a follower that has fewer entries than another one has missed them
+  // if a follower has fewer entries than another follower of the conversation, it has missed some
   const behind = [...records.values()].map((each) => {
     const last = Math.max(...each.map(({ lastSeq }) => lastSeq))
     return sum(each.map(({ lastSeq }) => last - lastSeq))

@@ -1,16 +1,18 @@
 import { queryFolder } from '../stores.ts'
 
-/** Who has written each row of the journals of a folder. The database itself takes the notes, so no process can hide a row. */
+/**
+ * Records which process has written each row of the journals of a folder. The database itself records this, so no process can hide a row.
+ */
 export interface JournalWriters {
   /** How many rows were written by a process that did not own the conversation at this moment. */
   staleRows(): Promise<number>
-  /** How many rows the journals have, how many numbers are missing between them, and for how many of them no writer was noted. */
+  /** How many rows the journals have, how many sequence numbers are missing between them, and for how many rows no writer was recorded. */
   rows(): Promise<{ readonly count: number; readonly missing: number; readonly unnoted: number }>
 }
 
 /*
- * A load server gives its connections its pid as name. The trigger runs in the transaction that writes the row. It notes this pid and that of
- * the owner of the lease.
+ * The connections of a load server have the pid of the server as their name. The trigger runs in the transaction that writes the row. It
+ * records this pid, and the pid of the owner of the lease.
  */
 const NOTE_WRITERS = `
   CREATE TABLE written (conversation bigint, seq integer, writer text, owner_pid bigint);
@@ -21,7 +23,7 @@ const NOTE_WRITERS = `
   END $$;
   CREATE TRIGGER note_writer AFTER INSERT ON journal FOR EACH ROW EXECUTE FUNCTION note_writer()`
 
-/** Notes from now on who writes. The tables of the folder have to exist. */
+/** Starts to record the writers. The tables of the folder have to exist. */
 export async function noteWriters(folder: string, database: string): Promise<JournalWriters> {
   await queryFolder(folder, NOTE_WRITERS, database)
   const numbers = async (sql: string) => {

@@ -3,31 +3,31 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** An HTTP client for load tests. It does less work than the client of the SDK, so that the server gets most of the processor. */
 export interface LoadClient {
-  /** Creates a conversation. Succeeds if it is already there. */
+  /** Creates a conversation. Also succeeds if the conversation already exists. */
   create(conversationId: string): Promise<void>
   /**
    * Sends a message. While the server answers 503, or can not be reached, the message is sent again with the same idempotency key. Resolves
    * when the server has accepted it. When `giveUp` returns true, a refused message is not sent again.
    */
   send(conversationId: string, messageId: string, text: string, giveUp?: () => boolean): Promise<Acceptance>
-  /** Sends a steer, as often as `send` would. An empty text stops the turn. */
+  /** Sends a steer, with the same retries as `send`. An empty text stops the turn. */
   steer(conversationId: string, messageId: string, text: string): Promise<void>
-  /** Sends a decision about a call, as often as `send` would. Succeeds if the call is already decided, or has ended. */
+  /** Sends a decision about a call, with the same retries as `send`. Succeeds if the call is already decided, or has ended. */
   decide(conversationId: string, callId: string, approved: boolean): Promise<void>
-  /** Follows a conversation. Call the returned function to leave. */
+  /** Follows a conversation. The returned function ends this. */
   follow(conversationId: string, options: FollowOptions): () => void
   close(): void
 }
 
 interface Acceptance {
-  /** How long the request took that the server has accepted. Undefined if the message was given up. */
+  /** How many milliseconds the accepted request took. Undefined if the message was not accepted, because `giveUp` returned true. */
   readonly ms: number | undefined
-  /** How often the server answered 503 before. */
+  /** How often the server answered 503 before it accepted the message. */
   readonly refusals: number
 }
 
 interface FollowOptions {
-  /** Called for each server-sent event with the `seq` of its entry. It is undefined for an event that is no entry. */
+  /** Called for each server-sent event with the `seq` of its entry. `seq` is undefined for an event that is not an entry. */
   onEvent(seq: number | undefined, data: string): void
   /** Called when the first event of a connection arrives, with the milliseconds since the connection was requested. */
   onOpen?(ms: number): void
@@ -37,7 +37,7 @@ export interface LoadClientOptions {
   url(): string
   /** Called for each response that is neither a success nor a refusal with `Retry-After`, and for each lost connection. */
   onError(what: string): void
-  /** True if the server is killed during the test. Then a lost connection is no error. The client connects again in any case. */
+  /** True if the server is killed during the test. In this case, a lost connection is not an error. The client always connects again. */
   readonly survivesLoss: boolean
 }
 
@@ -63,7 +63,7 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
       } else if (response.status === 503 && response.retryAfter > 0) {
         refusals++
         if (giveUp()) return { ms: undefined, refusals }
-        // clients that were refused together do not come back together
+        // the wait is random, so that clients that were refused together do not retry together
         await sleep(response.retryAfter * 1000 * (0.5 + Math.random()))
         if (giveUp()) return { ms: undefined, refusals }
       } else {
@@ -144,9 +144,9 @@ export function createLoadClient({ url, onError, survivesLoss }: LoadClientOptio
 
 interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** When it returns true, a refused request is not sent again. */
+  /** When this returns true, a refused request is not sent again. */
   readonly giveUp?: () => boolean
-  /** Whether a response is no error. By default it has to be a success. */
+  /** Whether a response is accepted. By default, only a successful response is accepted. */
   readonly accepts?: (response: PostResult) => boolean
 }
 
@@ -173,7 +173,7 @@ function postOnce(agent: Agent, url: string, body: string, headers: Readonly<Rec
       )
     })
     posting.once('error', (error: NodeJS.ErrnoException) => {
-      // the server may close an idle connection at the moment in which the client uses it again
+      // the server may close an idle connection at the moment when the client uses it again
       const wasIdle = posting.reusedSocket && error.code === 'ECONNRESET'
       if (wasIdle) resolve(postOnce(agent, url, body, headers))
       else reject(error)

@@ -7,7 +7,7 @@ import { reply } from '../../../src/testing/scripted-model.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import type { Tool } from '../../../src/tools/tool.ts'
 
-/** A message of a load test asks to note one id, which no other message has. */
+/** The text of a message of a load test. It asks the agent to note an id that no other message has. */
 export const messageText = (id: string): string => `Please note ${id}.`
 export const answerText = (id: string): string => `Noted ${id}.`
 
@@ -26,8 +26,8 @@ export interface LoadModelOptions {
 }
 
 /**
- * A model that calls the tool once for the last message and then answers. It has no state, but reads in the prompt what was done, so any
- * process can continue a turn.
+ * A model that calls the tool once for the last message and then answers. It has no state. It reads in the prompt what was already done, so
+ * any process can continue a turn.
  */
 export const loadModel = ({ delayMs, onCall }: LoadModelOptions): Model => ({
   name: 'load',
@@ -65,7 +65,8 @@ function decisionOn({ cacheKey, parts }: ModelRequest): Step {
   let later = ''
   for (const part of parts.toReversed()) {
     const text = part.type === 'text' ? part.text : ''
-    if (text.includes('ANNOUNCE — Iteration')) continue // it repeats the messages that came during the turn
+    // the announce is skipped, because it repeats the messages that arrived during the turn
+    if (text.includes('ANNOUNCE — Iteration')) continue
     const message = [...text.matchAll(MESSAGE)].at(-1)
     if (message) {
       const [, id = ''] = message

@@ -3,8 +3,9 @@
  *
  *   node load-server.ts <folder> [<port> [<choices>]]
  *
- * It sends `{ url }` to its parent when it is ready. Each message from its parent ends a measurement, which is the response, and begins the
- * next one. After SIGTERM it hands over its turns and ends. It also ends when its parent ends.
+ * It sends `{ url }` to its parent when it is ready. A message from its parent ends the current measurement and begins the next one. The
+ * response to the message is the measurement that has ended. After SIGTERM it hands over its turns and ends. It also ends when its parent
+ * ends.
  */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,7 +45,7 @@ const agent = createAgentFrom({
   store,
   clock,
   acceptOnly: role === 'web',
-  settings: { keptTimelineBytes: 64 * 1024 * 1024 }, // as `daybook serve`
+  settings: { keptTimelineBytes: 64 * 1024 * 1024 }, // the same value as in `daybook serve`
   ...observe(metrics, () => Date.parse(clock.now())),
 })
 // in local mode all clients are one user, so the limits per user must not stop them
@@ -66,7 +67,9 @@ function withConnectionName(url: string, name: string): string {
 const RESOLUTION_MS = 2
 const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 delays.enable()
-/** The histogram has the time between two runs of a timer. What exceeds the interval of the timer is the delay of the event loop. */
+/**
+ * The histogram contains the times between two runs of a timer. The delay of the event loop is such a time minus the interval of the timer.
+ */
 const delay = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
 
 const send = (message: LoadServerMessage) => process.send?.(message)

@@ -1,4 +1,4 @@
-/** The values of the metrics of a server, by name. A name with labels is written as the server writes it. */
+/** The values of the metrics of a server, by name. A name with labels has the form in which the server writes it. */
 export async function readMetrics(url: string, signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
   const response = await fetch(`${url}/metrics`, { ...(signal && { signal }) })
   if (response.status !== 200) throw new Error(`${url}/metrics: ${response.status}`)

@@ -79,11 +79,11 @@ export async function startReplicaClients({ conversations, pauseMs, url }: Clien
     }
   }
   const talking = Promise.all(ids.map(talk))
-  talking.catch(() => {}) // if the run fails, the clients are closed while they send
+  talking.catch(() => {}) // if the run fails, the clients are closed while they still send, and this promise rejects
 
   const sum = (value: (record: ReplicaRecord) => number) => [...records.values()].flat().reduce((total, each) => total + value(each), 0)
   const firsts = () => [...records.values()].flatMap(([first]) => first ?? [])
-  /** The sum over the journals, as the first follower of each conversation has received them. */
+  /** The sum of a value over all conversations. The value is taken from the first follower of each conversation. */
   const sumOfJournals = (value: (record: ReplicaRecord) => number) => firsts().reduce((total, first) => total + value(first), 0)
   const unanswered = () => messages.filter(({ id, eventId }) => !records.get(id)?.every((record) => record.isAnswered(eventId)))
   const behind = () =>

@@ -12,7 +12,7 @@ import { type ClientReport, startReplicaClients } from './replica-clients.ts'
 import { type MetricsReport, watchMetrics } from './replica-metrics.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 
-/** How replicas are loaded, and what is done to them. The faults come one after the other, in random order. */
+/** The load of the replicas, and the faults that are injected. The faults are injected one after the other, in random order. */
 export interface ReplicaFaults {
   readonly conversations: number
   /** One replica for each role. At least one of them accepts messages, and at least one runs turns. */
@@ -23,9 +23,11 @@ export interface ReplicaFaults {
   readonly freezes: number
   /** If `clock`, the clocks of all replicas are moved while one is frozen, instead of waiting for the end of its leases. */
   readonly freezeBy: 'time' | 'clock'
-  /** How often PostgreSQL is ended at once and started again. */
+  /** How often PostgreSQL is killed and started again. */
   readonly databaseRestarts: number
-  /** How often Redis is emptied, ended at once and started again. Without it, PostgreSQL carries the live events, and there is no Redis. */
+  /**
+   * How often Redis is emptied, killed and started again. If this is not set, there is no Redis, and PostgreSQL carries the live events.
+   */
   readonly redisRestarts?: number
   /** The pause between two faults, on average. */
   readonly everyMs: number
@@ -46,9 +48,11 @@ export interface ReplicaReport extends Omit<ClientReport, 'repeatedResponses' | 
   readonly errors: readonly string[]
 }
 
-/** What must not happen, besides what the clients count. */
+/** Counts of things that must not happen, in addition to the counts of the clients. */
 interface Violations {
-  /** Entries that followers have received and that are not in the database, or the other way round. */
+  /**
+   * Entries that followers have received but that are not in the database, and entries in the database that followers have not received.
+   */
   readonly lostEntries: number
   /** Messages for which the tool ran more than once. */
   readonly repeatedEffects: number
@@ -60,13 +64,13 @@ interface Violations {
 
 const SETTLE_MS = 240_000
 const IDLE_MS = 60_000
-/** How long a replica is frozen when the clock is moved: the others take over its turns meanwhile. */
+/** How long a replica is frozen if the clock is moved. In this time, the other replicas take over its turns. */
 const MOVED_FREEZE_MS = 3_000
 const pick = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)] as T
 
 /**
- * Runs conversations on several replicas with one database. Messages, steers, stops and decisions go to random replicas, and so do the
- * followers, at every new connection. Meanwhile replicas are killed and frozen, and the database is restarted.
+ * Runs conversations on several replicas with one database. Messages, steers, stops and decisions are sent to random replicas. A follower
+ * connects to a random replica at every new connection. Meanwhile replicas are killed and frozen, and the database is restarted.
  */
 export async function runReplicaFaults(run: ReplicaFaults): Promise<ReplicaReport> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-replicas-'))

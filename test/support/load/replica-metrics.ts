@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readMetrics } from './read-metrics.ts'
 
-/** What the metrics of the replicas said during a run. */
+/** The metrics of the replicas during a run. */
 export interface MetricsReport {
   /** How often metrics were read. */
   readonly metricsRead: number
@@ -15,7 +15,7 @@ export interface MetricsReport {
 }
 
 export interface MetricsWatch {
-  /** Reads the metrics. Whether no conversation waits or runs. */
+  /** Reads the metrics, and returns whether no conversation waits or runs. */
   isIdle(): Promise<boolean>
   stop(): Promise<MetricsReport>
 }
@@ -24,7 +24,7 @@ const EVERY_MS = 500
 const TIMEOUT_MS = 5_000
 const gauges = ['work_waiting', 'work_running', 'work_longest_wait_seconds', 'oldest_lease_seconds', 'work_parked'] as const
 
-/** Reads the metrics of one replica after the other until `stop` is called. `url` returns the next one. */
+/** Reads the metrics of one replica after the other until `stop` is called. `url` returns the address of the next replica. */
 export function watchMetrics(url: () => string): MetricsWatch {
   const most = new Map<string, number>()
   const last = new Map<string, number>()

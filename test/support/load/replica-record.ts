@@ -6,13 +6,13 @@ import { stepOf } from './load-model.ts'
 export interface ReplicaRecord {
   read(seq: number | undefined, data: string): void
   readonly lastSeq: number
-  /** Entries that came twice, and entries that were left out. */
+  /** `doubled` is the number of entries that arrived twice, and `missed` is the number of entries that were left out. */
   readonly doubled: number
   readonly missed: number
   /** Live events that were received. */
   readonly live: number
   readonly decisions: number
-  /** Calls whose outcome the agent was told to be unknown, because a process ended during the call. */
+  /** Calls with an unknown outcome, because a process ended during the call. */
   readonly unknownOutcomes: number
   /** A hash of all entries that were received. */
   digest(): string
@@ -40,7 +40,7 @@ export function createReplicaRecord(onApproval: (callId: string) => void): Repli
 
   function readChange({ change }: Extract<NativeFrame, { readonly type: 'entry' }>): void {
     const turnId = 'turn_id' in change ? change.turn_id : undefined
-    // feedback and titles may come later; what a turn itself writes may not
+    // feedback and titles may arrive after the end of a turn, but entries that the turn itself writes may not
     if (turnId && closed.has(turnId) && ['turn.opened', 'turn.closed', 'turn.waiting', 'turn.resumed'].includes(change.type)) stale++
     if (change.type === 'event.accepted') {
       accepted.push(change.event.event_id)

@@ -21,7 +21,7 @@ export interface ServerProcess {
 
 /** What a server of a test does. */
 export interface ServerChoices {
-  /** The address of a PostgreSQL database. By default that of the run, if it uses PostgreSQL. */
+  /** The address of a PostgreSQL database. By default the address of the database of the run, if the run uses PostgreSQL. */
   readonly database?: string | undefined
   /** The address of a Redis server, which carries live events. Only with a PostgreSQL database. */
   readonly redis?: string | undefined
@@ -30,7 +30,7 @@ export interface ServerChoices {
   readonly conversations?: number
   /** How long the model takes for each response. */
   readonly delayMs?: number
-  /** Limits of a user. By default there are none, because in local mode all clients are one user. */
+  /** Limits of a user. By default there are no limits, because in local mode all clients are one user. */
   readonly limits?: Partial<Pick<ServerSettings, 'requestsPerMinute' | 'turnsPerMinute' | 'runningTurns'>>
   /** If it is set, the clock of the server can be moved with `advanceClock`. */
   readonly movableClock?: boolean
@@ -48,7 +48,7 @@ export async function startServerProcess(folder: string, choices: ServerChoices 
     const child = fork(script, [folder, port, JSON.stringify(choices)], { env })
     const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server did not start: it ended with ${code}`)))
     const [{ url }] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }]
-    ended.catch(() => {}) // it ends later
+    ended.catch(() => {}) // the process ends later, and nothing awaits this promise yet
     return { child, url }
   }
   let { child, url } = await start('0')
@@ -80,7 +80,7 @@ export async function startServerProcess(folder: string, choices: ServerChoices 
 
 const MAX_STARTS = 5
 
-/** Starts a process, and tries again if it fails, as a supervisor would: on a loaded machine the database may answer too late. */
+/** Starts a process, and tries again if this fails, as a supervisor would do. On a loaded machine, the database may answer too late. */
 async function startAgain<T>(start: () => Promise<T>): Promise<T> {
   for (let starts = 1; ; starts++) {
     try {

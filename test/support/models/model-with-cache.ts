@@ -14,7 +14,7 @@ export interface ModelCacheOptions {
   readonly name?: string
   /** Changes a request before it is sent. An adapter may do the same. */
   readonly transformRequest?: (request: ModelRequest) => ModelRequest
-  /** `nothing` if the provider does not report how many tokens it read from the cache. By default it reports this. */
+  /** With `nothing`, the provider does not report how many tokens it read from the cache. By default it reports this number. */
   readonly reports?: 'nothing'
   /** If set, cached prompts live for an hour, and the usage reports the tokens written for an hour separately. */
   readonly long?: true

@@ -21,7 +21,7 @@ export interface SharedTurn {
   /** The model of the provider. Default: the one of `modelNames`. */
   readonly model?: string
   readonly dialect?: AgentSettings['dialect']
-  /** The replies to the decisions. A title is answered without them. */
+  /** The replies to requests for decisions. Requests for a title do not use them. */
   readonly replies: FakeScript
   readonly text?: string
   readonly attachments?: readonly Upload[]

@@ -2,7 +2,7 @@ import { callsOf, channelText, parseResponse, type RequestedCall } from '../../.
 import { readDecision } from '../../../src/core/decision/read.ts'
 import type { Reply, ScriptedReply } from '../../../src/testing/scripted-model.ts'
 
-/** Translates a reply in channels to the dialect `native`. A reply that can not be read stays as it is. */
+/** Translates a reply in channels to the dialect `native`. A reply that can not be parsed is returned unchanged. */
 export function toNative(reply: Reply): Reply {
   if (typeof reply === 'function') return (request) => translate(reply(request))
   return translate(reply)

@@ -56,7 +56,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   }
 }
 
-/** Collects what a page reports. A request that the page itself aborted, such as a stream that it closed, is no problem. */
+/** Collects what a page reports. A request that the page itself aborted, such as a stream that it closed, is not a problem. */
 function watch(page: Page, problems: string[]): void {
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') problems.push(`console: ${message.text()}`)

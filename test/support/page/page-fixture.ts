@@ -19,7 +19,7 @@ export interface PageFixture {
 }
 
 /**
- * Starts a server with a scripted model and a browser before the tests of a file. After each test it fails if a page reported an error in
+ * Starts a server with a scripted model and a browser before the tests of a file. After each test, checks that no page reported an error in
  * its console, a failed request or an uncaught error.
  */
 export function usePage(options: ServerFixtureOptions = {}): PageFixture {
@@ -66,7 +66,7 @@ export function usePage(options: ServerFixtureOptions = {}): PageFixture {
 /** An answer that is sent part by part, when the test says so. */
 export interface HeldAnswer {
   readonly reply: ScriptedReply
-  /** Lets the model send so many more parts. Without a number, it sends all of them and ends. */
+  /** Lets the model send this many further parts. Without a number, the model sends all remaining parts and ends. */
   release(parts?: number): void
 }
 
@@ -76,7 +76,7 @@ export function heldAnswer(parts: readonly string[], more: Parameters<typeof rep
   return heldReply([head, ...parts, tail])
 }
 
-/** Makes a reply whose parts wait until the test releases them. The first part is sent at once. */
+/** Makes a reply whose parts wait until the test releases them. The first part is sent without waiting. */
 export function heldReply(chunks: readonly string[]): HeldAnswer {
   let allowed = 0
   let wake = () => {}

@@ -1,7 +1,10 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 
-/** A server that only counts: hostile content points to it, and each connection means that something left the page. */
+/**
+ * A server that only records connections. Hostile content refers to its address, so each connection means that the content could send
+ * something out of the page.
+ */
 export interface Trap {
   readonly port: number
   /** The beginning of each request. A connection without a request, such as a preconnect, is an empty text. */
@@ -19,7 +22,7 @@ export async function openTrap(): Promise<Trap> {
       requests[at] += bytes.toString('latin1').slice(0, 200)
       socket.end('HTTP/1.1 200 OK\r\naccess-control-allow-origin: *\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
     })
-    socket.on('error', () => {}) // the browser may break the connection off
+    socket.on('error', () => {}) // the browser may close the connection early
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -32,7 +35,9 @@ export async function openTrap(): Promise<Trap> {
   }
 }
 
-/** Pieces of HTML that try to run a script. Each script says `ran` to the tab, by a message to every window that it can reach. */
+/**
+ * Pieces of HTML that try to run a script. Each script sends the message `ran` to every window that it can access, so that the tab gets it.
+ */
 export function scripts(): readonly string[] {
   const run = `for(let w=window;;w=w.parent){try{w.postMessage('ran','*')}catch{};if(w===w.parent)break}`
   const inAttribute = run.replaceAll('&', '&amp;').replaceAll('"', '&quot;')

@@ -111,8 +111,8 @@ function lastLine(body: string): { readonly fenced: boolean; readonly line: stri
 }
 
 /**
- * The code fence that is open at the end of a Markdown text. `ends` is true if the last line closes the fence. Text that is later added to
- * this line would make it false.
+ * The code fence that is open at the end of a Markdown text. `ends` is true if the last line closes the fence. If text were added to this
+ * line, `ends` would be false.
  */
 export function fenceAt(text: string): { readonly fence: string; readonly line: string; readonly ends: boolean } {
   const lines = text.split('\n')

@@ -6,7 +6,7 @@ export interface FoundExpression {
   readonly file: string
   /** The literal or the call as it is written, with every run of white space as one space. */
   readonly code: string
-  /** The expression of a literal. What a call of `RegExp` makes is known only when it runs. */
+  /** The expression of a literal. Undefined for a call of `RegExp`, because its expression is known only at run time. */
   readonly expression: RegExp | undefined
 }
 

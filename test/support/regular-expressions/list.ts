@@ -4,11 +4,11 @@ import type { Shape } from './shapes.ts'
 export interface ListedExpression {
   readonly file: string
   readonly code: string
-  /** For a call of `RegExp`: expressions that it makes. */
+  /** For a call of `RegExp`: examples of expressions that the call makes. */
   readonly made: readonly RegExp[]
-  /** Texts for which it is slowest. */
+  /** The texts for which the expression is slowest. */
   readonly shapes: readonly Shape[]
-  /** Why the expression never reads a long text that an attacker chose. It is then not timed. */
+  /** Why the expression never reads a long text that an attacker chose. If this is set, the expression is not timed. */
   readonly trusted: string | undefined
 }
 

@@ -1,9 +1,9 @@
 /**
- * The parts of a regular expression that decide which texts are slow for it. Assertions such as `\b` and `$` are left out: a sample of the
- * other parts is enough to reach the parts that repeat.
+ * The parts of a regular expression that decide which texts are slow for it. Assertions such as `\b` and `$` are left out, because a text
+ * that matches the other parts usually reaches the repeated parts too.
  */
 export type Part =
-  | { readonly kind: 'one'; readonly samples: readonly string[] } // one character; samples that match
+  | { readonly kind: 'one'; readonly samples: readonly string[] } // one character, with samples that match
   | { readonly kind: 'all'; readonly parts: readonly Part[] }
   | { readonly kind: 'either'; readonly parts: readonly Part[] }
   | { readonly kind: 'repeat'; readonly part: Part; readonly min: number; readonly max: number }

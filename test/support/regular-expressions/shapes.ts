@@ -1,6 +1,6 @@
 import { type Part, parseExpression } from './parse.ts'
 
-/** A text that may be slow: `prefix`, then `pump` again and again, then `suffix`. */
+/** A text that may be slow: `prefix`, then `pump` many times, then `suffix`. */
 export interface Shape {
   readonly prefix: string
   readonly pump: string
@@ -15,8 +15,9 @@ export const textOf = ({ prefix, pump, suffix }: Shape, length: number) =>
 const OTHER = '\u0001'
 
 /**
- * Shapes that may be slow for an expression. An expression is slow if many starts of a match each read far, or if two repeating parts can
- * share one text in many ways. So every beginning of a match is repeated, and after every beginning each character of the expression is.
+ * Shapes that may be slow for an expression. An expression is slow if a match can start at many positions and each attempt reads far, or if
+ * a text can be divided between two repeated parts in many ways. So the shapes repeat every beginning of a match, and after every beginning
+ * they repeat each character of the expression.
  */
 export function shapesOf(expression: RegExp): readonly Shape[] {
   const part = parseExpression(expression)
@@ -44,7 +45,7 @@ export function shapesOf(expression: RegExp): readonly Shape[] {
   return [...shapes.values()]
 }
 
-/** Samples of the text that a match has read when it comes to each part. */
+/** For each part, samples of the text that a match has read before it reaches the part. */
 function beginningsOf(part: Part, before: string): readonly string[] {
   switch (part.kind) {
     case 'one':
@@ -88,7 +89,7 @@ function sample(part: Part): string {
   }
 }
 
-/** For each part that repeats: characters that can stand in it. The ones that the expression names come first. */
+/** For each repeated part: characters that it can match. The characters that the expression names come first. */
 function repeatedCharacters(part: Part): readonly (readonly string[])[] {
   switch (part.kind) {
     case 'one':

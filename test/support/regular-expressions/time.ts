@@ -12,15 +12,19 @@ export const LONG = 100_000
 
 // A text that is ten times as long takes ten times as long if the time is linear, and a hundred times if it is quadratic.
 const MAX_RATIO = 25
-/** The longest time for a long text. Below a tenth of it the ratio is not looked at, because on a busy machine it says nothing. */
+/**
+ * The longest allowed time for a long text. If the time is below a tenth of this, the ratio is not checked, because it is not reliable on a
+ * busy machine.
+ */
 const MAX_LONG_MS = 1_000
 
-/** An expression with exponential time is already slow for one of these lengths. It would never return from a longer text. */
+/** An expression with exponential time is already slow for a text of one of these lengths. For a longer text it would never end. */
 const tinyLengths = [16, 20, 24, 28, 32, 36]
 
 /**
  * Times `read` for each shape and returns the first timing that is not linear. Each measurement is the shortest of several, because other
- * processes can only make it longer. A long text is tried only when the short one was quick: a reader that is not linear would take minutes.
+ * processes can only make it longer. A long text is tried only if the short text was fast, because a reader that is not linear would take
+ * minutes for a long text.
  */
 export async function findSlow(
   read: (text: string) => unknown,
@@ -44,19 +48,19 @@ async function timeShape(read: (text: string) => unknown, shape: Shape, maxMs: n
 
 const isLinear = ({ short, long }: Timing, maxMs: number) => long < maxMs / 10 || (long < maxMs && long < MAX_RATIO * short)
 
-/** Measures again, up to five times, while the time is not clearly short enough. */
+/** Measures up to five times, until the time is clearly short enough. Returns the shortest time. */
 async function shortest(read: (text: string) => unknown, text: string, maxMs: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < 5 && least > maxMs / 10; run++) {
     const start = performance.now()
     const cpuStart = threadMs()
     const result = read(text)
-    // What other threads or processes do can only be measured by the clock.
+    // If `read` returns a promise, other threads or processes may do the work, and only the elapsed time can be measured.
     const isOwnWork = !(result instanceof Promise)
     await result
     const ms = performance.now() - start
-    // On a busy machine a thread waits for a processor. A time that is clearly short enough is taken as it is, because the time of the
-    // thread is not exact.
+    // On a busy machine, a thread has to wait for a processor, so its processor time is used if it is lower. If the elapsed time is clearly
+    // short enough, it is used as it is, because the processor time of a thread is not exact.
     least = Math.min(least, isOwnWork && ms > maxMs / 10 ? Math.min(ms, threadMs() - cpuStart) : ms)
     if (least > 2 * maxMs) break
   }
@@ -75,7 +79,7 @@ function timeOnce(read: (text: string) => unknown, text: string): number {
   return performance.now() - start
 }
 
-/** The shapes for which `read` takes longest, at a length that keeps the choice quick. */
+/** The shapes for which `read` takes longest. The texts are short, so that this function is fast. */
 export function worstShapes(read: (text: string) => unknown, shapes: readonly Shape[], count: number): readonly Shape[] {
   const timed: { readonly shape: Shape; readonly ms: number }[] = []
   for (const shape of shapes) {

@@ -4,8 +4,8 @@ import { isIP } from 'node:net'
 import type { Resolve } from '../../../src/adapters/web/guard.ts'
 
 /**
- * The answers for one name: IP addresses, and at most one other name that it is an alias of. A list of lists gives another answer to each
- * question, and the last one from then on.
+ * The answers for one name: IP addresses, and at most one other name that it is an alias of. With a list of lists, each question gets the
+ * next answer, and further questions get the last answer.
  */
 export type Zone = Readonly<Record<string, readonly string[] | readonly (readonly string[])[]>>
 

@@ -32,7 +32,7 @@ export function Approval({ wait, callId, step }: ApprovalProps) {
 }
 
 /**
- * The complete parameters of a call. Events cut long texts, so the parameters of the event are returned until the complete ones have
+ * The complete parameters of a call. Long texts are cut in events. So the cut parameters are returned until the complete parameters have
  * arrived.
  */
 function useCompleteParams(callId: string, shown: ToolStep['params']): ToolStep['params'] {

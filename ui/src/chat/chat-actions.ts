@@ -11,7 +11,7 @@ export interface ChatActions {
   /** The complete parameters of a call that waits. Undefined if the call does not wait any more. */
   readParams(callId: string): Promise<ToolStep['params'] | undefined>
   feedback(turnId: string, reaction: 'ok' | 'not_ok', text: string): Promise<void>
-  /** Puts a text into the box for the message. */
+  /** Puts a text into the message box. */
   edit(text: string): void
   /** Opens a file or a document in the panel beside the conversation. */
   openPanel(panel: PanelContent): void

@@ -7,7 +7,7 @@ interface ConnectionLineProps {
   onRetry(): void
 }
 
-/** Says that the connection to the server is lost. A running turn goes on without the connection. */
+/** Shows that the connection to the server is lost. A running turn continues without the connection. */
 export function ConnectionLine({ attempt, running, onRetry }: ConnectionLineProps) {
   return (
     <div role="status" className="flex items-center justify-center gap-2 bg-raised px-3 py-1 text-sm text-soft">

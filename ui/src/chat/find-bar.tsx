@@ -11,7 +11,7 @@ interface FindBarProps {
   onClose(): void
 }
 
-/** Finds a text in the whole conversation, also in turns that are not in the document. */
+/** Finds a text in the whole conversation, including turns that are not in the document. */
 export function FindBar({ view, onShow, onClose }: FindBarProps) {
   const [query, setQuery] = useState('')
   const [at, setAt] = useState(0)

@@ -2,7 +2,7 @@ import { CornerDownRight } from 'lucide-react'
 import { useContext } from 'react'
 import { ChatActionsContext } from './chat-actions.ts'
 
-/** Questions that the agent suggests. A click sends one. */
+/** Questions that the agent suggests. A click on a question sends it. */
 export function Followups({ items }: { readonly items: readonly string[] }) {
   const { send } = useContext(ChatActionsContext)
   if (items.length === 0) return null

@@ -1,8 +1,8 @@
 import { showRemovedChunks } from '../markdown/removed-chunks.ts'
 
 /**
- * Marks all occurrences of a text below an element, and scrolls to one of them. The marks are ranges and no elements, so the document is not
- * changed.
+ * Marks all occurrences of a text below an element, and scrolls to one of them. The marks are ranges and not elements, so the document is
+ * not changed.
  */
 export function markText(root: Element, query: string, current: number): void {
   showRemovedChunks(root)

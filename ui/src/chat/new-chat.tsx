@@ -8,7 +8,7 @@ import { conversationPath } from '../routes.ts'
 import { Composer } from './composer/composer.tsx'
 import type { SendDraft } from './composer/use-draft.ts'
 
-/** The empty page. The first message creates a conversation. `children` stand below the box for the message. */
+/** The empty page. The first message creates a conversation. `children` are shown below the message box. */
 export function NewChat({ children }: { readonly children?: ReactNode }) {
   const [, go] = useLocation()
   const created = useRef<string>(undefined)
@@ -22,7 +22,7 @@ export function NewChat({ children }: { readonly children?: ReactNode }) {
       await sendMessage(id, message, onProgress)
       rememberFirstMessage({ conversationId: id, text: message.text, fileNames: message.files.map(({ name }) => name) })
       void loadConversations()
-      setTimeout(() => go(conversationPath(id))) // later, because the composer first has to remove the draft
+      setTimeout(() => go(conversationPath(id))) // in a later task, because the composer first has to remove the draft
     },
     [go],
   )

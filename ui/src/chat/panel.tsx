@@ -68,7 +68,7 @@ export function Panel({ content, view, renderFile, onClose }: PanelProps) {
           <Suspense fallback={<p className="text-soft">Loading …</p>}>{renderFile(content)}</Suspense>
         ) : (
           <MarkdownText
-            text={document?.text ?? 'The document is not shown any more. It is in the files of the turn.'}
+            text={document?.text ?? 'The document can no longer be shown here. It is in the files of the turn.'}
             live={document?.live ?? false}
           />
         )}
@@ -102,8 +102,8 @@ function usePanelWidth(root: RefObject<HTMLElement | null>) {
 }
 
 /**
- * The document that a panel shows. While the model writes it, this is the text that has arrived so far. Afterwards it is the text of the
- * call.
+ * The document that a panel shows. While the model writes it, this is the text that has arrived so far. When it is complete, this is the
+ * text in the call.
  */
 function documentOf(view: ConversationView, { turnId, key }: Extract<PanelContent, { kind: 'canvas' }>) {
   const turn = view.turns.find(({ id }) => id === turnId)

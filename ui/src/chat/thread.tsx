@@ -65,7 +65,7 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
   function showPlace({ turnIndex, inTurn }: FoundPlace, query: string) {
     virtual.scrollToIndex(turnIndex, { align: 'start' })
     const turn = turns[turnIndex]
-    // if the row was not in the document, it is drawn in the next frame, so the text is marked in the frame after it
+    // if the row was not in the document, it is drawn in the next frame. So the text is marked one frame later
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
         const row = scroller.current?.querySelector(`[data-turn="${CSS.escape(turn?.id ?? '')}"]`)
@@ -132,7 +132,7 @@ export function Thread({ id, view, finding, onFindClose }: ThreadProps) {
 
 /**
  * Where the reader was when they left the conversation. Undefined if the thread opens at its end. A conversation with a running turn always
- * does.
+ * opens at its end.
  */
 function placeToOpen(id: string, turns: readonly TurnView[]) {
   const place = turns.at(-1)?.endedAt === undefined ? undefined : readPlace(id)
@@ -140,7 +140,7 @@ function placeToOpen(id: string, turns: readonly TurnView[]) {
   return place && index >= 0 ? { index, offset: place.offset } : undefined
 }
 
-/** A number that grows when something new is in the thread: a turn, a step, or a paragraph of the newest answer. */
+/** A number that grows when the thread gets a new turn, a new step, or a new paragraph of the newest answer. */
 function useItemCount({ turns, live }: ConversationView): number {
   const turn = turns.at(-1)
   const answer = live?.lanes.find(({ marker }) => marker === 'answer')?.text ?? turn?.answers.at(-1)?.text ?? ''
@@ -149,7 +149,7 @@ function useItemCount({ turns, live }: ConversationView): number {
   return turns.length + (turn?.steps.length ?? 0) + paragraphs.current.count
 }
 
-/** A first guess of the height of a turn, which is replaced when the turn is on the screen. */
+/** An estimate of the height of a turn. It is replaced by the real height when the turn is on the screen. */
 function estimateHeight(turn: TurnView | undefined): number {
   const characters = (turn?.prompt?.length ?? 0) + (turn?.answers.reduce((sum, { text }) => sum + text.length, 0) ?? 0)
   return 120 + (turn?.steps.length ?? 0) * 36 + characters / 3

@@ -5,7 +5,7 @@ import { turnEnd } from '../model/turn-end.ts'
 import { Button } from '../primitives/button.tsx'
 import { ChatActionsContext } from './chat-actions.ts'
 
-/** Says why a turn has no whole answer, and what to do. */
+/** Says why a turn has no complete answer, and what to do. */
 export function TurnEnding({ turn }: { readonly turn: TurnView }) {
   const { send } = useContext(ChatActionsContext)
   const end = turnEnd(turn)

@@ -6,7 +6,7 @@ import { fileSize } from '../model/time.ts'
 import { IconButton } from '../primitives/button.tsx'
 import { ChatActionsContext } from './chat-actions.ts'
 
-/** The files that the agent made in a turn. A click shows one, and it can be downloaded. */
+/** The files that the agent made in a turn. A click on a file shows it. Each file can also be downloaded. */
 export function TurnFiles({ files }: { readonly files: readonly FileView[] }) {
   const { openPanel } = useContext(ChatActionsContext)
   const shown = files.filter(({ rn }) => rn !== undefined)

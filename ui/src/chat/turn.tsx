@@ -66,7 +66,7 @@ export const Turn = memo(function Turn({ turn, live, isLast, isNew }: TurnProps)
   )
 })
 
-/** Whether a call gets its own line. A call that waits for an approval gets none, because the card of the approval shows it. */
+/** Whether a call gets its own line. A call that waits for an approval gets no line, because the card of the approval shows it. */
 function isShown({ toolId, callId }: ToolStep, { waits }: TurnView): boolean {
   const wait = waits.find(({ call_id: waiting }) => waiting === callId)
   return wait ? wait.kind !== 'approval' : !isBookkeeping(toolId)

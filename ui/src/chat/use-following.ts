@@ -1,6 +1,6 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 
-/** Following means that the thread scrolls to its end when text arrives there. `active` is true while it does. */
+/** Following means that the thread scrolls to its end when text arrives there. `active` is true while the thread follows. */
 export interface Following {
   readonly active: boolean
   /** How far the reader is from the end, in pixels. */
@@ -17,13 +17,13 @@ interface FollowingOptions {
   readonly atFirst: boolean
   /** Called when following has stopped because the reader selected text. `top` is the scroll position. */
   onPause(top: number): void
-  /** Called when the thread has grown while it is followed, and its end is not on the screen any more. */
+  /** Called when the thread has grown while it follows, and its end is no longer on the screen. */
   onBehind(): void
 }
 
 /**
  * Following stops when the reader scrolls up or selects text. It starts again when the reader scrolls to the end, when a selection at the
- * end is removed, or with `resume`. New text neither stops nor starts it.
+ * end is removed, or with `resume`. New text does not start or stop following.
  */
 export function useFollowing(scroller: RefObject<HTMLElement | null>, options: FollowingOptions): Following {
   const [active, setActive] = useState(options.atFirst)

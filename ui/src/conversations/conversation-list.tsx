@@ -6,7 +6,7 @@ import { loadWaits, waits } from '../data/waits.ts'
 import { Button } from '../primitives/button.tsx'
 import { ConversationRow } from './conversation-row.tsx'
 
-/** How often the list looks for conversations of other tabs and for new waits. */
+/** How often the list is loaded again, to find conversations that were created in other tabs, and new waits. */
 const refreshMs = 15_000
 
 /** The conversations, newest first, with a search. */

@@ -112,5 +112,5 @@ const blockNames: Readonly<Record<string, string>> = {
   tail: 'Tail: sources and announce',
   gate: 'Prompts for titles',
   compaction: 'Prompts for summaries',
-  unused: 'Output that became no block',
+  unused: 'Output that is in no block',
 }

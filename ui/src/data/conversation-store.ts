@@ -19,14 +19,14 @@ export interface ConversationState {
 export interface ConversationStore {
   subscribe(listener: () => void): () => void
   get(): ConversationState
-  /** Reconnects at once. */
+  /** Reconnects without waiting. */
   retry(): void
   close(): void
 }
 
 const initial: ConversationState = { view: emptyView, loaded: false, connection: 'opening', attempt: 0, refused: undefined }
 
-/** How often a hidden page applies events, in milliseconds. It gets no animation frames, so a timer is used. */
+/** How often a hidden page applies events, in milliseconds. A hidden page gets no animation frames, so a timer is used. */
 const hiddenPageMs = 250
 /** After how many milliseconds without any data an event stream is opened again. The server sends a comment every 3 seconds. */
 const silenceMs = 10_000
@@ -44,7 +44,7 @@ export function openConversation(client: Client, id: string): ConversationStore 
   let state = initial
   let stream = new AbortController()
   let storedSeq: number | undefined
-  let folded = emptyView // the view after all events so far; `state.view` is the view that the page shows
+  let folded = emptyView // the view after all events so far. `state.view` is the view that the page shows
   let queue: TurnEvent[] = []
   let cancelScheduled: (() => void) | undefined
   const listeners = new Set<() => void>()
@@ -118,7 +118,7 @@ export function openConversation(client: Client, id: string): ConversationStore 
     void follow(stream)
   }
   const onVisible = () => {
-    scheduleAgain() // a page that has become visible shows at once what arrived while it was hidden
+    scheduleAgain() // when the page becomes visible, it shows what arrived while it was hidden
     if (!document.hidden && state.connection !== 'open' && state.refused === undefined) retry()
   }
   document.addEventListener('visibilitychange', onVisible)

@@ -27,7 +27,9 @@ export const conversationList = {
   get: () => state,
 }
 
-/** Loads the first page of the list. If another request was sent meanwhile, the response to the earlier one is ignored. */
+/**
+ * Loads the first page of the list. If another request is sent before the response arrives, the response to the earlier request is ignored.
+ */
 export async function loadConversations(search = state.search): Promise<void> {
   const request = ++requests
   if (search !== state.search) change({ search })

@@ -38,7 +38,7 @@ export async function readDraft(key: string): Promise<Draft> {
   return { text: text ?? emptyDraft.text, files: files ?? emptyDraft.files }
 }
 
-/** Stores the text at once. Files are stored by themselves, because they may be large. */
+/** Stores the text of a draft. Files are stored separately, because they may be large. */
 export async function writeDraftText(key: string, text: string): Promise<void> {
   if (text === '') await run('texts', 'readwrite', (store) => store.delete(key))
   else await run('texts', 'readwrite', (store) => store.put(text, key))

@@ -12,8 +12,8 @@ export function rememberFirstMessage(message: FirstMessage): void {
 }
 
 /**
- * The message that created this conversation. Only the message of the newest conversation of this tab is kept, so it is undefined for
- * others.
+ * The message that created this conversation. Only the message of the newest conversation of this tab is kept. For other conversations, the
+ * result is undefined.
  */
 export const firstMessageOf = (conversationId: string): FirstMessage | undefined =>
   latest?.conversationId === conversationId ? latest : undefined

@@ -3,7 +3,10 @@ import { client } from './session.ts'
 
 let limits: Promise<AttachLimits | undefined> | undefined
 
-/** The limits of the server for the files of a message. Undefined if the request fails. After an answer, no further request is sent. */
+/**
+ * The limits of the server for the files of a message. Undefined if the request fails. When the server has answered, no further request is
+ * sent.
+ */
 export function loadAttachLimits(): Promise<AttachLimits | undefined> {
   limits ??= client.info().then(
     ({ attachments }) => ({ files: attachments.files, bytes: attachments.message_bytes }),

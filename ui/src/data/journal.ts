@@ -9,7 +9,7 @@ export interface JournalState {
   readonly refused: RequestRefused | undefined
 }
 
-/** The journal of a conversation, for `useSyncExternalStore`. New entries arrive by themselves. */
+/** The journal of a conversation, for `useSyncExternalStore`. New entries are added when they are stored on the server. */
 export interface JournalStore {
   subscribe(listener: () => void): () => void
   get(): JournalState
@@ -18,7 +18,7 @@ export interface JournalStore {
 
 const pageSize = 1000
 
-/** Reads the journal page by page and then follows it. All entries of one moment cause one change of the state. */
+/** Reads the journal page by page and then follows it. Entries that arrive together cause one change of the state. */
 export function openJournal(client: Client, id: string): JournalStore {
   let state: JournalState = { entries: [], loaded: false, refused: undefined }
   const line = new AbortController()

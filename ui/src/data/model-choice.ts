@@ -1,6 +1,6 @@
 const key = 'daybook.model'
 
-/** The model that a person chose for new turns. Undefined means the model of the server. */
+/** The model that a person chose for new turns. Undefined means the default model of the server. */
 export const readModel = (): string | undefined => localStorage.getItem(key) ?? undefined
 
 export function chooseModel(model: string | undefined): void {

@@ -13,7 +13,7 @@ export function readPlace(id: string): Place | undefined {
   return Number.isFinite(Number(offset)) ? { turn, offset: Number(offset) } : undefined
 }
 
-/** Remembers a place until the tab is closed. Without a place, the conversation opens at its end. */
+/** Stores a place until the tab is closed. Without a place, the conversation opens at its end. */
 export function writePlace(id: string, place: Place | undefined): void {
   if (place) sessionStorage.setItem(keyOf(id), `${place.turn} ${Math.round(place.offset)}`)
   else sessionStorage.removeItem(keyOf(id))

@@ -10,7 +10,9 @@ export interface OutgoingMessage {
   readonly key: string
 }
 
-/** Sends a message. Resolves when the server has stored it. `onProgress` tells the part of the files that was sent. */
+/**
+ * Sends a message. Resolves when the server has stored it. `onProgress` is called with the part of the files that was sent, from 0 to 1.
+ */
 export async function sendMessage(id: string, message: OutgoingMessage, onProgress: (part: number) => void): Promise<void> {
   const model = message.mode === 'followup' ? readModel() : undefined
   const options = model === undefined ? undefined : { model }
@@ -18,14 +20,15 @@ export async function sendMessage(id: string, message: OutgoingMessage, onProgre
     if (message.files.length > 0) return await upload(id, message, options, onProgress)
     await client.send(id, message.text, { mode: message.mode, idempotencyKey: message.key, ...(options && { options }) })
   } catch (error) {
-    // The model may have been removed from the list of the server since it was chosen. Then the usual one answers.
+    // The model may have been removed from the list of the server since it was chosen. In this case, the message is sent again without a
+    // model, and the default model answers.
     if (!options || !isAboutModel(error)) throw error
     chooseModel(undefined)
     await sendMessage(id, message, onProgress)
   }
 }
 
-/** Sends a message with files. `fetch` can not tell how much it has sent, so this uses the older interface. */
+/** Sends a message with files. `fetch` does not report how much it has sent, so this function uses `XMLHttpRequest`. */
 function upload(
   id: string,
   { text, files, key }: OutgoingMessage,

@@ -3,13 +3,13 @@ import { type Client, createClient } from 'daybook/client'
 /** Whether the server asks for a token that the page does not have. */
 export interface SessionState {
   readonly needsToken: boolean
-  /** How often a person has signed in. After each time, the whole page is rendered again. */
+  /** How often a person has signed in. After each sign-in, the whole page is rendered again. */
   readonly signIns: number
 }
 
 const tokenKey = 'daybook.token'
 
-/** The token of this tab. Session storage forgets it when the tab is closed. */
+/** The token of this tab. Session storage is cleared when the tab is closed. */
 let token = sessionStorage.getItem(tokenKey) ?? undefined
 let state: SessionState = { needsToken: false, signIns: 0 }
 const listeners = new Set<() => void>()
@@ -27,7 +27,7 @@ export const session = {
   get: () => state,
 }
 
-/** Uses a token from now on. With `keep`, the tab still has it after a reload. */
+/** Uses this token for all further requests. With `keep`, the tab still has the token after a reload. */
 export function signIn(value: string, keep: boolean): void {
   token = value
   if (keep) sessionStorage.setItem(tokenKey, value)
@@ -35,7 +35,7 @@ export function signIn(value: string, keep: boolean): void {
   change({ needsToken: false, signIns: state.signIns + 1 })
 }
 
-/** The code of a sign-in link, which stands behind the number sign of the address. */
+/** The code of a sign-in link. It is after the `#` in the address. */
 let signInCode = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined
 
 /** Removes the code of a sign-in link from the address and returns it. Undefined if the page was opened without such a link. */

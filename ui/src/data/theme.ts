@@ -8,7 +8,7 @@ export function readTheme(): Theme {
   return stored === 'light' || stored === 'dark' ? stored : 'system'
 }
 
-/** Stores the theme and shows it at once. */
+/** Stores the theme and applies it. */
 export function chooseTheme(theme: Theme): void {
   localStorage.setItem(key, theme)
   applyTheme(theme)

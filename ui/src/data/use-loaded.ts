@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A value that the server sends. While a newer one is loading, the earlier one stays. */
+/** A value that the server sends. While a newer value is loading, the earlier value stays. */
 export interface Loaded<T> {
   readonly value: T | undefined
   readonly loading: boolean

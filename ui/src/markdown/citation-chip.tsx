@@ -6,7 +6,10 @@ import { citedSources, isSafeAddress, siteOf } from '../model/citations.ts'
 import { IconButton } from '../primitives/button.tsx'
 import { SourcesContext } from './sources-context.ts'
 
-/** The number of a source in a text, or the name of a file. Its card opens when the pointer rests on it, with the keyboard, and with a tap. */
+/**
+ * The number of a source in a text, or the name of a file. Its card opens when the pointer rests on it, when it gets the focus, and with a
+ * tap.
+ */
 export function CitationChip({ sids }: { readonly sids: readonly number[] }) {
   const sources = citedSources(sids, useContext(SourcesContext))
   const [open, setOpen] = useState(false)

@@ -17,7 +17,7 @@ export const CodeBlock = memo(function CodeBlock(props: CodeBlockProps) {
   return props.language === 'mermaid' && !props.open ? <Diagram code={props.code} source={source} /> : source
 })
 
-/** A block of code. While it arrives it is plain text. When it is complete, it gets its colours in the same element. */
+/** A block of code. While the code arrives, it is shown as plain text. When it is complete, it gets its colours in the same element. */
 function Code({ code, language, open }: CodeBlockProps) {
   const lines = useHighlight(code, language, open)
   return (

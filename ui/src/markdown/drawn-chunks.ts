@@ -6,7 +6,10 @@ import { onShowRequest } from './removed-chunks.ts'
 const frameMs = 14
 const mostPerFrame = 8
 
-/** How many chunks the next frame may draw. It depends on how long the frames before took, so that a slow machine draws fewer. */
+/**
+ * How many chunks the next frame may draw. The number depends on how long the previous frames took, so that a slow machine draws fewer
+ * chunks per frame.
+ */
 let perFrame = 1
 
 /**
@@ -15,7 +18,8 @@ let perFrame = 1
  */
 export function useDrawnCount(box: RefObject<HTMLElement | null>, count: number, inSteps: boolean): number {
   const [limit, setLimit] = useState(inSteps ? perFrame : Number.POSITIVE_INFINITY)
-  const isLimited = limit <= count // if all chunks are drawn, the limit grows once more, so that the next chunk is drawn as soon as it arrives
+  // when all chunks are drawn, the limit is raised once more, so that the next chunk is drawn as soon as it arrives
+  const isLimited = limit <= count
   useEffect(() => {
     if (!isLimited) return
     const frame = requestAnimationFrame(() => {
@@ -45,7 +49,7 @@ afterFrame.port1.onmessage = () => {
   else if (ms < frameMs / 2) perFrame = Math.min(mostPerFrame, perFrame + 1)
 }
 
-/** Measures how long the present frame takes. It sends a message that arrives after the browser has drawn the frame. */
+/** Measures how long the current frame takes. It sends a message that arrives after the browser has drawn the frame. */
 function measureFrame(): void {
   if (isMeasuring) return
   isMeasuring = true

@@ -9,7 +9,7 @@ export interface CodePiece {
 
 type LoadLanguage = () => Promise<{ default: LanguageRegistration[] }>
 
-/** The languages that answers use most. Code in another language stays plain. */
+/** The languages that answers use most. Code in another language gets no colours. */
 const languages: Readonly<Record<string, LoadLanguage>> = {
   bash: () => import('shiki/langs/bash.mjs'),
   c: () => import('shiki/langs/c.mjs'),

@@ -6,8 +6,8 @@ import { useRemovedHeight } from './removed-chunks.ts'
 type MarkdownView = typeof import('./markdown-view.tsx').default
 
 /**
- * The module with the parser. It is loaded beside the page, because the first answer needs it. It is not a lazy component: React would show
- * the text without formatting for a while, even if the module is there, and then replace its elements.
+ * The module with the parser. It is loaded in parallel with the page, because the first answer needs it. It is not a lazy component,
+ * because React would first show the text without formatting, even if the module is already loaded, and then replace its elements.
  */
 let markdownView: MarkdownView | undefined
 const listeners = new Set<() => void>()

@@ -6,7 +6,7 @@ export function MathText({ text, block }: { readonly text: string; readonly bloc
   useEffect(() => {
     let left = false
     void Promise.all([import('katex'), import('katex/dist/katex.min.css')]).then(([{ default: katex }]) => {
-      // `trust` is off, so a formula can make no links and load no images
+      // `trust` is off, so a formula can not contain links or load images
       if (!left && element.current)
         katex.render(text, element.current, { displayMode: block, throwOnError: false, trust: false, strict: 'ignore', maxExpand: 200 })
     })

@@ -9,8 +9,8 @@ interface PlainLinesProps {
 }
 
 /**
- * A text without formatting. A long one is divided into blocks, so that the browser lays out only the last block again when the text grows.
- * Each block ends with a line, so it looks like one text and is copied like one text.
+ * A text without formatting. A long text is divided into blocks, so that the browser lays out only the last block again when the text
+ * grows. Each block ends at the end of a line, so the blocks look like one text and are copied like one text.
  */
 export const PlainLines = memo(function PlainLines({ text, live }: PlainLinesProps) {
   const box = useRef<HTMLSpanElement>(null)

@@ -26,7 +26,8 @@ export function useRemovedHeight(box: RefObject<HTMLElement | null>, enabled: bo
     )
     observer.observe(element)
     const { offsetWidth } = element
-    const resized = new ResizeObserver(() => element.offsetWidth !== offsetWidth && setHeight(undefined)) // with another width, its lines break elsewhere and its height is another
+    // with another width, the lines break at other places, so the stored height is wrong
+    const resized = new ResizeObserver(() => element.offsetWidth !== offsetWidth && setHeight(undefined))
     if (isRemoved) resized.observe(element)
     const stopListening = onShowRequest(element, () => setHeight(undefined))
     return () => {
@@ -48,8 +49,8 @@ export function showRemovedChunks(root: Element): void {
 }
 
 /**
- * Calls `change` when `showRemovedChunks` asks for this element. `change` must set the state so that the element is drawn as a whole.
- * Returns a function that removes the listener.
+ * Calls `change` when `showRemovedChunks` is called for an element around this element. `change` must set the state so that the element is
+ * drawn as a whole. Returns a function that removes the listener.
  */
 export function onShowRequest(element: HTMLElement, change: () => void): () => void {
   const show = (event: Event) => {

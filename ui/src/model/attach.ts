@@ -1,4 +1,4 @@
-/** Limits of the files of one message, if the server has not told its own. */
+/** Limits of the files of one message. They apply if the limits of the server are not known. */
 export const attachLimits: AttachLimits = { files: 20, bytes: 36 * 1024 * 1024 }
 
 export interface AttachLimits {
@@ -6,7 +6,7 @@ export interface AttachLimits {
   readonly bytes: number
 }
 
-/** A pasted text that is longer becomes a file. */
+/** A pasted text with more characters than this becomes a file. */
 export const longPaste = 4_096
 
 interface NamedFile {
@@ -14,7 +14,7 @@ interface NamedFile {
   readonly size: number
 }
 
-/** Why a file can not be added, in words that name the file and the limit. Undefined if it can. */
+/** Why a file can not be added, in words that name the file and the limit. Undefined if the file can be added. */
 export function refuseFile(file: NamedFile, others: readonly NamedFile[], limits: AttachLimits = attachLimits): string | undefined {
   const { files, bytes } = limits
   if (file.size === 0) return `“${file.name}” is empty, so it was not attached.`

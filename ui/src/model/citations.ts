@@ -15,8 +15,8 @@ export function parseSids(text: string): readonly number[] {
 }
 
 /**
- * The source that a link in a running answer stands for. The server replaces citations by links while an answer is being written, and the
- * stored answer has the citations again. Both are shown in the same way.
+ * The source that a link in a running answer cites. While an answer is being written, the server replaces citations by links. The stored
+ * answer contains the citations. Both are shown in the same way.
  */
 export function sourceOfLink(href: string, title: string, sources: ReadonlyMap<number, SourceRow>): SourceRow | undefined {
   for (const source of sources.values()) {
@@ -32,5 +32,8 @@ const sameAddress = (a: string, b: string) => a === b || (URL.parse(a)?.href ?? 
 export const siteOf = ({ url, domain }: SourceRow): string =>
   domain ?? (url === undefined ? '' : (URL.parse(url)?.hostname.replace(/^www\./, '') ?? ''))
 
-/** Whether a link may be opened: an address of the web or of a mail program. Others, such as `javascript:`, are shown as text. */
+/**
+ * Whether a link may be opened: an address of the web or of a mail program. Links with other addresses, such as `javascript:`, are shown as
+ * text.
+ */
 export const isSafeAddress = (href: string) => /^(?:https?:|mailto:)/i.test(href)

@@ -9,7 +9,7 @@ export const keyHints: readonly KeyHint[] = [
   { keys: 'Shift Enter', does: 'New line' },
   { keys: 'Ctrl Enter', does: 'Steer: interrupt the agent with a message' },
   { keys: 'Esc', does: 'Stop the agent' },
-  { keys: '↑', does: 'In an empty box: the last message again' },
+  { keys: '↑', does: 'In an empty message box: bring back the last message' },
   { keys: 'Ctrl K', does: 'Go to a conversation or a command' },
   { keys: 'Ctrl F', does: 'Find in the conversation' },
   { keys: 'Ctrl Shift O', does: 'New conversation' },
@@ -26,7 +26,7 @@ interface KeyPress {
 
 export type PageCommand = 'palette' | 'find' | 'new' | 'keys'
 
-/** The command that a key starts. `?` starts one only while the person is not writing a text. */
+/** The command that a key starts. `?` starts a command only while the person is not writing a text. */
 export function commandOf({ key, ctrlKey, metaKey, shiftKey, altKey }: KeyPress, isWriting: boolean): PageCommand | undefined {
   const control = (ctrlKey || metaKey) && !altKey
   if (control && !shiftKey && key.toLowerCase() === 'k') return 'palette'

@@ -2,7 +2,7 @@ import type { ConversationView, LiveLane } from 'daybook/client'
 
 /**
  * The view to show after `shown`. When the connection to the server is opened again, the text of the running round is sent again from its
- * beginning. Until the new text is as long as the text on the screen, the text on the screen stays, so that nothing shrinks and grows
+ * beginning. Until the new text is as long as the text on the screen, the text on the screen stays. Otherwise it would shrink and grow
  * again.
  */
 export function keepShownText(shown: ConversationView, folded: ConversationView): ConversationView {

@@ -4,7 +4,7 @@
  */
 const planMark = /^\s*(?:[✓✗…□→■]|\[[ x]\])\s*\[\d+\]/
 
-/** The notes of the agent without the marks of its plan. Empty if nothing else is in them. */
+/** The notes of the agent without the marks of its plan. Empty if the notes contain only such marks. */
 export const notesForPeople = (text: string): string =>
   text
     .split('\n')

@@ -1,6 +1,6 @@
 /**
- * A markdown text that grows at its end, divided into chunks. Only the last chunk can still change, so a reader parses only that one for each
- * update. Every chunk begins where a new block begins, so that each chunk can be parsed by itself.
+ * A markdown text that grows at its end, divided into chunks. Only the last chunk can still change, so only the last chunk is parsed again
+ * for each update. Every chunk begins where a new block begins, so that each chunk can be parsed by itself.
  */
 export interface SettledMarkdown {
   readonly text: string
@@ -21,7 +21,7 @@ interface Scan {
 
 /** A chunk ends at the first place after this number of characters at which a new block begins. */
 const chunkLength = 4_000
-/** A chunk this long ends at the next line, also inside of a list or a paragraph. */
+/** If a chunk is this long, it ends at the next line, even inside a list or a paragraph. */
 const longestChunk = 48_000
 
 export const emptyMarkdown: SettledMarkdown = {
@@ -31,7 +31,10 @@ export const emptyMarkdown: SettledMarkdown = {
   scan: { lineStart: 0, fence: undefined, afterBlank: true },
 }
 
-/** Returns the division of a text. If the text continues the text before, only the new lines are read. */
+/**
+ * Divides a text into chunks. `before` is the result for an earlier state of the text. If `text` begins with that earlier text, only its last
+ * line and the lines after it are read.
+ */
 export function settleMarkdown(text: string, before: SettledMarkdown = emptyMarkdown): SettledMarkdown {
   if (text === before.text) return before
   const continues = text.length > before.text.length && text.startsWith(before.text)
@@ -53,10 +56,13 @@ export function settleMarkdown(text: string, before: SettledMarkdown = emptyMark
   return { text, settled, tailStart, scan: { lineStart, fence, afterBlank } }
 }
 
-/** A part of a string keeps the whole string in memory. In a text that grows, each part would keep another whole string. */
+/**
+ * Copies a part of a string. In JavaScript engines, a part of a string keeps the whole string in memory. In a text that grows, each part
+ * would keep another version of the whole text.
+ */
 const ownCopy = (part: string) => ` ${part}`.slice(1)
 
-/** The chunks of a division. */
+/** All chunks of the text, including the last one, which can still change. */
 export const chunksOf = ({ text, settled, tailStart }: SettledMarkdown): readonly string[] => [...settled, text.slice(tailStart)]
 
 /** Whether a line after a blank line begins a block of its own. An indented line or an item may continue a list. */
@@ -77,7 +83,8 @@ export interface OpenFence {
 }
 
 /**
- * Splits a chunk before an open code fence. While the code of a fence arrives, it need not be parsed, and it must not flicker.
+ * Splits a chunk before an open code fence. While the code of a fence arrives, it is not parsed. This saves time, and the code does not
+ * flicker.
  */
 export function splitOpenFence(chunk: string): OpenFence | undefined {
   let fence: string | undefined

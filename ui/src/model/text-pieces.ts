@@ -12,7 +12,7 @@ const pieceLength = 4_000
 
 export const noPieces: TextPieces = { text: '', settled: [], tailStart: 0 }
 
-/** Divides a text. If it continues the text before, only the new part is read. */
+/** Divides a text. If the text continues the text in `before`, only the new part is read. */
 export function divideText(text: string, before: TextPieces = noPieces): TextPieces {
   if (text === before.text) return before
   const known = text.length > before.text.length && text.startsWith(before.text) ? before : noPieces
@@ -26,7 +26,7 @@ export function divideText(text: string, before: TextPieces = noPieces): TextPie
   return { text, settled, tailStart }
 }
 
-/** The offset after the first line end that is at least `pieceLength` characters after `start`. 0 if there is none. */
+/** The offset after the first line end that is at least `pieceLength` characters after `start`. 0 if there is no such line end. */
 const lineEnd = (text: string, start: number) => text.indexOf('\n', start + pieceLength) + 1
 
 export const piecesOf = ({ text, settled, tailStart }: TextPieces): readonly string[] => [...settled, text.slice(tailStart)]

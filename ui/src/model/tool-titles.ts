@@ -42,7 +42,7 @@ const known: Readonly<Record<string, Describe>> = {
 /** Whether a call is running, has ended, or waits until a person allows it. */
 type CallState = 'running' | 'done' | 'asked'
 
-/** The title of a call. A tool that the page does not know is named by its id, in words. */
+/** The title of a call. For a tool that the page does not know, the title is made from the words of its id. */
 export function toolTitle(toolId: string, params: Params, state: CallState): ToolTitle {
   const description = Object.hasOwn(known, toolId) ? known[toolId] : undefined
   if (!description) return { title: wordsOf(toolId), detail: shortest(params) }

@@ -1,6 +1,6 @@
 import type { TurnView } from 'daybook/client'
 
-/** What the page says below a turn that ended without a whole answer. */
+/** What the page says below a turn that ended without a complete answer. */
 export interface TurnEnd {
   readonly text: string
   /** Whether sending the same question again may help. */

@@ -2,7 +2,7 @@ import type { AnswerView, ConversationView, LiveLane, LiveRound, RunningCall, St
 
 /**
  * The items that the page shows below the message of a turn, in order. The key of an item stays the same when live text becomes an entry of
- * the journal, so that its elements on the page stay the same, too.
+ * the journal, so that its elements on the page stay the same.
  */
 export type TurnItem =
   | { readonly kind: 'thinking' | 'notes'; readonly key: string; readonly text: string; readonly live: boolean }
@@ -32,7 +32,7 @@ export interface AnswerItem {
   readonly key: string
   readonly text: string
   readonly live: boolean
-  /** A followup came after this answer, and a later answer replaced it. */
+  /** True if a followup arrived after this answer, and a later answer replaced it. */
   readonly replaced: boolean
   readonly truncated: boolean
   readonly stopped: boolean
@@ -48,7 +48,7 @@ export function turnItems(turn: TurnView, live: LiveRound | undefined): readonly
   return withUniqueKeys([...steps, ...answers, ...liveItems])
 }
 
-/** Imported turns may have several steps of one kind in a round. */
+/** Makes the keys of the items unique, because imported turns may have several steps of one kind in a round. */
 function withUniqueKeys(items: readonly TurnItem[]): readonly TurnItem[] {
   const seen = new Map<string, number>()
   return items.map((item) => {
@@ -93,7 +93,7 @@ function itemOfLane(
     case 'thinking':
       return [{ kind: 'thinking', key: `thinking-${iteration}`, text, live: !isAnswering }]
     case 'timeline_text':
-      if (!artifactName.startsWith('timeline_text.react.decision.')) return [] // the text of a plan; the checklist shows the plan
+      if (!artifactName.startsWith('timeline_text.react.decision.')) return [] // this is the text of a plan, which the checklist shows
       return [{ kind: 'notes', key: `notes-${iteration}`, text, live: true }]
     case 'answer':
       return [{ kind: 'answer', key: `answer-${answers}`, text, live: true, replaced: false, truncated: false, stopped: false }]
@@ -123,7 +123,7 @@ export const runningTurn = ({ turns }: Pick<ConversationView, 'turns'>): TurnVie
   return last && last.endedAt === undefined && !last.parked ? last : undefined
 }
 
-/** The key of the document that a call writes. It is the key of the live document, too. Undefined if the call writes none. */
+/** The key of the document that a call writes. The live document has the same key. Undefined if the call writes no document. */
 export function documentKey({ toolId, params: { path, content } }: Pick<ToolStep, 'toolId' | 'params'>): string | undefined {
   return toolId === 'react.write' && typeof path === 'string' && typeof content === 'string' ? `canvas-${path}` : undefined
 }

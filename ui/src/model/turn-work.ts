@@ -13,12 +13,12 @@ export interface Work {
 
 export type TurnPart = Work | Exclude<TurnItem, WorkItem>
 
-/** The items of a turn, with consecutive steps put together. A list keeps its key while steps are added to it. */
+/** The items of a turn, with consecutive steps grouped into lists. A list keeps its key while steps are added to it. */
 export function groupWork(items: readonly TurnItem[]): readonly TurnPart[] {
   const parts: TurnPart[] = []
   let lists = 0
   for (const item of items) {
-    if (item.kind === 'notice') continue // notices are for the model; the page has other texts for what people need to know
+    if (item.kind === 'notice') continue // notices are for the model. The page has other texts for what people need to know
     const last = parts.at(-1)
     if (!isWork(item)) parts.push(item)
     else if (last?.kind === 'work') parts[parts.length - 1] = { ...last, items: [...last.items, item] }
@@ -44,7 +44,7 @@ export interface WorkSummary {
   readonly failed: number
   /** What the calls did, in order, such as `Read orders.csv · Wrote report.md`. */
   readonly detail: string
-  /** The time until the last call had ended. Undefined if none has ended. */
+  /** The time from the start of the turn to the end of the last call. Undefined if no call has ended. */
   readonly ms: number | undefined
 }
 

@@ -4,7 +4,7 @@ import { client } from '../data/session.ts'
 import { Dialog } from '../primitives/dialog.tsx'
 import { Kbd } from '../primitives/kbd.tsx'
 
-/** Something that the palette can do. */
+/** A command of the palette. */
 export interface PaletteEntry {
   readonly id: string
   readonly label: string
@@ -30,7 +30,7 @@ export function Palette({ commands, openConversation, onClose }: PaletteProps) {
     client.conversations.list({ limit: 8, ...(query.trim() !== '' && { search: query.trim() }) }).then(
       ({ conversations }) =>
         !left && setFound(conversations.map(({ id, title }) => ({ id, label: title ?? 'Untitled', run: () => openConversation(id) }))),
-      () => !left && setFound([]), // the open conversation tells the person that the server can not be reached
+      () => !left && setFound([]), // not reported here, because the open conversation shows that the server can not be reached
     )
     return () => {
       left = true

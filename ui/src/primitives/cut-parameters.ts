@@ -21,8 +21,8 @@ export function cutContent(text: string): string | undefined {
 }
 
 /**
- * Whether a part of the parameters is missing: the rest of a text, of a list or of an object. Then a person can not change the parameters,
- * because the changed parameters would replace the whole ones.
+ * Whether a part of the parameters is missing: the rest of a text, of a list or of an object. In this case a person can not change the
+ * parameters, because the changed parameters would replace the complete parameters.
  */
 export function isCut(value: unknown): boolean {
   if (typeof value === 'string') return cutContent(value) !== undefined || moreItems.test(value)

@@ -1,5 +1,5 @@
 interface DifferenceProps {
-  /** Lines with their kind. A number stands for equal lines that are left out. */
+  /** Lines with their kind. A number in the list says how many equal lines are left out at this place. */
   readonly lines: readonly ({ readonly kind: 'same' | 'removed' | 'added'; readonly text: string } | number)[]
   readonly label: string
 }

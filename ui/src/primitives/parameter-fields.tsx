@@ -6,7 +6,7 @@ export type FieldTexts = Readonly<Record<string, string>>
 
 interface ParameterFieldsProps {
   readonly params: Readonly<Record<string, unknown>>
-  /** The names of the parameters that are shown at once. The others can be opened. Undefined if all are shown. */
+  /** The names of the parameters that are shown at first. A click shows the other parameters. Undefined if all parameters are shown. */
   readonly main: readonly string[] | undefined
   readonly texts: FieldTexts
   readonly disabled: boolean
@@ -68,7 +68,7 @@ const initialText = (value: unknown) => {
   return start === undefined ? value : `${start} …`
 }
 
-/** The parameters with the changes. A sentence for people if a changed field can not be read. */
+/** The parameters with the changes. If a changed field can not be parsed, the result is a sentence for people. */
 export function readFields(params: Readonly<Record<string, unknown>>, texts: FieldTexts): Record<string, unknown> | string {
   const changed: Record<string, unknown> = { ...params }
   for (const [name, text] of Object.entries(texts)) {

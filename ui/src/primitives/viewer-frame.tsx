@@ -4,7 +4,7 @@ interface ViewerFrameProps {
   readonly kind: 'html' | 'svg' | 'mermaid'
   readonly text: string
   readonly label: string
-  /** The height of a document. A picture has it until its own size is known. */
+  /** The height of a document. A picture also has this height until its own size is known. */
   readonly height: string
   /** Called when the content can not be shown. */
   readonly onFailed: (message: string) => void
@@ -19,8 +19,8 @@ interface ViewerMessage {
   readonly message?: string
 }
 
-// The server serves the viewer beside the files of the page. `own` is a variable, because Vite would take `new URL('…', import.meta.url)`
-// for a file that it has to build.
+// The server serves the viewer beside the files of the page. `own` is a variable, because Vite would treat `new URL('…', import.meta.url)`
+// as a file that it has to build.
 const own = import.meta.url
 const address = new URL(import.meta.env.DEV ? '/page/viewer.html' : 'viewer.html', own).href
 

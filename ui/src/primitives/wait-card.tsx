@@ -15,10 +15,10 @@ interface WaitCardProps {
   readonly detail: string
   readonly question: string | undefined
   readonly params: Readonly<Record<string, unknown>>
-  /** The names of the parameters that are shown at once. The others can be opened. Undefined if all are shown. */
+  /** The names of the parameters that are shown at first. A click shows the other parameters. Undefined if all parameters are shown. */
   readonly main: readonly string[] | undefined
   readonly onlyOperator: boolean
-  /** Undefined if no one can answer here, for example for a result that arrives later. */
+  /** Undefined if the wait can not be answered on this page, for example if it waits for a late result. */
   readonly decide: ((decision: Decision) => Promise<void>) | undefined
 }
 

@@ -4,7 +4,7 @@ import type { SegmentChange } from '../model/inspect/prompt-difference.ts'
 import { foldedDifference, textDifference } from '../model/inspect/text-difference.ts'
 import { Difference } from '../primitives/difference.tsx'
 
-/** Two prompts compared block by block. Equal blocks are counted, all others are shown. */
+/** Two prompts compared block by block. Equal blocks are only counted. All other blocks are shown. */
 export function DifferenceList({ changes }: { readonly changes: readonly SegmentChange[] }) {
   const groups = useMemo(() => groupsOf(changes), [changes])
   return (

@@ -13,7 +13,10 @@ interface MissCardProps {
   onBlock(key: string): void
 }
 
-/** Why the provider did not use its cache: in one sentence, then what was expected, the block, its difference and what to do. */
+/**
+ * Why the provider did not use its cache. The card shows the reason in one sentence, then what was expected, the block, its difference, and
+ * what to do.
+ */
 export function MissCard({ cache, money, onBlock }: MissCardProps) {
   const { miss, predicted, billed, difference } = cache
   const lines = useMemo(

@@ -22,7 +22,7 @@ interface PromptScreenProps {
   readonly version: number
 }
 
-/** The exact prompt of a round: what the model read, and what it cost. Without a round, the last one. */
+/** The exact prompt of a round: what the model read, and what it cost. Without `round`, the last round is shown. */
 export function PromptScreen({ id, turn, round, version }: PromptScreenProps) {
   const [, go] = useLocation()
   const [params] = useSearchParams()
@@ -124,7 +124,10 @@ function OpenPrompt({ id, cost, bars, bar, against }: OpenPromptProps) {
   )
 }
 
-/** The prompt of a round and its costs. If the agent has changed, the prompt may not be rebuilt, but its costs are still known. */
+/**
+ * The prompt of a round and its costs. If the agent has changed, it may not be possible to rebuild the prompt, but its costs are still
+ * known.
+ */
 function useRound(id: string, bar: RoundBar | undefined) {
   return useLoaded(bar && `${id} ${addressOf(bar)}`, async () => {
     const { turnId = '', iteration = 0 } = bar ?? {}

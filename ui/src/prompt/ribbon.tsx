@@ -12,8 +12,10 @@ interface RibbonProps {
 }
 
 /**
- * The whole prompt to scale by tokens: a band for each block, and a line for each cache mark. The edge is solid where the prompt was read
- * from the cache, hatched where it was written to it, and bare where it was paid in full.
+ * Draws the whole prompt as a bar. Each block is a band, whose height is proportional to its tokens, and each cache mark is a line. The edge
+ * shows how each part was billed: it
+ * is solid for tokens that were read from the cache, hatched for tokens that were written to the cache, and empty for tokens that were paid
+ * in full.
  */
 export function Ribbon({ segments, lit, onLight, onJump }: RibbonProps) {
   const bands = useMemo(() => bandsOf(segments), [segments])
@@ -21,7 +23,7 @@ export function Ribbon({ segments, lit, onLight, onJump }: RibbonProps) {
   return (
     <div className="w-12 shrink-0 border-r border-line p-1.5 md:w-20" data-testid="ribbon" aria-hidden="true">
       <svg className="size-full" viewBox={`0 0 100 ${most}`} preserveAspectRatio="none" onPointerLeave={() => onLight(undefined)}>
-        <title>The prompt to scale</title>
+        <title>The prompt, to scale</title>
         <defs>
           <pattern id="written" width="4" height={most / 120} patternUnits="userSpaceOnUse">
             <rect width="4" height={most / 240} style={{ fill: bucketColors.write }} />

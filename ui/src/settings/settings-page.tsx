@@ -6,7 +6,7 @@ import { chooseTheme, readTheme, type Theme } from '../data/theme.ts'
 import { MachineChecks } from './machine-checks.tsx'
 
 const themes: readonly (readonly [Theme, string])[] = [
-  ['system', 'As the device'],
+  ['system', 'Same as the device'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ]

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { client, isAccepted, signIn, takeSignInCode } from '../data/session.ts'
 import { Button } from '../primitives/button.tsx'
 
-/** Asks for the token of a server that needs one. */
+/** Asks the person for a token, if the server needs one. */
 export function SignIn() {
   const [token, setToken] = useState('')
   const [keep, setKeep] = useState(true)

@@ -24,7 +24,7 @@ interface EffectsScreenProps {
   readonly entries: JournalState['entries']
 }
 
-/** The calls that may have changed something outside of the conversation, and what became of them. */
+/** The calls that may have changed something outside of the conversation, and their outcomes. */
 export function EffectsScreen({ id, version, entries }: EffectsScreenProps) {
   const { value, error } = useLoaded(`${id} ${version}`, () => client.effects(id))
   const calls = useMemo(() => callBlocks(entries), [entries])
@@ -34,7 +34,7 @@ export function EffectsScreen({ id, version, entries }: EffectsScreenProps) {
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Effects">
       <p className="mx-auto max-w-3xl px-4 pt-5 text-sm text-soft">
-        The calls that may have changed something outside of this conversation, and what became of them.
+        The calls that may have changed something outside of this conversation, and their outcomes.
       </p>
       <ul className="mx-auto max-w-3xl divide-y divide-line px-4 py-3 text-sm">
         {value.effects.map((effect) => (
@@ -58,7 +58,7 @@ export function EffectsScreen({ id, version, entries }: EffectsScreenProps) {
   )
 }
 
-/** The id of a call. It leads to the block of the call on the timeline. */
+/** The id of a call. It is a link to the block of the call on the timeline. */
 function CallId({ id, call, block }: { readonly id: string; readonly call: string; readonly block: string | undefined }) {
   if (block === undefined) return <span className="text-xs text-soft">{call}</span>
   return (

@@ -7,7 +7,7 @@ import { timelineRows } from '../model/inspect/timeline-rows.ts'
 import { Notice } from '../primitives/notice.tsx'
 import { timelinePath } from '../routes.ts'
 
-/** The sources of a conversation with their numbers, and where each is cited. */
+/** The sources of a conversation with their numbers, and the places where each source is cited. */
 export function SourcesScreen({ id, journal: { entries, loaded } }: { readonly id: string; readonly journal: JournalState }) {
   const rows = useMemo(() => createHistory().at(entries, entries.length).timeline.sources.rows, [entries])
   const uses = useMemo(() => sourceUses(timelineRows(entries).map(({ block }) => block)), [entries])

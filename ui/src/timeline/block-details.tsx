@@ -16,7 +16,7 @@ interface BlockDetailsProps {
   onClose(): void
 }
 
-/** How much of a text is shown at once. */
+/** At most this many characters of a text are shown. */
 const mostCharacters = 40_000
 
 /** Everything about one block. */

@@ -23,7 +23,7 @@ const stateWords: { readonly [S in BlockState]: string } = {
 /** One block of the timeline. */
 export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: BlockRowProps) {
   const { block, group, tokens, size } = row
-  // the texts get a faded colour and no lower opacity, because they must stay readable; only the bar at the left gets fainter
+  // the texts get a faded colour and not a lower opacity, because they must stay readable. Only the bar at the left gets a lower opacity
   const faded = state === 'later' || leftOut ? 'bg-raised italic [&_*]:text-faint [&>span]:opacity-40' : ''
   return (
     <div
@@ -70,7 +70,7 @@ export function BlockRow({ row, state, selected, leftOut, onSelect, onPath }: Bl
   )
 }
 
-/** The headings of the columns. Narrow windows have none, because a block takes two lines there. */
+/** The headings of the columns. Narrow windows show no headings, because a block takes two lines there. */
 export const BlockHeadings = () => (
   <div
     className="@container sticky top-0 z-10 hidden h-7 items-center border-b border-line bg-page pl-1 text-xs text-soft md:flex"

@@ -4,9 +4,9 @@ import { Button } from '../primitives/button.tsx'
 
 interface ForkBarProps {
   readonly id: string
-  /** The entry that the person chose. The copy has the entries up to it, if no call was open then. */
+  /** The entry that the person chose. If no call was open at this entry, the copy has all entries up to it. */
   readonly seq: number
-  /** The last entry that is copied. It is before `seq` if a call had no result yet at `seq`. */
+  /** The last entry that is copied. It is lower than `seq` if a call had no result yet at `seq`. */
   readonly cut: number
   readonly leftOut: number
   onForked(id: string): void

@@ -9,7 +9,7 @@ interface MinimapProps {
   onJump(share: number): void
 }
 
-/** The whole timeline in one column. A click goes to that place. */
+/** The whole timeline in one column. A click scrolls to that place. */
 export function Minimap({ bands, from, to, onJump }: MinimapProps) {
   return (
     <div

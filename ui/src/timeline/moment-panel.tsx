@@ -29,7 +29,7 @@ export const MomentPanel = memo(function MomentPanel({ view, shown, hidden, cost
         <Figure label="Sources" name="sources">
           {formatCount(view.sources.size)}
         </Figure>
-        <Figure label="Cost until then" name="cost">
+        <Figure label="Cost up to this entry" name="cost">
           {cost ? formatMoney(cost.money, cost.unpriced) : '…'}
         </Figure>
       </dl>

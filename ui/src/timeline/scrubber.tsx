@@ -12,7 +12,7 @@ interface ScrubberProps {
   onMove(at: number): void
 }
 
-/** Moves through the entries of the journal. Everything on the screen shows the conversation as it was then. */
+/** Moves through the entries of the journal. Everything on the screen shows the conversation as it was after the chosen entry. */
 export const Scrubber = memo(function Scrubber({ count, at, words, turns, onMove }: ScrubberProps) {
   const isNow = at >= count
   return (
@@ -56,7 +56,7 @@ export const Scrubber = memo(function Scrubber({ count, at, words, turns, onMove
 
 const mostTicks = 400
 
-/** One tick per entry, as long as there is room. The first entry of a turn has a longer tick. */
+/** One tick for each entry, if there is enough room. The first entry of a turn has a longer tick. */
 const Ticks = memo(function Ticks({ count, turns }: Pick<ScrubberProps, 'count' | 'turns'>) {
   const step = Math.max(1, Math.ceil(count / mostTicks))
   const x = (index: number) => (count <= 1 ? 0 : (index / (count - 1)) * 100)

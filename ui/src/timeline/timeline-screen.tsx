@@ -135,7 +135,7 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
           onClose={() => select(undefined)}
         />
       ) : (
-        <aside className="hidden w-80 shrink-0 overflow-y-auto border-l border-line lg:block" aria-label="The conversation then">
+        <aside className="hidden w-80 shrink-0 overflow-y-auto border-l border-line lg:block" aria-label="The conversation at this entry">
           <MomentPanel view={moment.view} shown={visible.size - hidden} hidden={hidden} cost={spent} />
         </aside>
       )}
@@ -148,7 +148,7 @@ function usePlace(count: number) {
   const [params, setParams] = useSearchParams()
   const [chosen, setChosen] = useState<number | undefined>(() => numberIn(params.get('seq')))
   const at = Math.max(Math.min(1, count), Math.min(count, chosen ?? count))
-  // The address changes a moment after the last step, because browsers allow only some changes in a short time.
+  // The address changes a moment after the last step, because browsers limit how often the address may change in a short time.
   useEffect(() => {
     const timer = setTimeout(() => {
       const wanted = chosen === undefined ? undefined : String(chosen)

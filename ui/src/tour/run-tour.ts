@@ -1,7 +1,7 @@
 import { type Client, emptyView, foldEvent, RequestRefused } from 'daybook/client'
 import { type TourStep, tourSteps } from './tour-steps.ts'
 
-/** Where the tour is. Undefined when no tour runs. */
+/** The progress of the tour. Undefined when no tour runs. */
 export type TourState =
   | {
       readonly conversationId: string
@@ -42,7 +42,10 @@ export function endTour(): void {
   change(undefined)
 }
 
-/** Creates a conversation and plays the tour in it. Resolves with its id when the first message is stored. The tour then goes on by itself. */
+/**
+ * Creates a conversation and plays the tour in it. Resolves with its id when the first message is stored. The tour then continues by
+ * itself.
+ */
 export async function startTour(client: Client): Promise<string> {
   running.abort()
   running = new AbortController()

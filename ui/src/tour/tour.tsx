@@ -16,7 +16,7 @@ export function TourButton() {
     let left = false
     client.info().then(
       ({ model }) => !left && setOffered(model.startsWith('offline')),
-      () => {}, // the list of conversations reports a server that can not be reached
+      () => {}, // not reported here, because the list of conversations shows that the server can not be reached
     )
     return () => {
       left = true

@@ -29,9 +29,9 @@ export interface BrowserRenderer {
 }
 
 /**
- * Makes documents with a browser that keeps running, so that the next document need not wait for its start. Each document gets a fresh
- * context. A second browser is started only while documents of two users are made, so that a slow document of one user does not make others
- * wait. If a document exceeds its time or memory, its browser is ended.
+ * Makes documents with a browser that keeps running, so that the next document need not wait until a browser has started. Each document
+ * gets a fresh context. A second browser is started only while documents of two users are made, so that a slow document of one user does
+ * not make others wait. If a document exceeds its time or memory, its browser is ended.
  */
 export function createBrowserRenderer(executable: string, limits: BrowserLimits): BrowserRenderer {
   const browsers = [1, 2].map(() => ({ warm: createWarmBrowser(executable, limits), sparePage: createSparePage() }))
@@ -41,7 +41,7 @@ export function createBrowserRenderer(executable: string, limits: BrowserLimits)
     render: (request) =>
       enqueue(request.user ?? '', async ({ warm, sparePage }) => {
         if (closed) throw unrenderable('unavailable', 'the renderer is closed')
-        if (request.signal?.aborted) throw cancelled() // the browser stays warm
+        if (request.signal?.aborted) throw cancelled() // the browser keeps running for the next document
         return renderWithin(warm, sparePage, request, limits)
       }),
     async close() {
@@ -66,7 +66,7 @@ async function renderWithin(
     if (request.kind === 'pdf') sparePage.prepare(browser)
     return rendered
   } catch (error) {
-    rendering.catch(() => {}) // `rendering` also fails when the browser is ended: ignored, because `error` has the reason
+    rendering.catch(() => {}) // `rendering` also fails when the browser is ended. This failure is ignored, because `error` has the reason
     const known = error instanceof Failure && ['content', 'too_large'].includes(String(error.details.reason))
     if (!known) await warm.end()
     if (error instanceof Failure) throw error
@@ -154,7 +154,7 @@ function createSparePage(): SparePage {
     },
     prepare(browser) {
       if (spare?.browser === browser) return
-      spare = { browser, opening: openBlankPage(browser, printView).catch(() => undefined) } // `take` then opens another page
+      spare = { browser, opening: openBlankPage(browser, printView).catch(() => undefined) } // after a failure, `take` opens another page
     },
   }
 }

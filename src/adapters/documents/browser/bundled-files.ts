@@ -40,7 +40,7 @@ export const fontFaces: string = (['sans', 'mono'] as const)
 /** The address of the script that draws diagrams. */
 export const mermaidAddress = `/${folder}mermaid.js`
 
-/** The bundled file at a path of the document. Undefined when there is none, or its package is not installed. */
+/** The bundled file at a path of the document. Undefined when no bundled file has this path, or its package is not installed. */
 export function findBundled(path: string): BundledFile | undefined {
   if (!path.startsWith(folder)) return undefined
   const name = path.slice(folder.length)

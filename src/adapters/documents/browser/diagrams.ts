@@ -12,8 +12,8 @@ export interface DiagramError {
 /** Draws all diagrams of a page. A diagram with an error stays as text. */
 export async function drawDiagrams(page: Page, options: MermaidOptions, paused: boolean): Promise<readonly DiagramError[]> {
   if (paused) await page.clock.resume() // the script of the diagrams waits for timers
-  // The script is added after the page has loaded. Otherwise it would draw all diagrams at once, without our configuration.
-  await page.addScriptTag({ url: mermaidAddress }).catch(() => undefined) // `drawAll` reports that it is missing
+  // The script is added after the page has loaded. Otherwise it would draw all diagrams while the page loads, without our configuration.
+  await page.addScriptTag({ url: mermaidAddress }).catch(() => undefined) // `drawAll` reports a missing script
   const { theme = 'default', config, themeVariables, fontSize, fontFamily } = options
   const configuration = {
     look: 'classic', // without shadows, which would become pixels in a PDF

@@ -7,7 +7,7 @@ const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 /** Places that are usually not in `PATH`. */
 const places = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium']
 
-/** The path of the browser to use. `wanted` is a path, or the name of a program in `PATH`. Undefined when there is none. */
+/** The path of the browser to use. `wanted` is a path, or the name of a program in `PATH`. Undefined when no browser is found. */
 export function findBrowser(wanted?: string): string | undefined {
   if (wanted !== undefined) return isAbsolute(wanted) ? [wanted].find(isExecutable) : inPath([wanted])
   return inPath(names) ?? places.find(isExecutable)

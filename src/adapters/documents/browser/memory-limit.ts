@@ -6,8 +6,8 @@ const intervalMs = 250
 const pageBytes = 4_096
 
 /**
- * Watches the memory of the processes in which pages run. Kills a process that has more than `maxBytes`, and calls `onExceeded`. Linux
- * only: on other systems, only the memory of scripts is limited. Returns a function that ends the watch.
+ * Watches the memory of the processes in which pages run. Kills a process that has more than `maxBytes`, and calls `onExceeded`. This works
+ * only on Linux. On other systems, only the memory of scripts is limited. Returns a function that ends the watch.
  */
 export function watchMemory(browser: Browser, maxBytes: number, onExceeded: () => void): () => void {
   let ended = false
@@ -30,7 +30,7 @@ export function watchMemory(browser: Browser, maxBytes: number, onExceeded: () =
   }
 }
 
-/** The memory that a process shares with no other one. 0 when it has ended or the system does not tell. */
+/** The memory that a process shares with no other process. 0 when the process has ended, or when the system does not report its memory. */
 export async function privateBytes(pid: number): Promise<number> {
   try {
     const [, resident = '0', shared = '0'] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')

@@ -69,7 +69,7 @@ export async function showDocument({ page, virtualOrigin }: BlankPage, request: 
 
 /**
  * Advances the clock of the page. Playwright advances it in all pages of the context, and fails if one of them is closed meanwhile. This
- * happens if a script opens a page, because such a page is closed at once. Then the clock is advanced again.
+ * happens if a script opens a page, because Daybook closes such a page immediately. After such a failure, this function tries again.
  */
 async function runClock(page: Page, ms: number, attempts = 5): Promise<void> {
   try {
@@ -80,7 +80,10 @@ async function runClock(page: Page, ms: number, attempts = 5): Promise<void> {
   }
 }
 
-/** The folder as the path of a URL, with a slash at the end. Empty for the folder that contains the turns (OUT_DIR). */
+/**
+ * The folder as the path of a URL, with a slash at the end. The result is empty for the folder that contains the folders of all turns
+ * (OUT_DIR).
+ */
 function folderPath(folder: string): string {
   const parts = folder.split('/').filter((part) => part !== '' && part !== '.' && part !== '..')
   return parts.map((part) => `${encodeURIComponent(part)}/`).join('')
@@ -96,7 +99,7 @@ function prepareWindow(): void {
   scope.print = () => {}
   scope.open = () => null
   const { navigation } = scope as { navigation?: { addEventListener(type: string, listener: (event: NavigateEvent) => void): void } }
-  // A script that leaves the document would stop the loading of its images and fonts.
+  // If a script navigated away from the document, the browser would stop loading the images and fonts of the document.
   navigation?.addEventListener('navigate', (event) => {
     if (event.cancelable && !event.hashChange) event.preventDefault()
   })

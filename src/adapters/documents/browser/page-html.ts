@@ -12,7 +12,7 @@ export interface DocumentPage {
   readonly html: string
   /** Whether the page has diagrams to draw. */
   readonly hasDiagrams: boolean
-  /** Whether the content is a complete HTML document. Its author then decides about margins and page numbers. */
+  /** Whether the content is a complete HTML document. If so, the document itself sets its margins and page numbers. */
   readonly complete: boolean
   /** Whether scripts of the author may run. */
   readonly hasScripts: boolean
@@ -100,7 +100,7 @@ function sourcesSection({ sources }: SourceNumbers): string {
   return `<section class="sources"><h2>Sources</h2><ol>${items.join('')}</ol></section>`
 }
 
-/** The title as a heading. Empty when the content begins with one. */
+/** The title as a heading. Empty when there is no title, or when the content begins with a heading of level 1. */
 async function titleHeading(html: string, title: string | undefined): Promise<string> {
   if (title === undefined || title.trim() === '') return ''
   const [first] = (await parseHtml(html.slice(0, 20_000))).children.filter((node) => typeof node !== 'string' || node.trim() !== '')

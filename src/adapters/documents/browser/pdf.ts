@@ -46,7 +46,7 @@ export const printOptions = (complete: boolean) => ({
   margin: { top: '25mm', right: '20mm', bottom: '30mm', left: '20mm' },
 })
 
-/** A document that is one diagram is not made if the diagram has an error. In other documents the diagram is shown as text. */
+/** Throws if the whole document is one diagram and the diagram has an error. Other documents show such a diagram as text. */
 export function failOnDiagram({ diagramErrors }: OpenPage, { format }: RenderRequest): void {
   const [error] = diagramErrors
   if (!error || format !== 'mermaid') return
@@ -54,7 +54,7 @@ export function failOnDiagram({ diagramErrors }: OpenPage, { format }: RenderReq
   throw Object.assign(unrenderable('content', error.message), { details: { reason: 'content', code } })
 }
 
-/** The number of pages of a PDF. The root of its page tree has this number. */
+/** The number of pages of a PDF. It is read from the root of the page tree. */
 function countPages(bytes: Uint8Array): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
   const counts = [...text.matchAll(/\/Type \/Pages\s[^<>]{0,999}?\/Count (\d{1,9})/g)].map(([, count]) => Number(count))
@@ -63,8 +63,8 @@ function countPages(bytes: Uint8Array): number {
 
 /**
  * Replaces values that differ between two prints of the same page: the times, and the names of table cells. The times come from the clock
- * of the system. The names are numbers that the browser gives in any order. The new values have the same length as the old ones, because a
- * PDF lists the positions of its objects at its end.
+ * of the system. The names contain numbers, and the browser does not assign them in a fixed order. The new values have the same length as
+ * the old ones, because a PDF lists the positions of its objects at its end.
  */
 function withFixedValues(bytes: Uint8Array, now: string): Uint8Array {
   const time = now.replace(/\D/g, '').slice(0, 14)

@@ -2,14 +2,17 @@ import { fontFaces } from './bundled-files.ts'
 import { fittedStyle } from './fit-tables.ts'
 
 /**
- * The fonts of texts. After the bundled font come fonts for Chinese, Japanese, Korean, Arabic and Hebrew. They are used if the system has
- * them.
+ * The fonts of texts. The list begins with the bundled font. The other fonts are for Chinese, Japanese, Korean, Arabic and Hebrew, and are
+ * used if the system has them.
  */
 export const textFonts =
   "'Source Sans 3','Noto Sans','Noto Sans CJK SC','WenQuanYi Micro Hei','Droid Sans Fallback','PingFang SC','Microsoft YaHei','Noto Sans Arabic','Noto Sans Hebrew','DejaVu Sans',Arial,sans-serif"
 const codeFonts = "'Source Code Pro','Noto Sans Mono','DejaVu Sans Mono','Droid Sans Fallback',monospace"
 
-/** Styles that every page has: fonts and citations. They come first, so that the styles of the author win. */
+/**
+ * Styles that every page has: fonts and citations. They come before the styles of the author, so that the styles of the author take
+ * precedence.
+ */
 export const baseStyle = `${fontFaces}
 sup.cite{font-size:.68em;line-height:0;vertical-align:super;padding-left:.08em}
 sup.cite a{color:#1f5fa8;text-decoration:none}

@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises'
 import type { BrowserContext, Page, Request, Route } from 'playwright-core'
 import { findBundled } from './bundled-files.ts'
 
-/** The address of the document. Its paths are the files of the conversation. Nothing else can be requested. */
+/**
+ * The address of the document. A path of this address is the path of a file of the conversation. Requests to other addresses are refused.
+ */
 export const origin = 'https://document.invalid'
 
 /** What the page requested while the document was made. */
@@ -28,7 +30,10 @@ export interface VirtualOrigin {
   serve(document: ServedDocument): void
 }
 
-/** Answers all requests of a context: with the document, files of the conversation, and the bundled files. All others fail. */
+/**
+ * Answers all requests of a context. Requests for the document, for files of the conversation and for bundled files succeed. All other
+ * requests fail.
+ */
 export async function createVirtualOrigin(context: BrowserContext, page: Page): Promise<VirtualOrigin> {
   const missing = new Set<string>()
   const refused = new Set<string>()
@@ -41,7 +46,7 @@ export async function createVirtualOrigin(context: BrowserContext, page: Page): 
     const isElsewhere = url.origin !== origin || request.method() !== 'GET'
     if (isElsewhere) note(refused, url.origin === 'null' ? url.href : url.host)
     if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
-      if (isServed || isElsewhere || !document) return route.abort('aborted') // scripts may not leave the document
+      if (isServed || isElsewhere || !document) return route.abort('aborted') // scripts may not navigate away from the document
       isServed = true
       return route.fulfill({ status: 200, contentType: 'text/html; charset=utf-8', body: document.html })
     }
@@ -58,7 +63,7 @@ export async function createVirtualOrigin(context: BrowserContext, page: Page): 
   }
 
   await context.route('**/*', async (route, request) => {
-    // A request may end together with its page. Then there is nothing to answer.
+    // A request may end together with its page. Answering it then fails, and this failure is ignored.
     await answer(route, request).catch(() => route.abort().catch(() => {}))
   })
   await context.routeWebSocket(/.*/, (socket) => {
@@ -74,7 +79,10 @@ export async function createVirtualOrigin(context: BrowserContext, page: Page): 
   }
 }
 
-/** The bundled files that were read. They are few and small, and every document needs some of them. */
+/**
+ * The contents of the bundled files that were read. They are kept in memory. The files are few and small, and every document needs some of
+ * them.
+ */
 const bundledFiles = new Map<string, Promise<Buffer>>()
 
 function readBundled(file: string): Promise<Buffer> {

@@ -6,7 +6,7 @@ import { loadPackage, unrenderable } from '../structure/packages.ts'
 export interface WarmBrowser {
   /** The running browser. Starts it if necessary. */
   get(): Promise<Browser>
-  /** Says that the browser has no work. If no work follows for `idleMs`, it ends. */
+  /** Tells this object that the browser has no work. If `get` is not called for `idleMs`, the browser is ended. */
   rest(): void
   /** Ends the browser with everything that runs in it. The next `get` starts another one. */
   end(): Promise<void>
@@ -23,8 +23,8 @@ const flags = [
     '--disable-component-update',
     '--disable-sync',
   ],
-  // All requests are answered by `virtual-origin.ts`. Some connections, such as `preconnect` and WebRTC, do not go through it. These flags
-  // stop them: names are not resolved, and every connection goes to a proxy address where no program listens.
+  // All requests are answered by `virtual-origin.ts`. Some connections, such as those of `preconnect` and WebRTC, bypass that code. These
+  // flags stop them: names are not resolved, and every connection goes to a proxy address where no program listens.
   ...['--host-resolver-rules=MAP * ~NOTFOUND', '--proxy-server=http://0.0.0.0:1', '--proxy-bypass-list=<-loopback>'],
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   // With these flags, pictures are the same on every machine with the same fonts.
@@ -45,7 +45,7 @@ export function createWarmBrowser(executable: string, { idleMs }: { readonly idl
   let starting: Promise<Browser> | undefined
   let closed = false
   let idleTimer: NodeJS.Timeout | undefined
-  /** The processes of the browsers, to kill a browser that does not end when it is asked to. */
+  /** The process id of each browser, to kill a browser that does not end when it is closed. */
   const pids = new WeakMap<Browser, number>()
 
   async function start(): Promise<Browser> {
@@ -75,7 +75,7 @@ export function createWarmBrowser(executable: string, { idleMs }: { readonly idl
     clearTimeout(idleTimer)
     const ending = starting
     starting = undefined
-    const browser = await ending?.catch(() => undefined) // a browser that did not start need not end
+    const browser = await ending?.catch(() => undefined) // if the browser failed to start, there is nothing to end
     if (!browser) return
     const pid = pids.get(browser)
     const late = delay(endMs)
@@ -119,7 +119,7 @@ export interface BrowserProcess {
 /** How long a browser may take to list its processes. */
 const listMs = 2_000
 
-/** The processes of a browser. Empty when the browser has ended or does not answer in time. */
+/** The processes of a browser. The list is empty when the browser has ended or does not answer in time. */
 export async function processesOf(browser: Browser): Promise<readonly BrowserProcess[]> {
   const late = delay(listMs)
   try {

@@ -7,8 +7,8 @@ import { unrenderable } from '../structure/packages.ts'
 import type { ContentRequest, ContentResponse, ContentResults, NeededPictures, SentRequest } from './content-thread.ts'
 
 /**
- * Reads the content of documents, and makes Word documents and presentations. Hostile content of a few megabytes can take minutes and
- * gigabytes, so all of this happens in threads. A thread that takes too long or needs too much memory is ended.
+ * Reads the content of documents, and makes Word documents and presentations. Processing hostile content of a few megabytes can take
+ * minutes and gigabytes of memory, so all of this happens in threads. A thread that takes too long or needs too much memory is ended.
  */
 export interface ContentThreads {
   readonly mentions: DocumentRenderer['mentions']
@@ -19,7 +19,7 @@ export interface ContentThreads {
   close(): Promise<void>
 }
 
-/** Makes threads. They start with the first document, and end after `idleMs` without one. */
+/** Creates the threads. A thread starts when a document needs it, and ends after `idleMs` without a document. */
 export function createContentThreads({ timeoutMs, idleMs }: { readonly timeoutMs: number; readonly idleMs: number }): ContentThreads {
   const threads = createReaderThreads<ContentRequest, ContentResponse>({
     file: threadFile(import.meta.url, 'content/content-thread'),
@@ -35,7 +35,7 @@ export function createContentThreads({ timeoutMs, idleMs }: { readonly timeoutMs
   async function take<R extends ContentRequest>(request: R, user = '', signal?: AbortSignal): Promise<ContentResults[R['step']]> {
     const response = await threads.read(user, request, signal)
     if (!response.ok) throw unrenderable(response.reason, response.message)
-    return response.result as ContentResults[R['step']] // the result of a thread belongs to the step of the request
+    return response.result as ContentResults[R['step']] // the result has the type that belongs to the step of the request
   }
 
   return {
@@ -75,7 +75,7 @@ const sent = ({ kind, format, content, title, sources, listSources, landscape, n
 async function loadPictures({ images, diagrams }: NeededPictures, { readAsset }: RenderRequest, drawDiagram: DrawDiagram) {
   const loaded = new Map<string, Uint8Array>()
   for (const address of images) {
-    if (URL.canParse(address) && !address.toLowerCase().startsWith('fi:')) continue // embedded, or of the web
+    if (URL.canParse(address) && !address.toLowerCase().startsWith('fi:')) continue // an embedded image, or an image on the web
     const bytes = await readAsset(address)
     // a copy, because `bytes` may be a part of a larger buffer, and a message to the thread would copy the whole buffer
     if (bytes) loaded.set(address, Uint8Array.from(bytes))

@@ -4,7 +4,7 @@ import { picture } from './docx-pictures.ts'
 import { tableOf } from './docx-tables.ts'
 import { anchorName, codeFont, type DocxContext, missingText, paragraphChildren, paragraphOptions } from './docx-text.ts'
 
-/** Where a block stands: how deep in lists, and whether in a quote or in a cell of a table. */
+/** The position of a block: how many lists it is nested in, and whether it is in a quote or in a cell of a table. */
 interface Position {
   readonly listDepth: number
   readonly quoted: boolean
@@ -133,7 +133,7 @@ const centred = (child: ParagraphChild, { docx }: DocxContext): Paragraph =>
     children: [child],
   })
 
-/** An empty line after a table. Word joins two tables without a paragraph between them. */
+/** An empty line after a table, because Word joins two tables that have no paragraph between them. */
 const spacer = ({ docx }: DocxContext) => new docx.Paragraph({ spacing: { after: 60, line: 120 } })
 
 /** Code as one paragraph with line breaks, so that its background has no gaps. */

@@ -2,11 +2,11 @@ import type { Chart } from '../structure/document.ts'
 import { chartColours } from '../structure/draw-chart.ts'
 import { escapeHtml } from '../structure/html.ts'
 
-/* Charts of Word documents. The package `docx` has none, so they are added to the archive that it writes. */
+/* Charts of Word documents. The package `docx` can not make charts, so Daybook adds them to the archive that the package writes. */
 
 /**
- * The text that stands for a chart until the archive is packed again. It begins and ends with U+E0C1, which `withoutMarks` removes from the
- * content of documents.
+ * A placeholder for a chart. It is replaced by the chart when the archive is packed again. It begins and ends with U+E0C1, which
+ * `withoutMarks` removes from the content of documents.
  */
 export const chartMark = (number: number): string => `\ue0c1${number}\ue0c1`
 
@@ -87,7 +87,7 @@ const axesXml =
   '<c:majorGridlines><c:spPr><a:ln w="6350"><a:solidFill><a:srgbClr val="DDE3EA"/></a:solidFill></a:ln></c:spPr></c:majorGridlines>' +
   '<c:numFmt formatCode="General" sourceLinked="0"/><c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="nextTo"/><c:crossAx val="1"/></c:valAx>'
 
-/** One series. The values are in the chart itself, so there is no workbook behind it. */
+/** One series. The values are stored in the chart itself, so no Excel workbook is needed. */
 function seriesXml({ type, labels, series }: Chart, index: number): string {
   const { name, values } = series[index] as Chart['series'][number] // the caller passes only indexes of existing series
   const points = (texts: readonly (string | number)[]) =>

@@ -28,7 +28,7 @@ export async function tableOf(
       margins: { top: 50, bottom: 30, left: 110, right: 110 },
     })
   }
-  // One cell after the other, because the footnotes are numbered in the order of the text.
+  // The cells are converted one after the other, because footnotes get their numbers in the order of conversion.
   const tableRows: TableRow[] = []
   for (const { header, cells } of rows) {
     const made: DocxCell[] = []

@@ -13,9 +13,9 @@ export interface DocxContext {
   addFootnote(source: NumberedSource): number
   /** Makes a new ordered list that starts with this number. Returns its reference and instance. */
   newList(start: number): { readonly reference: string; readonly instance: number }
-  /** Adds a chart and returns the text that stands for it. */
+  /** Adds a chart and returns its placeholder text. */
   addChart(chart: Chart): string
-  /** Draws a diagram. Undefined when there is no program that draws diagrams. */
+  /** Draws a diagram. Undefined when the diagram can not be drawn. */
   drawDiagram(source: string): Promise<OfficeImage | undefined>
   /** The space between the margins, in pixels. */
   readonly width: number

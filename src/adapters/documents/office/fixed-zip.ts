@@ -10,7 +10,7 @@ export interface Rewriter {
 
 /**
  * Packs an office document again, so that equal documents have equal bytes: all files have the time `now`, and a `Rewriter` replaces random
- * values. Archives in the archive, such as the data of charts, are packed again, too.
+ * values. Archives inside the archive, such as the data of charts, are packed again in the same way.
  */
 export async function packAgain(archive: Uint8Array, now: string, rewriter: (names: readonly string[]) => Rewriter): Promise<Uint8Array> {
   const { unzipSync, zipSync, strFromU8, strToU8 } = await loadPackage('fflate', () => import('fflate'))
@@ -29,14 +29,20 @@ export async function packAgain(archive: Uint8Array, now: string, rewriter: (nam
   return pack(archive)
 }
 
-/** A date whose local time is the given time in UTC. The package writes local times, which must not depend on the time zone. */
+/**
+ * A date whose local time is the given time in UTC. The package that writes archives stores local times. With this date, the stored time
+ * does not depend on the time zone of the machine.
+ */
 function localDate(now: string): Date {
   const date = new Date(now)
   const day = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()] as const
   return new Date(...day, date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds())
 }
 
-/** Replaces each different match of a pattern by a number: the first by 1, and so on. The pattern has one group, which is replaced. */
+/**
+ * Replaces the group of a pattern by a number in each match. Equal texts get the same number. The first text gets 1, the next different
+ * text gets 2, and so on.
+ */
 export function numberMatches(text: string, pattern: RegExp, numbers: Map<string, number>, format: (number: number) => string): string {
   return text.replace(pattern, (match, value: string) => {
     const number = numbers.get(value) ?? numbers.size + 1

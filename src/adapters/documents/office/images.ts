@@ -42,7 +42,10 @@ export function createImageReader(readAsset: (path: string) => Promise<Uint8Arra
   }
 }
 
-/** The size that the document asks for. If only one side is given, the other keeps the proportions. */
+/**
+ * Scales an image to the size that the document gives. If the document gives only one side, the other side is computed so that the
+ * proportions stay.
+ */
 function scaled(image: OfficeImage, width: number | undefined, height: number | undefined) {
   if (width !== undefined) return { width, height: height ?? (image.height * width) / image.width }
   return height === undefined ? {} : { width: (image.width * height) / image.height, height }
@@ -88,7 +91,7 @@ function jpegSize(buffer: Buffer): Size | undefined {
   if (buffer.length < 4 || buffer.readUInt16BE(0) !== 0xffd8) return undefined
   for (let at = 2; at + 9 < buffer.length; ) {
     if (buffer[at] !== 0xff) return undefined
-    const marker = buffer[at + 1] as number // inside of the buffer
+    const marker = buffer[at + 1] as number // `at + 1` is inside of the buffer
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
     if (isFrame) return { type: 'jpg', width: buffer.readUInt16BE(at + 7), height: buffer.readUInt16BE(at + 5) }
     at += 2 + buffer.readUInt16BE(at + 2)

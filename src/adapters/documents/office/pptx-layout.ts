@@ -1,6 +1,9 @@
 import { type DocumentBlock, type Inline, plainText, type TableRow } from '../structure/document.ts'
 
-/* Estimates how high blocks are on a slide. Presentations do not flow from page to page, so the place of each block must be computed. */
+/*
+ * Estimates how high blocks are on a slide. A presentation program does not move blocks to the next slide, so the place of each block must
+ * be computed.
+ */
 
 /** The size of text in points, at a scale. The other blocks use the same scale. With a smaller scale, more fits on a slide. */
 export const textSize = (scale: number): number => 18 * scale
@@ -107,7 +110,7 @@ export function paginate(
       page.push(parts[0])
       queue.unshift(parts[1])
     } else if (page.length === 0) {
-      page.push(block) // it fits on no slide, and is shown as far as possible
+      page.push(block) // the block fits on no slide, so it is shown as far as possible
     } else queue.unshift(block)
     pages.push([])
     left = height

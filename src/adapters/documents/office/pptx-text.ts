@@ -26,7 +26,7 @@ export function paragraphRuns(content: readonly Inline[], look: Look, options: R
   const runs: TextProps[] = []
   let breaks = false
   for (const part of content) {
-    // A line break belongs to the run after it. A run of its own would begin a new paragraph.
+    // A line break is an option of the run after it. A separate run for the line break would begin a new paragraph.
     if (part.kind === 'break') breaks = true
     else
       for (const run of partRuns(part, look, common, setting)) {

@@ -23,7 +23,10 @@ const body = { x: 0.65, y: 1.4, width: 12.03, height: 5.35 }
 const dark = '1B2733'
 const accent = '1F5FA8'
 
-/** Scales to try, so that the blocks of a slide fit. If even the smallest is too large, the slide is continued on the next one. */
+/**
+ * Scales to try, so that the blocks of a slide fit. If the blocks do not fit even with the smallest scale, they are continued on the next
+ * slide.
+ */
 const scales = [1, 0.9, 0.8]
 
 /** Makes a presentation. Citations are numbers, and each slide lists the sources that it cites. */
@@ -163,7 +166,9 @@ function createRewriter(now: string, names: readonly string[]): Rewriter {
   }
 }
 
-/** The package writes the properties of a paragraph before each of its runs. PowerPoint accepts them only at the beginning. */
+/**
+ * The package writes the properties of a paragraph before each of its runs. PowerPoint accepts them only at the beginning of the paragraph.
+ */
 function withOneProperties(paragraph: string): string {
   const [first = '', ...rest] = paragraph.split('<a:r>')
   return [first, ...rest.map((run) => run.replace(/<a:pPr(?:[^<>]{0,999}\/>|[\s\S]*?<\/a:pPr>)/, ''))].join('<a:r>')

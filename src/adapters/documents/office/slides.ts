@@ -8,7 +8,7 @@ export interface SlideContent {
   /** What the speaker says. Empty when there are no notes. */
   readonly notes: string
   readonly look: Look
-  /** Whether it is an opening slide: a title, and at most a few lines below it. */
+  /** Whether this is an opening slide, which has a title and at most a few lines below it. */
   readonly opening: boolean
 }
 

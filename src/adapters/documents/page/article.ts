@@ -3,7 +3,7 @@ import type { PageElement } from './tree.ts'
 // Finds the elements that contain the text of a page. The scores follow the idea of Mozilla's Readability: a paragraph with many words and
 // commas gives points to the elements around it, and links take points away. Each step visits every element once.
 
-/** The elements with the text of the page, in their order. The whole body if no part of it stands out. */
+/** The elements with the text of the page, in their order. The result is the whole body if no part of it has a clearly higher score. */
 export function findArticle(body: PageElement): readonly PageElement[] {
   const marked = markedArticle(body)
   if (marked) return [marked]
@@ -28,7 +28,10 @@ const minLength = 250
 
 const linkDensity = ({ linkLength, textLength }: PageElement) => (textLength === 0 ? 0 : linkLength / textLength)
 
-/** The element that the page itself marks as its text, if there is exactly one of its kind and it has most of the text. */
+/**
+ * The element that the page itself marks as its text with a tag such as `article`. It is used only if it is the only element with this tag
+ * and contains more than a third of the text.
+ */
 function markedArticle(body: PageElement): PageElement | undefined {
   for (const tag of ['article', 'main']) {
     const found = elementsWith(body, tag, [])
@@ -85,7 +88,7 @@ function giveToAncestors(paragraph: PageElement, points: number, scores: Map<Pag
   }
 }
 
-/** If several elements have almost the best score, their common ancestor has the text. */
+/** If several elements have almost the best score, the text is in their common ancestor. */
 function commonAncestor(top: PageElement, best: number, scores: ReadonlyMap<PageElement, number>): PageElement {
   const rivals = new Map<PageElement, number>()
   for (const [element, score] of scores) {

@@ -1,12 +1,15 @@
 import { isoDate } from '../../../core/dates.ts'
 import type { PageDate } from '../../../ports/web.ts'
 
-/** What is known about a page besides its text. It is filled while the page is parsed. */
+/** Facts about a page besides its text. They are collected while the page is parsed. */
 export interface HeadFacts {
   /** The address that relative links refer to. */
   base: string
   title: string
-  /** The contents of `<meta>` elements by their name, property or itemprop, in lower case. The first one of a name counts. */
+  /**
+   * The contents of `<meta>` elements by their name, property or itemprop, in lower case. If several elements have the same name, the first
+   * one is kept.
+   */
   readonly meta: Map<string, string>
   readonly jsonLd: string[]
   /** The attributes `datetime` of `<time>` elements. */
@@ -37,7 +40,10 @@ export function absoluteUrl(href: string | undefined, base: string): string | un
   return url && (url.protocol === 'http:' || url.protocol === 'https:') ? url.href : undefined
 }
 
-/** The title of a page. `og:title` and `twitter:title` come first, because `<title>` often also has the name of the site. */
+/**
+ * The title of a page. `og:title` and `twitter:title` are preferred to `<title>`, because `<title>` often also contains the name of the
+ * site.
+ */
 export function titleOf({ meta, title }: HeadFacts): string {
   return (meta.get('og:title') ?? meta.get('twitter:title') ?? title).replace(/\s+/g, ' ').trim().slice(0, 500)
 }
@@ -62,7 +68,7 @@ const publishedNames = [
 ]
 const modifiedNames = ['article:modified_time', 'datemodified', 'og:updated_time', 'last-modified', 'dcterms.modified', 'dc.date.modified']
 
-/** The dates of a page. JSON-LD is written for programs, so it comes first. A `<time>` element may belong to another article. */
+/** The dates of a page. JSON-LD is written for programs, so it is used first. A `<time>` element may belong to another article. */
 export function datesOf(head: HeadFacts): Dates {
   const data = jsonLdFacts(head)
   const fromMeta = (names: readonly string[]) => names.flatMap((name) => isoDate(head.meta.get(name)) ?? [])[0]

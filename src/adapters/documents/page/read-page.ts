@@ -6,7 +6,7 @@ import { datesOf, isPaywalled, titleOf } from './head.ts'
 import { toMarkdown } from './markdown.ts'
 import { parsePage } from './tree.ts'
 
-/** The longest text that is kept of a page, unless the caller wants more. */
+/** The maximum number of characters that are kept of a page, unless the caller sets another maximum. */
 export const maxPageText = 400_000
 
 /** Reads the text and the facts of an HTML page. `HtmlTokenizer` is the tokenizer of the package htmlparser2. */
@@ -19,10 +19,12 @@ export function readPage(
 ): PageText {
   const html = decodeHtml(bytes, charset)
   const { body, head } = parsePage(html, url, HtmlTokenizer)
-  // One character more than `maxText` is written, because a text that is cut must differ from a text that just fits.
+  // The limit is one character more than `maxText`. So a text that was cut can be distinguished from a text of exactly `maxText`
+  // characters.
   const options = { base: head.base, maxLength: maxText + 1 } as const
   const article = toMarkdown(findArticle(body), { ...options, leaveOut: 'likely' })
-  // If the article is very short, parts of the text were probably left out as junk. Then the whole page is tried.
+  // If the article is very short, parts of the text were probably left out as junk. Then the whole page is written, and the longer text is
+  // used.
   const markdown = article.length >= shortText ? article : longer(article, toMarkdown([body], { ...options, leaveOut: 'parts' }))
   return {
     title: titleOf(head),

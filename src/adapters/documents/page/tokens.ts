@@ -21,7 +21,7 @@ const rows = new Set(['td', 'th', 'tr'])
 const groups = new Set(['td', 'th', 'tr', 'thead', 'tbody'])
 const terms = new Set(['dt', 'dd', 'p'])
 
-/** For each element, the open elements that end when it begins, because pages may leave out their end tags. */
+/** For each element, the open elements that end when this element begins. Pages may leave out the end tags of these open elements. */
 const endedBy: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['li', new Set(['li', 'p'])],
   ['dt', terms],

@@ -18,7 +18,7 @@ export interface PageElement {
   junk: 'no' | 'likely' | 'part'
   /** Whether class and id suggest that the text of the page is here (1), or is not here (-1). */
   readonly weight: -1 | 0 | 1
-  /** The text below this element, without junk: its characters, those of them in links, and its commas. */
+  /** Counts for the text below this element, without junk: the characters, the characters in links, and the commas. */
   textLength: number
   linkLength: number
   commas: number
@@ -51,7 +51,7 @@ export function parsePage(html: string, url: string, HtmlTokenizer: typeof Token
   const body = element('body', undefined, {})
   let current = body
   let textLength = 0
-  /** The open element whose content is not part of the text, if there is one. `inside` counts the open elements in it. */
+  /** The open element whose content is not part of the text, if there is such an element. `inside` counts the open elements below it. */
   let skipped: { readonly tag: string; readonly keep: boolean; inside: number; readonly text: string[]; length: number } | undefined
 
   readTokens(
@@ -152,7 +152,10 @@ const isHidden = (attributes: Attributes) =>
  */
 const wrapperShare = 0.4
 
-/** Counts the characters of each element, from the inside to the outside. The tree has few levels. `total` is the length of all text. */
+/**
+ * Counts the characters of each element, children before their parents. The recursion is not deep, because `maxDepth` limits the levels of
+ * the tree. `total` is the length of all text.
+ */
 function measure(parent: PageElement, total: number): void {
   for (const child of parent.children) {
     if (typeof child === 'string') {

@@ -1,4 +1,4 @@
-/* The structure of a document, which Word documents, presentations and Typst documents are made of. */
+/* The structure of a document. Word documents, presentations and Typst documents are made from it. */
 
 /** A part of a document that takes the whole width between the margins. */
 export type DocumentBlock =
@@ -47,7 +47,7 @@ export interface Look {
   readonly colour?: string
   readonly background?: string
   readonly size?: number
-  /** Set when the author gave the direction. Otherwise the text decides. */
+  /** Set when the author gave the direction. Otherwise the direction follows from the text (`isRightToLeft`). */
   readonly direction?: 'ltr' | 'rtl'
 }
 

@@ -7,7 +7,7 @@ export interface HtmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   readonly children: HtmlNode[]
-  /** The positions of the first character and after the last character in the text. */
+  /** Where the element begins and ends in the text. `end` is the position after the last character. */
   readonly start: number
   end: number
 }

@@ -34,7 +34,7 @@ function createParser(Markdown: typeof MarkdownItFactory): MarkdownIt {
     const token = tokens[index]
     const [kind = '', type = '', ...title] = token?.info.trim().split(/\s+/) ?? []
     if (token && kind === 'mermaid') return `<pre class="mermaid">${escapeHtml(token.content)}</pre>\n`
-    // A chart in a chart is code. Otherwise many fences in fences would take very long.
+    // A chart inside a chart is shown as code. Otherwise many nested fences would take very long.
     if (token && kind === 'chart' && env?.inChart !== true)
       return chartTable(markdown.render(token.content, { inChart: true }), type, title.join(' '))
     return codeFence?.(tokens, index, options, env, self) ?? ''
@@ -67,7 +67,7 @@ function chartTable(html: string, type: string, title: string): string {
 
 /**
  * The anchor of a heading: its words in lower case, joined by hyphens. If another heading has this anchor, a number is added. `taken` has
- * the last number that was tried for each anchor, so that many equal headings take no more time than others.
+ * the last number that was tried for each anchor, so that many equal headings do not take quadratic time.
  */
 function uniqueAnchor(text: string, taken: Map<string, number>): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section']

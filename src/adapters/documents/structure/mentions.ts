@@ -4,8 +4,8 @@ import { markdownToHtml } from './markdown.ts'
 import { parseHtml } from './parse-html.ts'
 
 /**
- * The addresses of files in a content, as they are written, each once: of images, media, objects, style sheets, links and `url()` in
- * styles. Web addresses, anchors and embedded data are left out.
+ * The addresses of files in a content, exactly as the author wrote them and each only once. They are the addresses of images, media,
+ * objects, style sheets, links and `url()` in styles. Web addresses, anchors and embedded data are left out.
  */
 export async function findMentions(content: string, format: ContentFormat): Promise<readonly string[]> {
   if (format === 'mermaid') return []

@@ -5,7 +5,7 @@ import { loadPackage } from './packages.ts'
 /** Elements that are nested deeper are left out, but not their text. So recursive functions over the tree do not exceed the stack. */
 const maxDepth = 100
 
-/** For each element, the open elements that end when it begins, because authors may leave out their end tags. */
+/** For each element, the open elements that end when this element begins. Authors may leave out the end tags of these open elements. */
 const endedBy: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['li', ['li', 'p']],
   ['dt', ['dt', 'dd', 'p']],
@@ -71,7 +71,7 @@ export async function parseHtml(html: string): Promise<HtmlElement> {
   return root
 }
 
-/** Appends a text. The tokenizer divides texts at entities, so it is joined with the text before. */
+/** Appends a text. The tokenizer divides texts at entities, so the text is joined with a text directly before it. */
 function appendText(children: HtmlNode[], text: string): void {
   const last = children.at(-1)
   const clean = withoutControls(text)

@@ -14,7 +14,7 @@ export async function readDocument(content: string, format: 'markdown' | 'html')
   return readBlocks((body ?? root).children)
 }
 
-/** Elements that begin a new line. A dialog counts as a part of the document, so it is among them. */
+/** Elements that begin a new line. They include `dialog`, because the content of a dialog is a part of the document. */
 const blockNames: ReadonlySet<string> = new Set([...blockTags, 'dialog', 'html'])
 
 const isBlock = (node: HtmlNode): node is HtmlElement =>
@@ -152,7 +152,7 @@ function readCode(element: HtmlElement): DocumentBlock {
   return language === 'mermaid' ? { kind: 'diagram', source: text } : { kind: 'code', text, language }
 }
 
-/** Reads a `figure`. Its caption goes with its first image or table. */
+/** Reads a `figure`. Its caption becomes the caption of its first image or table. */
 function readFigure({ children }: HtmlElement): readonly DocumentBlock[] {
   const captionElement = children.find((child) => isElement(child, 'figcaption'))
   const caption: readonly Inline[] = isElement(captionElement) ? readInlines(captionElement.children) : []

@@ -1,7 +1,7 @@
 import type { SourceNumbers } from './citations.ts'
 import { type DocumentBlock, type Inline, plainText } from './document.ts'
 
-/** The blocks of the list of sources. Empty when the document cites none. */
+/** The blocks of the list of sources. Empty when the document cites no sources. */
 export function sourceBlocks({ sources }: SourceNumbers): readonly DocumentBlock[] {
   if (sources.length === 0) return []
   const items = sources.map(({ title, url }): readonly DocumentBlock[] => {

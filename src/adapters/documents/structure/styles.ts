@@ -31,7 +31,7 @@ const named: Readonly<Record<string, string>> = {
 /** How many points one unit of a CSS length is. */
 const units: Readonly<Record<string, number>> = { px: 0.75, pt: 1, in: 72, cm: 72 / 2.54, mm: 72 / 25.4, em: 12, rem: 12, '': 0.75 }
 
-/** A CSS length in points. Undefined when it is not a length, or a percentage. */
+/** A CSS length in points. Undefined when the value is not a length, and for percentages. */
 export function parseLength(value: string | undefined): number | undefined {
   const [, number, unit = ''] = /^(\d{1,6}(?:\.\d{1,6})?)(px|pt|in|cm|mm|rem|em)?$/.exec(value?.trim().toLowerCase() ?? '') ?? []
   return number === undefined ? undefined : Number(number) * (units[unit] as number)

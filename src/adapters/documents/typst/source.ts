@@ -12,7 +12,7 @@ export interface SourceContext {
   imageFile(image: DocumentImage): { readonly name: string; readonly width: number; readonly height: number } | undefined
 }
 
-/** How a document looks: the same sizes and colours as a PDF of the browser, in the fonts that Typst brings along. */
+/** How a document looks: the same sizes and colours as a PDF of the browser, in the fonts that Typst contains. */
 const preamble = `
 #set page(paper: "a4", margin: (top: 25mm, right: 20mm, bottom: 30mm, left: 20mm), numbering: "1 / 1")
 #set text(size: 10.5pt, fill: rgb("1b2733"), font: ("Libertinus Serif", "Noto Sans CJK SC", "WenQuanYi Micro Hei", "Droid Sans Fallback", "DejaVu Sans"), fallback: true)
@@ -35,7 +35,7 @@ export function typstSource(blocks: readonly DocumentBlock[], options: SourceCon
   return `${title}${preamble}\n#${blocksSource(blocks, options)}\n`
 }
 
-/** A string literal. Control characters, which have no picture, are left out. */
+/** A string literal. Control characters are left out, because they have no visible form. */
 function literal(text: string): string {
   const escaped = text
     .replace(/\r\n?/g, '\n')
@@ -103,7 +103,7 @@ const rawSource = (text: string, language: string) => {
   return `raw(block: true, ${known}${literal(text)})`
 }
 
-/** The content with the direction and the style that the text and its author ask for. */
+/** The content with its style and its direction. The direction follows from the text, unless the author has set it. */
 function withLook(look: Look, content: readonly Inline[], source: string): string {
   const rightToLeft = look.direction === undefined ? isRightToLeft(plainText(content)) : look.direction === 'rtl'
   const styles = [

@@ -19,14 +19,17 @@ export interface TypstRenderer {
 const portraitWidth = 482
 const landscapeWidth = 728
 
-/** The longest source that is compiled. A thread can not be stopped while Typst works, so long sources are refused before. */
+/**
+ * The longest source that is compiled. A thread can not be stopped while Typst compiles, so longer sources are refused before they are
+ * compiled.
+ */
 const maxSourceLength = 5_000_000
 
 const reasons = { too_slow: 'timeout', out_of_memory: 'memory', cancelled: 'cancelled', reader_closed: 'unavailable' } as const
 
 const withoutBrowser = 'The PDF was made without a browser: styles and scripts of HTML have no effect, and fonts and line breaks differ.'
 
-/** Makes a renderer. The thread of Typst starts with the first document, and ends after `idleMs` without one. */
+/** Makes a renderer. The thread of Typst starts with the first document, and ends after `idleMs` without a document. */
 export function createTypstRenderer({ timeoutMs, idleMs }: { readonly timeoutMs: number; readonly idleMs: number }): TypstRenderer {
   const threads = createReaderThreads<TypstRequest, TypstResponse>({
     file: threadFile(import.meta.url, 'typst/typst-thread'),

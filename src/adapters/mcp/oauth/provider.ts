@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import type { McpOAuth } from '../../../ports/mcp-configuration.ts'
 import type { TokenFile } from './token-file.ts'
 
-/** Where a person signs in. Without it, only stored tokens can be used and refreshed. */
+/** The way in which a person signs in. Without a visit, only stored tokens can be used and refreshed. */
 export interface Visit {
   readonly redirectUrl: string
   readonly state: string
@@ -16,7 +16,7 @@ export function createOAuthProvider(file: TokenFile, { clientId, clientSecret, s
   const known =
     clientId === undefined ? undefined : { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
   return {
-    // Without a redirect address, the SDK would ask for tokens in a way that needs no person. Without `visit`, the address is only a
+    // Without a redirect address, the SDK would request tokens without asking a person to sign in. Without `visit`, the address is only a
     // placeholder that no browser opens.
     redirectUrl: visit?.redirectUrl ?? 'http://127.0.0.1/sign-in-first',
     clientMetadata: {

@@ -35,7 +35,7 @@ export async function signIn(
   }
 }
 
-/** Waits on a port of this machine for the browser that comes back with a code. */
+/** Listens on a port of this machine, to which the server redirects the browser with a code. */
 async function openVisit(state: string, port: number) {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   promise.catch(() => {}) // the sign-in may fail before the code is awaited

@@ -3,8 +3,8 @@ import { createOAuthProvider } from './provider.ts'
 import type { TokenFile } from './token-file.ts'
 
 /**
- * Makes a `fetch` that sends the stored access token. If the server refuses the token, it is refreshed. A refresh token can often be used only
- * once, so at most one process refreshes at a time: the others wait, and then use the token that the first one has got.
+ * Makes a `fetch` that sends the stored access token. If the server refuses the token, it is refreshed. A refresh token can often be used
+ * only once, so at most one process refreshes at a time. The other processes wait, and then use the new token.
  */
 export function createSignedFetch(server: string, url: string, oauth: McpOAuth, file: TokenFile): typeof fetch {
   let refreshing: Promise<string> | undefined

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isObject, type JsonObject, parseJson } from '../../../core/json.ts'
 
-/** What is known about the sign-in to a server: the tokens, and the client that was registered for Daybook. */
+/** The stored data of a sign-in to a server: the tokens, and the client that was registered for Daybook. */
 export type SignIn = { readonly [name in 'tokens' | 'client']?: JsonObject }
 
 /** The file with the sign-in to one server. Only the owner of the file can read it. */
@@ -11,7 +11,7 @@ export interface TokenFile {
   read(): Promise<SignIn>
   /** Changes some parts and keeps the others. `undefined` removes a part. */
   update(changes: { readonly [name in keyof SignIn]: SignIn[name] | undefined }): Promise<void>
-  /** Runs `work` while no other process does so for this file. */
+  /** Runs `work` under a lock for this file, so that no other process runs such work at the same time. */
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -52,8 +52,8 @@ export function createTokenFile(path: string): TokenFile {
 }
 
 /**
- * Takes the lock. Returns the function that gives it back, or undefined when another process or another agent of this process has it. It is
- * a lock of an SQLite file without content: the operating system gives it back when a process dies.
+ * Takes the lock. Returns a function that releases it, or undefined when another process or another agent of this process has the lock. The
+ * lock is that of an empty SQLite file, so the operating system releases it when the process dies.
  */
 async function take(file: string): Promise<(() => void) | undefined> {
   const { DatabaseSync } = await import('node:sqlite') // on demand, because few servers need a sign-in

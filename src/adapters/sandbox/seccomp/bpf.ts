@@ -19,7 +19,7 @@ export const codes = {
   end: 0x06,
 } as const
 
-/** Offsets in what the kernel tells the filter about a call. Both processors put the low half of an argument first. */
+/** Offsets in the data about a call that the kernel passes to the filter. Both processors put the low half of an argument first. */
 export const dataOffset = { number: 0, architecture: 4, argument: (index: number) => 16 + 8 * index } as const
 
 /** What a filter decides. */

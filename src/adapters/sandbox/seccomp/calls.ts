@@ -108,5 +108,5 @@ export const callNumbers = {
   write: [1, 64],
 } as const satisfies Record<string, readonly [number | undefined, number | undefined]>
 
-/** The highest number that this table was made with. Later calls are unknown and do not exist for programs. */
+/** The highest call number when this table was made. Calls with higher numbers are unknown, and fail as if the kernel did not have them. */
 export const highestKnownCall = 462

@@ -5,7 +5,7 @@ type CallName = keyof typeof callNumbers
 /** The processors that have a filter, as Node names them. */
 export type FilteredProcessor = 'x64' | 'arm64'
 
-/** True when there is a filter for a processor. Without one there is no sandbox. */
+/** Whether there is a filter for a processor. On a processor without a filter, there is no sandbox. */
 export const hasFilter = (processor: string): processor is FilteredProcessor => Object.hasOwn(architectures, processor)
 
 const architectures = { x64: 0xc000003e, arm64: 0xc00000b7 } as const
@@ -37,7 +37,7 @@ const forbidden: Readonly<Record<string, readonly CallName[]>> = {
 /** Calls that fail as if the kernel did not have them. Libraries then use older calls, whose arguments the filter can check. */
 const absent: readonly CallName[] = [
   ...(['clone3', 'openat2'] as const), // their flags are in memory, where a filter can not read them
-  ...(['io_uring_setup', 'io_uring_enter', 'io_uring_register'] as const), // they make other calls that no filter sees
+  ...(['io_uring_setup', 'io_uring_enter', 'io_uring_register'] as const), // with them a program could make other calls that no filter sees
   ...(['io_setup', 'io_submit', 'io_destroy', 'io_cancel', 'io_getevents', 'io_pgetevents'] as const),
   ...(['memfd_create', 'memfd_secret', 'shmget', 'msgget', 'semget', 'mq_open'] as const), // they use memory that no limit of a process counts
 ]
@@ -49,7 +49,7 @@ const runsAsOwner = 0o6000 // the bits set-user-id and set-group-id
 const createsFile = 0x40 | 0x400000 // O_CREAT and O_TMPFILE. Without them `open` has no mode
 const plainPersonalities = [0, 0xffffffff] as const // 0 is the ordinary personality, and 0xffffffff only asks for the current one
 
-/** Calls with a mode, and the index of the argument that has it. */
+/** Calls with a file mode, and the index of the argument that contains the mode. */
 const callsWithMode: readonly (readonly [CallName, number])[] = [
   ...([
     ['chmod', 1],
@@ -68,12 +68,12 @@ const callsWithMode: readonly (readonly [CallName, number])[] = [
 
 /**
  * The filter of system calls for programs in a sandbox. The namespaces and the missing capabilities already isolate programs. The filter
- * blocks system calls that programs do not need, so that a program can not exploit errors of the kernel in them.
+ * blocks system calls that programs do not need, so that a program can not exploit errors of the kernel in these calls.
  */
 export function seccompFilter(processor: FilteredProcessor): Buffer {
   const fails = (error: number) => [end(verdicts.error(error))]
   const numberOf = (name: CallName) => callNumbers[name][processor === 'x64' ? 0 : 1]
-  /** Rules for one call. They begin with its number loaded, and they must end with a verdict. */
+  /** Rules for one call. When they start, the number of the call is loaded. They must end with a verdict. */
   const onCall = (name: CallName, body: readonly Instruction[]) => {
     const number = numberOf(name)
     return number === undefined ? [] : when(codes.jumpIfEqual, number, body)
@@ -91,7 +91,7 @@ export function seccompFilter(processor: FilteredProcessor): Buffer {
     load(dataOffset.architecture),
     ...unless(codes.jumpIfEqual, architectures[processor], [end(verdicts.kill)]),
     load(dataOffset.number),
-    // On x86_64, numbers from here on are those of x32, a second set of calls that this filter does not know.
+    // On x86_64, numbers from this value on belong to x32, a second set of calls that this filter does not know.
     ...when(codes.jumpIfGreaterOrEqual, 0x40000000, [end(verdicts.kill)]),
     ...when(codes.jumpIfGreater, highestKnownCall, fails(errno.ENOSYS)),
     ...Object.values(forbidden)

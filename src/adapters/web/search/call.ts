@@ -8,7 +8,7 @@ export interface ServiceCall {
   readonly service: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** If set, it is sent as JSON with POST. */
+  /** If set, the body is sent as JSON with POST. Otherwise the request is a GET. */
   readonly body?: object
   /** Status codes that mean that the key was rejected, besides 401 and 403. */
   readonly keyStatus?: readonly number[]
@@ -96,7 +96,7 @@ function retryAfter({ headers }: Response): number | undefined {
   return Number.isNaN(time) ? undefined : Math.max(0, Math.ceil((time - Date.now()) / 1_000))
 }
 
-/** The list of results at a place in a response. A service without results may leave the list out. Any other value is an error. */
+/** The list of results in a response. A service that has found nothing may leave the list out. Any other value is an error. */
 export function resultList(service: string, list: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (list === undefined || list === null) return []
   if (!Array.isArray(list)) throw new SearchFailure('malformed', `${service} sent results that are not a list`)

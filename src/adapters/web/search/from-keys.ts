@@ -5,8 +5,8 @@ import { createSearchProvider, type SearchServiceName, searchServiceNames, searc
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The search services whose keys are in the environment. `choice` is the one that is used first. With `auto`, it is the first one that has
- * a key. Throws a `RangeError` if the chosen one has no key.
+ * The search services whose keys are in the environment. `choice` is the service that is used first. With `auto`, this is the first service
+ * that has a key. Throws a `RangeError` if the chosen service has no key.
  */
 export function searchProvidersFrom(
   environment: Environment,

@@ -11,7 +11,7 @@ export interface RawHit {
   readonly favicon?: unknown
 }
 
-/** Makes a result from the fields of a service. Undefined if it has no address of a web page. */
+/** Makes a result from the fields of a service. Undefined if the address is not that of a web page. */
 export function toHit({ url, title, text, score, published, favicon }: RawHit): SearchHit | undefined {
   if (!isWebAddress(url)) return undefined
   return {

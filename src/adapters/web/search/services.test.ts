@@ -65,7 +65,7 @@ describe.each(searchServiceNames)('%s', (name) => {
   })
 
   it('reports a wrong key without showing it', async () => {
-    if (name === 'searxng') return // it has no key
+    if (name === 'searxng') return // this service has no key
     const failure = await fake
       .provider('sk-wrong-key-0123456789')
       .search(ask('cats'), signal)

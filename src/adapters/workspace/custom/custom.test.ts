@@ -75,7 +75,7 @@ describe('custom workspaces', () => {
     const depths: unknown[] = []
     for (let n = 1; n <= 150; n++) {
       const { record } = await publishTurn(workspace, `turn_${n}`, journal, { [`scope${n % 90}/x`]: String(n) })
-      // `depth` is missing if the manifest is in a blob; such a manifest lists every file
+      // `depth` is missing if the manifest is in a blob. Such a manifest lists every file
       depths.push((isObject(record.manifest) && record.manifest.depth) || 0)
     }
     expect(depths.every((depth) => typeof depth === 'number' && depth <= 64)).toBe(true)

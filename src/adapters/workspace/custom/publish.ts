@@ -55,7 +55,7 @@ export async function publishCustom(turnId: string, { previous }: PublishRequest
     scopes: recordedScopes(next),
     manifest: stored.manifest,
     ...leftOut,
-    // the version before was stored by another kind of workspace
+    // the previous version was stored by another kind of workspace
     ...(!parent && previous !== undefined && { parent_unavailable: previous }),
   }
   const outcome = changed.size === 0 && parent ? outcomes.unchanged(fields) : outcomes.committed(fields)

@@ -17,7 +17,7 @@ interface LoadedVersion {
   readonly manifest: Manifest
 }
 
-/** How many versions are cached in memory. A turn seldom reads more. */
+/** How many versions are cached in memory. A turn seldom reads more versions than this. */
 const MAX_CACHED_VERSIONS = 8
 
 /**
@@ -53,7 +53,10 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
   }
 }
 
-/** Loads a version with its manifest. Throws `versionUnavailable` when this manifest, or another one in its chain of parents, is gone. */
+/**
+ * Loads a version with its manifest. Throws `versionUnavailable` when this manifest, or another manifest in its chain of parents, is
+ * missing.
+ */
 async function loadVersion(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<LoadedVersion | undefined> {
   try {
     const manifest = await loadManifest(turnId, history, blobs)
@@ -97,7 +100,10 @@ async function readStoredFile(rel: string, { hash, recorded, keptBy }: StoredFil
   return keptBy === undefined ? undefined : getKept(keptBy, hash)
 }
 
-/** Reads a blob to which the publish block of a turn refers. Undefined when the block does not refer to it, or when the blob is gone. */
+/**
+ * Reads a blob to which the publish block of a turn refers. Undefined when the block does not refer to the blob, or when the blob is
+ * missing.
+ */
 type KeptReader = (turnId: string, sha256: string) => Promise<Uint8Array | undefined>
 
 /**
@@ -120,8 +126,8 @@ function createKeptReader(history: RecordedFiles, blobs: Pick<BlobStore, 'get'>)
 }
 
 /**
- * The files that one publish changed, by path. All other files are those of the version of the turn `parent`. A manifest without a parent
- * lists every file.
+ * The files that one publish changed, by path. All other files are the same as in the version of the turn `parent`. A manifest without a
+ * parent lists every file.
  */
 export interface Manifest {
   readonly parent?: string
@@ -190,7 +196,10 @@ const ManifestEntry = z.union([
 ])
 const ManifestReference = z.object({ sha256: z.string(), size: z.number() })
 
-/** The manifest in the publish record of a turn. Undefined when there is none, or when it has another form than `storeManifest` writes. */
+/**
+ * The manifest in the publish record of a turn. Undefined when the record has no manifest, or when the manifest does not have the form that
+ * `storeManifest` writes.
+ */
 async function loadManifest(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Manifest | undefined> {
   const record = await history.manifest(turnId)
   const given = isObject(record) && record.workspace_implementation === 'custom' ? record.manifest : undefined

@@ -4,7 +4,7 @@ import type { RecordedFiles } from '../../../ports/workspace.ts'
 import type { Lineage, Origin } from './lineage.ts'
 import { outputText } from './run.ts'
 
-/** A commit, and the hashes of its files by path below `files/`. `commit` is undefined when there is none. */
+/** A commit, and the hashes of its files by path below `files/`. `commit` is undefined when there is no commit. */
 export interface CommittedFiles {
   readonly commit: string | undefined
   readonly hashes: ReadonlyMap<string, string>
@@ -12,7 +12,7 @@ export interface CommittedFiles {
 
 /** The version on which the next version is based. */
 interface Base extends CommittedFiles {
-  /** True when the journal has a previous version, but its commit can not be reached. */
+  /** True when the journal has a previous version, but its commit can not be read. */
   readonly isLost: boolean
 }
 
@@ -26,9 +26,9 @@ const nothing: CommittedFiles = { commit: undefined, hashes: new Map() }
 
 /**
  * Finds the version on which the version of a turn is based: the commit that the latest publish record in the journal names. This need not
- * be the last commit of the branch. A process may have published a version and died before the journal had its record. Without a record,
- * the base is the newest commit of a turn that the journal does not have. A retention policy may have removed the record together with all
- * other entries of that turn.
+ * be the last commit of the branch. A process may have published a version and died before its record was in the journal. If the journal
+ * has no publish record at all, the base is the newest commit of a turn that is not in the journal. A retention policy may have removed the
+ * record together with all other entries of that turn.
  */
 export async function findBase(turnId: string, previous: string | undefined, context: BaseContext): Promise<Base> {
   if (previous === undefined) return { ...(await findUnrecorded(turnId, context)), isLost: false }
@@ -44,7 +44,7 @@ export async function readHead(lineage: Lineage): Promise<CommittedFiles> {
 
 export const snapshotMessage = (turnId: string): string => `React workspace snapshot ${turnId}`
 
-/** The commit that the publish record of a turn names. Undefined when it names none. */
+/** The commit that the publish record of a turn names. Undefined when the record names no commit. */
 export function commitInRecord(record: unknown): string | undefined {
   const commit = isPublished(record) ? record.commit_sha : undefined
   return typeof commit === 'string' && /^[0-9a-f]{40}$/.test(commit) ? commit : undefined
@@ -53,7 +53,10 @@ export function commitInRecord(record: unknown): string | undefined {
 export const isPublished = (record: unknown): record is Readonly<Record<string, unknown>> =>
   isObject(record) && record.status === 'published'
 
-/** The version of a turn, according to its publish record or else to its ref. Undefined when it can not be reached. */
+/**
+ * The version of a turn. Its commit is taken from the publish record, or from the ref of the turn if there is no record. Undefined when the
+ * commit can not be read.
+ */
 async function findRecorded(turnId: string, { lineage, origin, history }: BaseContext): Promise<CommittedFiles | undefined> {
   const named = commitInRecord(await history.manifest(turnId))
   const find = async () => {
@@ -67,7 +70,7 @@ async function findRecorded(turnId: string, { lineage, origin, history }: BaseCo
   return find()
 }
 
-/** What git reads of a commit. Undefined when git can not read it, because the repository does not have the commit. */
+/** The result of `reading`. Undefined when git fails because the repository does not have the commit. */
 export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
@@ -78,8 +81,8 @@ export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> 
 }
 
 /**
- * The newest usable commit of the branch. Two kinds of commits are not usable: commits of this turn, and commits of turns that the journal
- * has, but whose entries do not name the commit.
+ * The newest usable commit of the branch. Two kinds of commits are not usable: commits of this turn, and commits of turns that are in the
+ * journal but whose publish record does not name the commit.
  */
 async function findUnrecorded(turnId: string, { lineage, history }: BaseContext): Promise<CommittedFiles> {
   const head = await lineage.commitOf(lineage.refs.branch)

@@ -10,7 +10,7 @@ import { hasChanges, type TurnIndex } from './turn-index.ts'
 type RepositoryStatus = 'clean' | 'dirty' | 'uninitialized'
 
 /**
- * Makes the function that describes the repository of a turn for the announce. `latest` gives the commit of the latest version. The
+ * Makes the function that describes the repository of a turn for the announce. `latest` returns the commit of the latest version. The
  * description has no hashes and no refs. The function starts git only if there is a new version, or if a program may have changed files.
  */
 export function createGitDescriber(
@@ -43,7 +43,7 @@ export function createGitDescriber(
 function createVersionReader(lineage: Lineage): (commit: string | undefined) => Promise<KindFacts> {
   let known: { readonly commit: string; readonly facts: KindFacts } | undefined
   return async (commit) => {
-    if (commit === undefined) return {} // the caller uses the record of the last publish
+    if (commit === undefined) return {} // in this case, the caller uses the record of the last publish
     if (known?.commit === commit) return known.facts
     const [hashes, subject] = await Promise.all([lineage.hashesOf(commit), commitSubject(lineage, commit)])
     const facts = { lineage: countScopes([...hashes.keys()]), lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }

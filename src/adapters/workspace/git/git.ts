@@ -67,7 +67,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
           if (origin) await origin.fetchBranch()
           const base = adopted ? await findBase(turnId, adopted.previous, { lineage, origin, history: adopted.history }) : undefined
           latest = base ? base.commit : await lineage.commitOf(lineage.refs.branch)
-          // the first use of the files finishes replacements that a dead process has begun
+          // this first call also finishes replacements of folders that a dead process has begun
           const found = await folders.files.list(turnId, { limit: 1, dotEntries: true })
           programRan = found.files.length + found.skipped.length > 0
           await ensureTurnRepository(repository(turnId))
@@ -118,7 +118,8 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
   return {
     async find(turnId, history) {
       const record = await history.manifest(turnId)
-      // This machine may have made a version of the turn and died before the journal had the record. That is not the version of the turn.
+      // A process on this machine may have made a commit for the turn and died before the record was in the journal. Such a commit is not
+      // the version of the turn.
       if (isObject(record) ? !isPublished(record) : await history.hasTurn(turnId)) return undefined
       const named = commitInRecord(record)
       const findLocal = async () => {
@@ -136,7 +137,8 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined, manifes
     },
     async read(files, history) {
       const ofManifests = new Map([...files].filter(([, file]) => isInManifest(file)))
-      if (ofManifests.size > 0) return manifests.read(ofManifests, history) // either all files of a version are from a manifest, or none
+      // the files of a version are either all from a manifest or all from git
+      if (ofManifests.size > 0) return manifests.read(ofManifests, history)
       const objects = await lineage.readObjects([...files.values()].map(({ hash }) => hash))
       return new Map([...files].flatMap(([rel, { hash }]) => (objects.has(hash) ? [[rel, objects.get(hash) as Uint8Array] as const] : [])))
     },

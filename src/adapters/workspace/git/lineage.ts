@@ -50,7 +50,7 @@ const config = `[core]
 \tbare = true
 `
 
-// With these attributes git never converts files, whatever attributes the files of a project set.
+// With these attributes git never converts files, even if a `.gitattributes` file of a project asks for it.
 const attributes = '* -text -ident -filter -working-tree-encoding !eol -diff -merge\n'
 
 export function openLineage(options: {
@@ -61,7 +61,7 @@ export function openLineage(options: {
   const { folder, refs, program } = options
   const git = createGit({ repository: folder, ...(program !== undefined && { program }) })
   let prepared: Promise<void> | undefined
-  // one commit is enough, and its hashes stay valid, because commits do not change
+  // the cache for `hashesOf`. One commit is enough, and its hashes stay valid, because commits do not change
   let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined
 
   return {
@@ -150,7 +150,8 @@ function parseTreeHash(record: string): readonly (readonly [string, string])[] {
 }
 
 /**
- * Parses the output of `git cat-file --batch`: `<hash> <type> <size>\n<bytes>\n` for each object, and `<hash> missing\n` for a missing one.
+ * Parses the output of `git cat-file --batch`: `<hash> <type> <size>\n<bytes>\n` for each object, and `<hash> missing\n` for a missing
+ * object.
  */
 function parseObjects(printed: Buffer): ReadonlyMap<string, Uint8Array> {
   const objects = new Map<string, Uint8Array>()

@@ -18,22 +18,26 @@ interface GitPublishContext {
   readonly files: Files
   readonly runtime: Files
   readonly history: RecordedFiles
-  /** Whether the folder of the turn may have entries that are not files, such as pipes. git does not list them. Only programs make them. */
+  /**
+   * Whether the folder of the turn may have entries that are not files, such as pipes. git does not list such entries. Only programs make
+   * them.
+   */
   readonly mayHaveOtherEntries: boolean
 }
 
 const MAX_RETRIES = 3
 
 /**
- * Publishes the files of a turn as a commit on the branch of the conversation. Files of the version before are taken from the commit that
- * the journal names. The branch and the ref of the turn's version are set in one step, if the branch has not moved since it was read.
+ * Publishes the files of a turn as a commit on the branch of the conversation. Unchanged files of the previous version are taken from the
+ * commit that the journal names. The branch and the ref of the turn's version are set in one step, if the branch has not moved since it was
+ * read.
  */
 export async function publishGit(turnId: string, { previous, at }: PublishRequest, context: GitPublishContext): Promise<PublishOutcome> {
   const { lineage, index, files, runtime, history, mayHaveOtherEntries } = context
   const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
   await makeTurnRoot(index)
-  const finding = findBase(turnId, previous, context) // runs while the folder of the turn is read
+  const finding = findBase(turnId, previous, context) // awaited below, so that it runs while the folder of the turn is read
   finding.catch(() => {}) // a failure is thrown by `await finding` below
   const [checkedOut, hasNoFiles, listed, changes] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
@@ -84,7 +88,7 @@ interface NewVersion {
 
 /**
  * Commits a version on top of the branch and sets its ref. Returns its commit. If another process moves the branch meanwhile, the commit is
- * made again. The version has the same files then, because the journal does not have the commit of the other process.
+ * made again. The files of the version stay the same, because the commit of the other process is not in the journal.
  */
 export async function commitVersion(
   { lineage, origin }: Pick<GitPublishContext, 'lineage' | 'origin'>,
@@ -99,7 +103,7 @@ export async function commitVersion(
     const known = isUnchanged ? base.commit : await ownCommit(lineage, turnId, head.commit, changes)
     const pending = known === undefined ? writeSnapshot(lineage, { turnId, parent: head.commit, changes, contents, now }) : undefined
     const commit = pending ?? Promise.resolve(known as string)
-    const branch = pending ?? Promise.resolve(head.commit ?? (known as string)) // a commit that exists already is not added to the branch again
+    const branch = pending ?? Promise.resolve(head.commit ?? (known as string)) // an existing commit is not added to the branch again
     if (!(await moveRefs({ lineage, origin }, turnId, { commit, branch, from: head.commit }))) continue
     lineage.remember(await commit, version)
     return commit
@@ -108,7 +112,8 @@ export async function commitVersion(
 }
 
 /**
- * The last commit of the branch, if this turn has made it and it has the same files as the version. The turn was then published already.
+ * The last commit of the branch, if this turn has made it and it has the same files as the version. In this case, the turn was already
+ * published.
  */
 async function ownCommit(lineage: Lineage, turnId: string, commit: string | undefined, changes: ReadonlyMap<string, unknown>) {
   if (commit === undefined || changes.size > 0) return undefined

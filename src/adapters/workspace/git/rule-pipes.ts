@@ -7,11 +7,12 @@ const ruleFiles: ReadonlySet<string> = new Set(['.gitignore', '.gitattributes'])
 
 /**
  * Removes the pipes below a folder that have the name of a rule file. A program may have made them. git opens a pipe like a file, and waits
- * until another process writes to it. This function opens each pipe for writing, so that a waiting git goes on. A version never contains a
- * pipe.
+ * until another process opens the pipe for writing. This function does so, so that a waiting git process continues. A version never
+ * contains a pipe.
  */
 export async function removeRulePipes(folder: string): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []) // git can not read such a folder either
+  // a folder that can not be read is skipped, because git can not read it either
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   for (const entry of entries) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) await removeRulePipes(path)
@@ -19,7 +20,7 @@ export async function removeRulePipes(folder: string): Promise<void> {
   }
 }
 
-/** The pipe stays open until it is removed, so that a git that opens it meanwhile does not wait. */
+/** The pipe stays open until it is removed, so that a git process that opens it meanwhile does not wait. */
 async function removePipe(path: string): Promise<void> {
   const pipe = await open(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {

@@ -57,7 +57,7 @@ const environment: Readonly<Record<string, string>> = {
 }
 
 const TIMEOUT_MS = 60_000
-/** A git that reads the folder of a turn and takes longer than this may be waiting for a pipe. */
+/** If a git process reads the folder of a turn and takes longer than this, it may be waiting for a pipe. */
 const PIPES_AFTER_MS = 500
 const MAX_ERROR_LENGTH = 4_000
 
@@ -93,7 +93,7 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
         if (code === 0) resolve(Buffer.concat(output))
         else reject(gitFailure(args, signal === null ? errorText : `it was stopped after ${timeoutMs} ms`))
       })
-      child.stdin.on('error', () => {}) // git ended before it read all input; its exit code tells why
+      child.stdin.on('error', () => {}) // git ended before it had read all input. Its exit code tells why
       if (!(input instanceof Promise)) child.stdin.end(input)
       else {
         input.then(

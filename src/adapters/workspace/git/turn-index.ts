@@ -9,7 +9,7 @@ import type { CheckedOutFiles } from '../workspace.ts'
 import { gitBlobHash, type Lineage } from './lineage.ts'
 import { outputRecords } from './run.ts'
 
-/** A git index of the files that a turn has checked out. With it git finds changed files without reading the unchanged ones. */
+/** A git index of the files that a turn has checked out. With this index, git finds changed files without reading the unchanged files. */
 export interface TurnIndex {
   /** The folder of the turn on disk. */
   readonly turnRoot: string
@@ -21,13 +21,13 @@ interface TurnChanges {
   /** The hashes of the files that have not changed since the checkout, by path below `files/`. */
   readonly unchanged: ReadonlyMap<string, string>
   /**
-   * The files that were changed, added or removed since the checkout. A path that ends with a slash is a repository inside of `files/`; git
-   * does not list its files. The path is empty when `files/` itself is a repository.
+   * The files that were changed, added or removed since the checkout. A path that ends with a slash is a repository inside of `files/`,
+   * whose files git does not list. The path is empty when `files/` itself is a repository.
    */
   readonly changed: ReadonlySet<string>
   /**
-   * The files that git ignores, because of their names or a `.gitignore`. Of these, only files that a tool made or that the turn checked
-   * out are published.
+   * The files that git ignores, because of their names or a `.gitignore`. An ignored file is published only if a tool made it or the turn
+   * checked it out.
    */
   readonly ignored: readonly string[]
 }
@@ -35,7 +35,7 @@ interface TurnChanges {
 /** Updates the index after a checkout. Files that are in no version are not in the index, and git treats them as new. */
 export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex, { mode, storedFiles }: CheckedOutFiles): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await rm(`${file}.lock`, { force: true }) // a process that was killed may have left it
+  await rm(`${file}.lock`, { force: true }) // a killed process may have left the lock file
   if (mode === 'replace') await rm(file, { force: true })
   if (storedFiles.size === 0) return
   const input = [...storedFiles].map(([rel, { hash }]) => `100644 ${hash} 0\tfiles/${rel}\0`).join('')

@@ -156,7 +156,7 @@ it('a .gitignore leaves out what programs left, and says so, but no file that th
   mkdirSync(join(at, 'files/app/dist'))
   for (const name of ['app/left.tmp', 'app/dist/1', 'app/dist/2']) writeFileSync(join(at, 'files', name), name)
   writeFileSync(join(at, 'files/app/.gitignore'), '*.tmp\ndist/\n')
-  rmSync(join(at, '../../../index'), { recursive: true }) // as if the process had died before it wrote the index
+  rmSync(join(at, '../../../index'), { recursive: true }) // the state after a process has died before it wrote the index
   const { record } = await turn.publish()
   expect(await version()).toEqual({ ...first, 'app/.gitignore': '*.tmp\ndist/\n', 'app/made.tmp': 'by a tool' })
   expect(record.left_out).toEqual([

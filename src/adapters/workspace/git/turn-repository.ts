@@ -10,7 +10,7 @@ const BRANCH = 'refs/heads/workspace'
 /** The hash that git gives to a folder without files. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
-// Nothing runs in the background, because the folder is removed when the turn is closed.
+// The settings of the repository. They let git run nothing in the background, because the folder is removed when the turn is closed.
 const config = `[core]
 \trepositoryformatversion = 0
 \tbare = false
@@ -26,7 +26,7 @@ const config = `[core]
 
 interface TurnRepositoryParts {
   readonly turnId: string
-  /** The commit of the latest version of the conversation. Undefined when there is none. */
+  /** The commit of the latest version of the conversation. Undefined when the conversation has no version. */
   readonly parent: string | undefined
   readonly lineage: Lineage
   readonly index: TurnIndex
@@ -80,7 +80,7 @@ async function fillRepository(draft: string, { turnId, parent, lineage, index, p
   await writeFile(join(draft, 'config'), config)
   await writeFile(join(draft, 'info/exclude'), 'outputs/\nattachments/\n')
   const hasIndex = await copyIfExists(index.file, join(draft, 'index'))
-  const isFirst = parent === undefined && !hasIndex // then the repository needs no object of the lineage
+  const isFirst = parent === undefined && !hasIndex // in this case, the repository needs no objects of the lineage
   const borrowed = join(draft, 'objects/info/alternates')
   if (!isFirst) await writeFile(borrowed, `${join(lineage.folder, 'objects')}\n`)
   const [tree, parentTree] = await Promise.all([
@@ -127,7 +127,10 @@ async function isIntact(turnRoot: string): Promise<boolean> {
   }
 }
 
-/** Git writes these when it changes a ref, packs refs, or makes a tag, a work tree, a submodule or a hook. A new repository has none of them. */
+/**
+ * Files and folders that git writes when it changes a ref, packs refs, or makes a tag, a work tree, a submodule or a hook. A new repository
+ * has none of them.
+ */
 const tracesOfUse = ['logs', 'packed-refs', 'refs/tags', 'worktrees', 'modules', 'hooks']
 
 /** Whether a program may have made a commit, a branch, a tag or a stash in the repository, or has replaced `.git` by a file or a link. */
@@ -144,7 +147,7 @@ async function hasOtherConfig(repository: string): Promise<boolean> {
   return (await readRegularFile(join(repository, 'config')).catch(() => '')) !== config
 }
 
-/** Whether `git add` has stored the content of a file: `objects` has other folders than those of a repository without such content. */
+/** Whether `git add` has stored the content of a file. In this case, `objects` has folders that a new repository does not have. */
 async function hasStagedObjects(repository: string): Promise<boolean> {
   const commit = await readRegularFile(join(repository, BRANCH)).catch(() => '')
   // A new repository has a pack with the objects of its commit, or one empty commit and its tree.

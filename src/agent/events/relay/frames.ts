@@ -1,10 +1,10 @@
-/** A text of this many characters is the longest that a process sends or accepts. Longer answers arrive with their entry. */
+/** The greatest number of characters in a text that a process sends or accepts. Followers get a longer answer only with its entry. */
 export const MAX_TEXT = 4 * 1024 * 1024
 const MAX_SENDERS = 1_000
 
 /**
- * Splits a text into messages that a relay can carry. Each message begins with a line that says who sends it, which text it is a part of, the
- * number of the part, and how many parts there are.
+ * Splits a text into messages that a relay can carry. Each message begins with a line with the sender, the id of the text, the number of
+ * the part, and the number of parts.
  */
 export function splitText(from: string, textId: number, text: string, maxBytes: number): readonly string[] {
   const bytes = Buffer.from(text)
@@ -29,8 +29,8 @@ interface Unfinished {
 }
 
 /**
- * Joins the messages of `splitText` to texts. The messages of one sender arrive in order, so a sender has at most one unfinished text. If a
- * message is missing, its text is dropped. Messages in another form are ignored.
+ * Joins the messages of `splitText` into texts. The messages of one sender arrive in order, so a sender has at most one unfinished text. If
+ * a message is missing, its text is dropped. Messages in another form are ignored.
  */
 export function createTextReader(onText: (from: string, text: string) => void): (message: string) => void {
   const unfinished = new Map<string, Unfinished>()

@@ -18,20 +18,21 @@ export interface LiveRelay extends Pick<LiveReceiver, 'join'> {
  *     hub ─▶ sender  ◀── request c1, after the last event ──  receiver ─▶ followers
  *                    ──  batches with events, every 50 ms ─▶
  *
- * A request goes to all processes, and the one that runs the conversation answers with the live events of the current response. It then sends
- * events for 15 seconds after the last request. Batches are numbered, so the receiver notices a lost batch, and asks again. Entries do not
- * travel this way: followers read them from the store, and an entry ends the live events of its response.
+ * A request is sent to all processes, and the process that runs the conversation answers with the live events of the current response. It
+ * then sends events until 15 seconds after the last request. Batches are numbered, so the receiver notices a lost batch and requests the
+ * events again. Entries are not sent over the relay: followers read them from the store. When a follower has read the entry of a response,
+ * the live events of that response are dropped.
  */
 export function openLiveRelay(relay: Relay, hub: EventHub, address: string): LiveRelay {
   let texts = 0
   async function send(to: string, message: RelayMessage): Promise<void> {
     const text = formatMessage(message)
-    if (text.length > MAX_TEXT) return // the entry shows the text
+    if (text.length > MAX_TEXT) return // the text is too long, and followers get it with its entry
     await Promise.all(splitText(address, ++texts, text, relay.maxBytes).map((part) => relay.send(to, part)))
   }
   const sender = createLiveSender(hub, send)
   const sendToAll = (message: RelayMessage) => {
-    send(EVERYONE, message).catch(() => {}) // sent again after the connection is back
+    send(EVERYONE, message).catch(() => {}) // the message is sent again when the connection is restored
   }
   const receiver = createLiveReceiver(hub, (requests, ends) => sendToAll({ type: 'requests', requests, ends }))
   const onMessage = createTextReader((from, text) => {

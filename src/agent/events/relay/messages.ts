@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { LaneEvent, StatusEvent } from '../../../core/event.ts'
 import type { LivePosition, LivePublished } from '../event-hub.ts'
 
-/** What processes send each other: requests go to all processes, batches to the process that has requested them. */
+/** A message between processes. Requests are sent to all processes. Batches are sent to the process that requested them. */
 export type RelayMessage =
-  /** Sent to all processes by one that has just connected, because it has missed their requests. */
+  /** A process sends this to all processes when it has just connected, because it has missed their requests. */
   | { readonly type: 'connected' }
   | {
       readonly type: 'requests'
@@ -15,16 +15,16 @@ export type RelayMessage =
   | { readonly type: 'batches'; readonly batches: readonly LiveBatch[] }
 
 /**
- * Asks the process that runs a conversation for its live events. `epoch` and `number` name the last event that arrived. They are 0 if none
- * did.
+ * Asks the process that runs a conversation for its live events. `epoch` and `number` identify the last event that arrived. They are 0 if
+ * no event has arrived.
  */
 export interface LiveRequest extends LivePosition {
   readonly conversationId: string
 }
 
 /**
- * Live events of one conversation. A process that has all events up to `after` has all events up to `last` when it has added these. Some
- * numbers may be missing, because later events have replaced these events.
+ * Live events of one conversation. A process that has all events up to `after` has all events up to `last` after it has added the events of
+ * the batch. Some numbers may be missing, because later events replaced the events with these numbers.
  */
 export interface LiveBatch {
   readonly conversationId: string
@@ -169,7 +169,7 @@ function isSameStyle({ extra, ...one }: Style, { extra: otherExtra, ...two }: St
 }
 
 function unpack({ number, seq, event: parsed, texts = [] }: PackedEvent, epoch: number): readonly LivePublished[] {
-  // the cast is not exact: a newer version may send other statuses and formats. They are shown like other texts
+  // The cast is not exact: a newer version may send statuses and formats that this version does not know. They are passed on unchanged.
   const event = parsed as LaneEvent | StatusEvent
   const first: LivePublished = { event, seq, epoch, number }
   if (event.type !== 'lane.delta') return [first]

@@ -9,7 +9,7 @@ export interface RemoteEvents {
   close(): Promise<void>
 }
 
-/** Opens the relay when the first conversation runs or is followed. Its code is imported then, because most agents have no relay. */
+/** Opens the relay when the first conversation runs or is followed. Its code is imported only then, because most agents have no relay. */
 export function remoteEvents(relay: Relay, hub: EventHub): RemoteEvents {
   const address = randomBytes(10).toString('hex') // random, so that no other agent has this address
   let opened: Promise<LiveRelay> | undefined

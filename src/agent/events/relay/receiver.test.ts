@@ -137,7 +137,8 @@ describe('a running turn', () => {
     const { receiver, requests, join } = open()
     const follower = join()
     await vi.advanceTimersByTimeAsync(10)
-    receiver.onBatches([batch(4, 0, [event(4, 1)])]) // then the process dies, and another one goes on with the turn without an entry
+    // After this batch the process dies, and another process continues the turn without writing an entry.
+    receiver.onBatches([batch(4, 0, [event(4, 1)])])
     await vi.advanceTimersByTimeAsync(LEASE_MS)
     const before = requests.length
     await vi.advanceTimersByTimeAsync(6_000)

@@ -12,9 +12,9 @@ const COLLECT_MS = 2
 /** The shortest time between two requests for one conversation. */
 const AGAIN_MS = 50
 /**
- * How many requests in a row are sent without an answer. They are sent for longer than a lease, because a process that takes over the turn
- * of a dead process often writes no entry at first. After that, a request is sent only at every `SELDOM`th renewal, when an entry arrives,
- * or when another process connects.
+ * How many requests in a row are sent without an answer. They are sent for longer than a lease lasts, because a process that takes over the
+ * turn of a dead process often writes no entry at first. After that, a request is sent only at every `SELDOM`th renewal, when an entry
+ * arrives, or when another process connects.
  */
 const MAX_TRIES = Math.ceil(LEASE_MS / RENEW_MS) + 2
 const SELDOM = 6
@@ -28,19 +28,19 @@ interface ReceivedFeed {
   /** The live events of the current response, for followers that join in the middle of it. */
   held: LivePublished[]
   heldSize: number
-  /** The response whose events are left out, because they are too many to hold. Its entry shows its text. */
+  /** The response whose events are not kept, because there are too many. Followers get its text with its entry. */
   muted: string | undefined
   /** The `seq` of the latest entry that is known here. */
   seq: number
-  /** False when the last entry says that no turn runs. Then nothing is requested. */
+  /** False when the last entry shows that no turn is running. In this case nothing is requested. */
   active: boolean
   /** Whether a process has answered since the turn began. */
   hasOwner: boolean
-  /** Whether a process has sent events. It is then told when the last follower here has left. */
+  /** Whether a process has sent events. If so, it is informed when the conversation has no more followers in this process. */
   wasAnswered: boolean
   tries: number
   requestedAt: number
-  /** A request that waits, because the last one was a moment ago. */
+  /** The timer of a request that is delayed, because the previous request was sent less than `AGAIN_MS` ago. */
   postponed: ReturnType<typeof setTimeout> | undefined
 }
 
@@ -55,7 +55,7 @@ export interface RemoteFollower {
 export interface LiveReceiver {
   /**
    * Adds a follower that has the entries up to `after`. The listener gets the live events of the current response, from its beginning, and
-   * then all later ones. It may get an event twice: it has to compare positions. `active` is false if no turn is open.
+   * then all later ones. It may get an event twice, so it has to compare positions. `active` is false if no turn is open.
    */
   join(
     conversationId: string,
@@ -68,7 +68,7 @@ export interface LiveReceiver {
   close(): void
 }
 
-/** `request` sends requests to all processes. If it fails, they are sent again later. */
+/** Makes a receiver. `request` sends requests to all processes. If it fails, the requests are sent again later. */
 export function createLiveReceiver(
   hub: Pick<EventHub, 'position'>,
   request: (requests: readonly LiveRequest[], ends: readonly string[]) => void,
@@ -157,7 +157,7 @@ export function createLiveReceiver(
   }
 
   function onEntry(conversationId: string, feed: ReceivedFeed, { seq, change }: Entry): void {
-    // the entry is not new: another follower has read it, or a live event came after it
+    // The entry is not new, because another follower has already read it, or because a later live event has arrived.
     if (seq <= feed.seq && !endsLiveOutput(change)) return
     feed.seq = Math.max(feed.seq, seq)
     if (endsLiveOutput(change)) feed.held = feed.held.filter((event) => event.seq >= seq)
@@ -186,7 +186,7 @@ export function createLiveReceiver(
         postponed: undefined,
       }
       feeds.set(conversationId, feed)
-      // a new function, because a set would contain a listener that is added twice only once
+      // A new function is made, because a set would contain a listener only once even if it is added twice.
       const own = (published: LivePublished) => listener(published)
       feed.listeners.add(own)
       const isBehind = known !== undefined && after > feed.seq // the held events may belong to a response whose entry is already stored

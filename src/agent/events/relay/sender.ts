@@ -2,11 +2,11 @@ import type { EventHub, LivePublished, PublishedEvent } from '../event-hub.ts'
 import { isAddress, MAX_TEXT } from './frames.ts'
 import type { LiveBatch, LiveRequest, RelayMessage } from './messages.ts'
 
-/** How long a process that has requested live events gets them, unless it requests them again. */
+/** How long live events are sent to a process after its last request. */
 export const LEASE_MS = 15_000
-/** How long events are collected before they are sent together. The first event after a pause is sent at once. */
+/** How long events are collected before they are sent together. The first event after a pause is sent without this delay. */
 const BATCH_MS = 50
-/** If this many characters wait, they are sent at once. */
+/** When this many characters wait, they are sent without a further delay. */
 const BATCH_TEXT = 6_000
 const MAX_TARGETS = 1_000
 
@@ -39,7 +39,10 @@ export interface LiveSender {
   close(): void
 }
 
-/** `send` sends a message to a process. If it fails, the events are dropped. The other process notices the gap and asks again. */
+/**
+ * Makes a sender. `send` sends a message to a process. If it fails, the events are dropped. The other process notices the gap and requests
+ * the events again.
+ */
 export function createLiveSender(
   hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'position'>,
   send: (address: string, message: RelayMessage) => Promise<void>,
@@ -55,7 +58,10 @@ export function createLiveSender(
     return target
   }
 
-  /** Every request is answered, even if there are no new events, because the other process wants to know whether there is an owner. */
+  /**
+   * Every request is answered, even if there are no new events, because the answer tells the other process that a process runs the
+   * conversation.
+   */
   function answer(target: Target, { conversationId, epoch, number }: LiveRequest): void {
     const known = target.feeds.get(conversationId)
     if (known) known.expiresAt = performance.now() + LEASE_MS
@@ -84,7 +90,7 @@ export function createLiveSender(
   }
 
   function onPublished(target: Target, feed: SentFeed, published: PublishedEvent): void {
-    // only live events are sent: the other process reads entries from the store
+    // Only live events are sent, because the other process reads entries from the store.
     if (!('number' in published) || published.number === 0) return
     if (published.epoch !== feed.epoch) feed.last = 0
     feed.epoch = published.epoch
@@ -125,7 +131,7 @@ export function createLiveSender(
     const { batches } = target
     dropWaiting(target)
     target.sending = true
-    // after a failure, the other process notices the gap and asks again
+    // After a failure, the other process notices the gap and requests the events again.
     await send(target.address, { type: 'batches', batches }).catch(() => {})
     target.sending = false
     target.sentAt = performance.now()

@@ -80,7 +80,7 @@ function receiptLines({ receipt_id, started_at, finished_at, tables, files, pref
     '',
     ...columns([['removed', 'count'], ...removed]),
     '',
-    'no file is left below',
+    'no file is left below these paths',
     ...prefixes.map((prefix) => `  ${plainLine(prefix)}`),
     '',
     'remains',

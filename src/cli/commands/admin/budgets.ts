@@ -8,7 +8,7 @@ import { wholeNumber, withExamples } from '../../options.ts'
 import { columns, formatNumber } from '../../table.ts'
 import { plainLine, printLine } from '../../terminal.ts'
 
-/** The operations that the commands need. A local store and a server have them. */
+/** The operations that the commands need. A local store and a server both offer them. */
 type Budgets = Pick<BudgetControl, 'list' | 'get' | 'set' | 'remove'>
 
 /**
@@ -147,7 +147,9 @@ const table = (budgets: readonly Budget[]): readonly string[] =>
     ]),
   ])
 
-/** Such as `50,000 tokens $1.25`. An amount without a limit is left out. Without any limit, it is `unlimited`. */
+/**
+ * The limits as a text such as `50,000 tokens $1.25`. An amount without a limit is left out. Without any limit, the text is `unlimited`.
+ */
 function amountText({ tokens, money: amount }: BudgetLimits): string {
   const parts = [
     ...(tokens === undefined ? [] : [`${formatNumber(tokens)} tokens`]),

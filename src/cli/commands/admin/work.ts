@@ -92,13 +92,13 @@ async function readWork(archive: Archive) {
   }
 }
 
-/** After this many seconds without an entry, a turn may need help: model calls and programs usually end sooner. */
+/** After this many seconds without a new entry, a turn may hang, because model calls and programs usually end sooner. */
 const LONG_SECONDS = 600
 
 function describeLease({ conversationId, owner, idleSeconds }: HeldLease): string {
   const who = `process ${owner.pid} on ${plainLine(owner.host)}`
   const advice =
-    idleSeconds < LONG_SECONDS ? '' : `: stop its turn or end the process; else daybook admin release ${conversationId} --force`
+    idleSeconds < LONG_SECONDS ? '' : `: stop its turn or end the process; otherwise daybook admin release ${conversationId} --force`
   return `${plainLine(conversationId)}  ${who}, no entry for ${idleSeconds} s${plainLine(advice)}`
 }
 
@@ -112,7 +112,7 @@ export function releaseCommand(context: CommandContext): Command {
     .action((conversation: string, { force = false }: { force?: boolean }) =>
       withArchive(context, async (archive) => {
         const released = await archive.releaseLease(conversation, { force })
-        const text = released ? 'the lease has ended: a server goes on with the turn' : 'no process holds it: there is nothing to release'
+        const text = released ? 'the lease has ended: a server can continue the turn' : 'no process has a lease: nothing to release'
         printLine(terminal, `${plainLine(conversation)}: ${text}`)
       }),
     )

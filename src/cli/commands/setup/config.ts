@@ -34,5 +34,5 @@ function valueText(name: SettingName, value: unknown): string {
   return plainLine(String(value))
 }
 
-/** What is printed for an object without a name. */
+/** The text that is printed for a setting whose value is an object without a name. */
 const objectNames: Readonly<Partial<Record<SettingName, string>>> = { agent: '(an agent)', model: '(a model)' }

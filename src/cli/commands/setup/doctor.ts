@@ -84,7 +84,9 @@ function runChecks(settings: Settings, environment: Environment, port = [checkPo
   ]
 }
 
-/** Calls the model that was named with `--model` once in each dialect. The dialect that the settings choose has to work. */
+/**
+ * Calls the model that was named with `--model` once in each dialect. The check fails only if the dialect of the settings does not work.
+ */
 async function checkModel({ model, dialect }: Settings, environment: Environment): Promise<readonly Check[]> {
   if (model === 'offline') return [{ name: 'model', ok: true, required: true, found: 'offline needs no provider' }]
   try {
@@ -212,11 +214,11 @@ async function checkSearch(settings: Settings, environment: Environment): Promis
   try {
     return { name: 'web search', required: isChosen, ...checkWebSearch(settings, environment) }
   } catch (error) {
-    return { name: 'web search', required: true, ok: false, found: errorMessage(error) } // such as an address that is not complete
+    return { name: 'web search', required: true, ok: false, found: errorMessage(error) } // for example, an address is not complete
   }
 }
 
-/** Checks whether the skills can be read. A skill with a mistake is left out by every agent. */
+/** Checks whether the skills can be read. Agents leave out a skill that has a mistake. */
 async function checkSkills({ skills }: Settings): Promise<Check> {
   try {
     return { name: 'skills', required: false, ...describeSkills(skills) }

@@ -44,7 +44,10 @@ const alreadyThere = (files: readonly string[]) =>
     `${files.join(', ')} ${files.length === 1 ? 'is' : 'are'} already there; nothing was written. Choose another folder: daybook init <folder>`,
   )
 
-/** The content of each file of the project. `package.json` and `.gitignore` are made here, because npm treats files of these names specially. */
+/**
+ * The content of each file of the project. `package.json` and `.gitignore` are not copied but made here, because npm treats files with
+ * these names specially when it packs a package.
+ */
 async function projectFiles(folderName: string): Promise<Readonly<Record<string, string>>> {
   const manifest = createRequire(import.meta.url).resolve('daybook/package.json')
   const own = JSON.parse(await readFile(manifest, 'utf8')) as {
@@ -72,7 +75,7 @@ async function projectFiles(folderName: string): Promise<Readonly<Record<string,
   }
 }
 
-/** A name that npm accepts, made of the name of the folder. */
+/** A package name that npm accepts, made from the name of the folder. */
 function packageName(folder: string): string {
   const name = folder
     .toLowerCase()

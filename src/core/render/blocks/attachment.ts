@@ -32,7 +32,7 @@ export function renderAttachmentMeta(block: Block, { caps }: RenderContext): rea
 /** The last segment of a path. Some clients send the whole path that the file has on the user's disk. */
 const fileName = (path: string) => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 
-/** The image or document of a block. If it is not sent, a text that says why. */
+/** The image or document of a block. If it is not sent to the model, the result is a text that says why. */
 export function binaryParts(block: Block, { attachment, caps }: RenderContext): readonly Part[] {
   const blob = blobOf(block)
   if (!blob) return []
@@ -62,8 +62,8 @@ const refusalTexts: { readonly [R in RefusalReason]: string } = {
 }
 
 /**
- * Decides which images and documents a prompt contains. A later block never takes the place of an earlier one, because removing the earlier
- * one would change the cached beginning of the prompt.
+ * Decides which images and documents a prompt contains. When a limit is reached, later blocks are left out and never earlier ones, because
+ * removing an earlier block would change the cached beginning of the prompt.
  */
 export interface AttachmentLimiter {
   /**
@@ -72,8 +72,8 @@ export interface AttachmentLimiter {
    */
   admit(block: Block, toolId: string | undefined): number | RefusalReason | undefined
   /**
-   * Counts a block that `admit` accepted against the limits. Call it only when the prompt really shows the block, because `admit` also
-   * accepts blocks that then render to no parts.
+   * Counts a block that `admit` accepted against the limits. Call it only for a block that the prompt shows, because `admit` also accepts
+   * blocks that later render to no parts.
    */
   record(block: Block, number: number): void
 }

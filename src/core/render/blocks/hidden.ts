@@ -35,9 +35,9 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
 }
 
 /**
- * Whether this is the first hidden block at its path. Usually the first block that was hidden has the replacement text. If that block was
- * compacted or not imported, the first hidden block that is left shows the line `HIDDEN — content removed`. Later blocks at the path show
- * nothing, so hiding more blocks does not change the text of earlier ones.
+ * Whether no block before this one at the same path is hidden. A hidden block without a replacement text shows something only if this is
+ * true: the line `HIDDEN — content removed`. This happens if the block with the replacement text was compacted or not imported. The result
+ * depends only on blocks that come before this one in the prompt. Therefore hiding a block never changes the text of the blocks before it.
  */
 const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 
@@ -114,11 +114,11 @@ function callHint(params: { readonly [name: string]: unknown }): string {
 }
 
 /**
- * A short hint of the content of a JSON text: its error, its artifact path or its number of rows. Looks also into a `result` field. A text
- * that is not JSON is returned unchanged.
+ * A short hint of the content of a JSON text: its error, its artifact path or its number of rows. The content may also be in a field
+ * `result`. A text that is not JSON is returned unchanged.
  */
 function jsonHint(text: string): string {
-  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // a text with several digests has one per line; take the first
+  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // if the text has several digests, one per line, the first is used
   if (payload === undefined) return text
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`

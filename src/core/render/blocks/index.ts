@@ -30,7 +30,7 @@ export const blockRenderers: { readonly [T in BlockType]: BlockRenderer } = {
   'stage.clarification': renderStage,
   'stage.clarification.resolved': renderStage,
   'stage.suggested_followups': renderNothing, // only the user sees these suggestions
-  'react.thinking': renderNothing, // the thinking is for the user and the turn log
+  'react.thinking': renderNothing, // the thinking is only for the user and the turn log
   'react.decision.raw': renderInterrupted,
   'react.notes': (block, { caps }) => renderText(block, (text) => `[AI Agent say]: ${clip(text, caps.notes, shownPath(block, caps))}`),
   'react.tool.code': renderToolCode,
@@ -72,7 +72,8 @@ function renderNothing(): readonly Part[] {
 /**
  * Renders the text of a block and adds no heading. A blank text renders to no parts. Some texts begin with a heading that the runtime
  * wrote, such as `[STAGE: gate]`, and may end with `[/STAGE: gate]`. `heading` is the beginning of such a heading. These two lines are
- * shown unchanged. The lines between them may come from outside, so `clip` puts a backslash before those that imitate a heading.
+ * shown unchanged. The runtime may not have written the lines between them, so `clip` puts a backslash before each of them that imitates a
+ * heading.
  */
 function verbatim(cap: TextCap, heading?: string): BlockRenderer {
   return (block, { caps }) =>
@@ -106,8 +107,8 @@ function renderInterrupted(block: Block, context: RenderContext): readonly Part[
 }
 
 /**
- * Matches the backslash that `clip` has put before a channel tag. In an interrupted response, the model itself wrote the tags. So they are
- * shown without the backslash.
+ * Matches the backslash that `clip` has put before a channel tag. In an interrupted response, the model itself wrote the tags, so the
+ * backslash is removed.
  */
 const guardedTags = /^\\(?=<\/?channel:)/gim
 

@@ -28,8 +28,8 @@ export function renderNotice(block: Block, { caps }: RenderContext): readonly Pa
 }
 
 /**
- * Renders `react.workspace.publish`: a notice if the publish failed or left files out. Otherwise nothing, because the announce shows the
- * published version.
+ * Renders `react.workspace.publish`: a notice if the publish failed or left files out. Otherwise it renders nothing, because the announce
+ * shows the published version.
  */
 export function renderPublish(block: Block, { caps }: RenderContext): readonly Part[] {
   const published = readWorkspacePublish(block)

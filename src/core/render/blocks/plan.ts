@@ -22,7 +22,5 @@ export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', 
 
 export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.status[String(number)] ?? 'pending']
 
-/**
- * The steps of a plan and their signs, as one text. If these texts are equal for two blocks of a plan, both look the same in the prompt.
- */
+/** The steps of a plan and their signs, as one text. If two blocks of a plan have equal texts, they look the same in the prompt. */
 export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))

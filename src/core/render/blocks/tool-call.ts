@@ -40,7 +40,7 @@ function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: C
   return isWithinCaps(own, limits) ? own : cutToCaps(own, limits, block.path ?? tool_call_id, '')
 }
 
-/** Whether `cutToCaps` would return an equal value. This is true for nearly every call, and then no copy is made. */
+/** Whether `cutToCaps` would return an equal value. This is true for nearly every call. In this case no copy is made. */
 function isWithinCaps(value: unknown, limits: Caps): boolean {
   if (typeof value === 'string') return value.length <= limits.paramText
   if (Array.isArray(value)) return value.length <= limits.paramItems && value.every((item) => isWithinCaps(item, limits))

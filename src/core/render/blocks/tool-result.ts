@@ -22,15 +22,15 @@ import { isPlainResult } from './fast-tool-result.ts'
  */
 export function renderToolResult(block: Block, context: RenderContext): readonly Part[] {
   if (blobOf(block)) return renderBinary(block, context)
-  if (block.text === undefined) return [] // a block without text and bytes only stores where a file is hosted
+  if (block.text === undefined) return [] // a block with neither text nor bytes only records where a file is hosted
   const digest = readDigest(block)
   if (digest) return renderDigest(block, digest, context)
   return isPlainResult(block, context) ? renderResult(block, undefined, context) : renderByPayload(block, context)
 }
 
 /**
- * Renders a result whose text has to be parsed first, because its JSON value decides how it is rendered. If `isPlainResult` is true,
- * `renderResult` gives the same parts without parsing.
+ * Renders a result whose text has to be parsed first, because its JSON value decides how it is rendered. If `isPlainResult` is true for the
+ * block, `renderResult` makes the same parts without parsing.
  */
 export function renderByPayload(block: Block, context: RenderContext): readonly Part[] {
   const payload = readPayload(block)
@@ -253,8 +253,8 @@ function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps)
 export const rowSids = (payload: Json | undefined): readonly number[] => sourceRowsIn(payload).map(({ sid }) => sid)
 
 /**
- * Renders a search or fetch result with its path and its rows. Rows above the limit are left out completely, so the shown text is valid
- * JSON.
+ * Renders a search or fetch result with its path and its rows. Rows that exceed the limit are left out as a whole, so that the shown text
+ * is valid JSON.
  */
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
   const [shown, count, total] = rowsThatFit(payload, limits)

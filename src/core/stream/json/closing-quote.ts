@@ -21,8 +21,8 @@ import {
  *   after a value in {…}     }     or  , }     or  , "next key" :
  *   after a value in […]     ]     or  , ]     or  , [     or  , {     or  , "     or  , 12 ,     or  , 12 ]
  *
- * Any other quote is part of the string. Valid JSON keeps its meaning: one of these texts follows every closing quote, and quotes inside
- * strings are escaped. Lanes and `parseModelJson` use the same rule, so a string that was shown is equal to the parsed one.
+ * Any other quote is part of the string. Valid JSON is read correctly, because one of these texts follows every closing quote, and quotes
+ * inside strings are escaped. Lanes and `parseModelJson` use the same rule, so a string that was shown is equal to the parsed string.
  */
 export interface ClosingQuoteRule {
   inside: 'key' | 'object' | 'array'

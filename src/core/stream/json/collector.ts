@@ -57,7 +57,7 @@ export function createJsonCollector(): JsonCollector {
   }
 }
 
-/** Sets a key in the same way as JSON.parse: of two equal keys the last one counts, and `__proto__` is an ordinary key. */
+/** Sets a key in the same way as JSON.parse: if a key occurs twice, its last value is used, and `__proto__` is an ordinary key. */
 function setKey(fields: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
   if (key === '__proto__') Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true })
   else fields[key] = value

@@ -26,8 +26,8 @@ export type JsonRepair =
   | 'unknown_escape'
 
 /**
- * JSON with deeper nesting is rejected. Actions are never nested so deeply, and at this depth recursive functions do not overflow the
- * stack.
+ * JSON with deeper nesting is rejected. Valid actions are never nested so deeply, and up to this depth recursive functions do not overflow
+ * the stack.
  */
 export const maxJsonDepth = 128
 

@@ -25,7 +25,7 @@ export type ParsedJson =
 
 /**
  * Parses JSON as models write it. It tries JSON.parse on the text without its code fence, then on the text from the first to the last
- * brace. Then it tries the tolerant reader. If a lane has shown a string of the JSON to the user, the string in the result is equal to it.
+ * brace. Then it tries the tolerant reader. If a lane has shown a string of this JSON to the user, the result has exactly this string.
  */
 export function parseModelJson(text: string): ParsedJson {
   const { body, textAfter } = stripFence(text)
@@ -142,7 +142,8 @@ const anySurrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
 
 /**
- * Whether the text may contain half of a surrogate pair, escaped or not. The first two tests are fast, and for most texts they are enough.
+ * Whether the text may contain half of a surrogate pair, escaped or not. The first two tests are fast. For most texts both are false, and
+ * the third test does not run.
  */
 function mayHoldLoneSurrogates(text: string): boolean {
   return (text.includes('\\u') || anySurrogate.test(text)) && loneSurrogate.test(text)

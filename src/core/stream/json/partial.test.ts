@@ -25,7 +25,7 @@ describe('partial JSON', () => {
       return JSON.stringify(json.value)
     })
     expect([...new Set(seen)]).toEqual([
-      undefined, // after the first bracket alone, it may still be text
+      undefined, // after the first bracket alone, the value may still be text
       ...['{}', '{"a":""}', '{"a":"x"}', '{"a":"xy"}', '{"a":"xy","b":[]}', '{"a":"xy","b":[1]}', '{"a":"xy","b":[1,{}]}'],
       ...['{"a":"xy","b":[1,{"c":null}]}', '{"a":"xy","b":[1,{"c":null}],"__proto__":2}'],
     ])

@@ -7,8 +7,8 @@ import { createJsonReader } from './reader.ts'
 export interface PartialJson {
   push(text: string): void
   /**
-   * The value as far as it was read. Undefined before its first character, and for a value that is a string. Later text changes the same
-   * object, so that reading a text takes linear time. Copy the value to keep it.
+   * The value as far as it was read. Undefined before its first character, and for a value that is a string. Later text modifies the same
+   * object and makes no copy, so that reading takes linear time. Copy the value if you want to keep it.
    */
   readonly value: unknown
 }
@@ -21,7 +21,7 @@ export function createPartialJson(): PartialJson {
   const open: Container[] = []
   let value: unknown
   let text = ''
-  /** Whether the whole value is a string. A brace within it does not begin an object, so there is nothing to show before the end. */
+  /** Whether the whole value is a string. A brace in this string does not begin an object, so nothing can be shown before the end. */
   let isString: boolean | undefined
 
   function put(path: JsonPath, item: unknown): void {
@@ -58,8 +58,8 @@ export function createPartialJson(): PartialJson {
 
 /**
  * Follows the output of a turn that was started with the option `output`. Give it every event of the turn, from `run` or from
- * `client.follow`. It returns the output as far as the model has written it, or undefined if the event did not change it. The returned
- * object grows with later events: copy it to keep it. The output is checked only when it is complete.
+ * `client.follow`. It returns the output as far as the model has written it, or undefined if the event did not change it. Later events
+ * modify the returned object: copy it if you want to keep it. The output is checked only when it is complete.
  */
 export function createOutputReader(): (event: TurnEvent) => Json | undefined {
   let round = ''

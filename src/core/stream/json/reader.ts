@@ -29,8 +29,8 @@ export interface ReaderProblem {
 
 /**
  * Reads one JSON value while the model writes it. The value is the first object in the text, or an array if the text starts with one. Any
- * text is accepted and read in linear time. The events do not depend on where the text was cut into chunks. Only the sizes of string deltas
- * do.
+ * text is accepted and read in linear time. The events do not depend on where the text was divided into chunks, except for the sizes of
+ * string deltas.
  */
 export interface JsonReader {
   push(chunk: string): readonly JsonEvent[]

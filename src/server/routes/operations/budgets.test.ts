@@ -58,7 +58,8 @@ it('the heads of conversations say what budgets have left: operators see the min
   expect(await ann.conversations.create({ id: 'c1' })).not.toHaveProperty('budget_left')
   await bob.conversations.create({ id: 'c1' })
   await operator.setBudget('tenant/t', { tokens: 500, money: 2 })
-  expect(await ann.conversations.get('c1')).not.toHaveProperty('budget_left') // the budget of the tenant says what others have spent
+  // the budget of the tenant would show what other users have spent
+  expect(await ann.conversations.get('c1')).not.toHaveProperty('budget_left')
   expect(await operator.conversations.get('c1')).toMatchObject({ budget_left: { tokens: 500, money: 2 } })
   await operator.setBudget('user/t/p/ann', { tokens: 800 })
   await operator.setBudget('conversation/t/p/ann/c1', { tokens: 700 })

@@ -7,7 +7,7 @@ import { visibleKinds } from '../../limits/budget-left.ts'
 import { RequestProblem } from '../../problem.ts'
 import { json, problems, withBody } from '../openapi.ts'
 
-/** Routes that show what budgets have left, and with which operators limit the budgets of their tenant. */
+/** Routes that show the amounts that are left in budgets, and routes with which operators set the limits of budgets of their tenant. */
 export function budgetRoutes({ agent }: ServerParts): App {
   return createRoutes()
     .openapi(
@@ -71,7 +71,7 @@ function requireOwn(c: Context<Env>, name: string): void {
   throw new RequestProblem(403, 'role.refused', 'The budget does not belong to your tenant.')
 }
 
-/** Whether a budget, or all budgets whose names begin with a text, belong to a tenant. */
+/** Whether `name` is the name of a budget of the tenant, or a beginning of names that only budgets of the tenant have. */
 function belongsTo(name: string, tenant: string): boolean {
   const [, owner] = name.split('/')
   return owner === encodeURIComponent(tenant)

@@ -10,7 +10,7 @@ const { version } = createRequire(import.meta.url)('daybook/package.json') as { 
 /** How long the results of the machine checks are reused, in milliseconds. The checks start programs and read folders, which takes time. */
 const checksMs = 30_000
 
-/** Routes about the server: what its agent offers, and what works on its machine. Nothing can be changed here. */
+/** Routes about the server: what its agent offers, and what works on its machine. These routes change nothing. */
 export function infoRoutes({ agent, settings, checkMachine = async () => [] }: ServerParts): App {
   let last: { readonly checks: Promise<readonly MachineCheck[]>; readonly at: number } | undefined
   function machineChecks(): Promise<readonly MachineCheck[]> {

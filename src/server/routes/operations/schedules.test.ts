@@ -78,7 +78,7 @@ describe('the routes for schedules', () => {
     await often(ann, 'c1', 15) // 4 messages a minute
     await expect(often(ann, 'c2', 59)).rejects.toMatchObject({ code: 'schedule.limit' })
     await often(ann, 'c2', 60)
-    expect(await often(ann, 'c2', 1)).toMatchObject({ status: 'known' }) // it stays as it is
+    expect(await often(ann, 'c2', 1)).toMatchObject({ status: 'known' }) // the existing schedule does not change
     await expect(often(ann, 'c3', 86_400)).rejects.toMatchObject({ status: 429, code: 'request.too_many' }) // the sixth request in a minute
     expect(await often(clientOf('olga', ['operator']), 'c1', 1)).toMatchObject({ status: 'added' })
   })

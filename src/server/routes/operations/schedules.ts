@@ -94,7 +94,7 @@ export function scheduleRoutes({ agent, settings, now }: ServerParts, messages: 
     ) as App
 }
 
-/** How many schedules are read at most. A user can not have more. */
+/** The maximum number of schedules of a user. At most this many are read. */
 const MAX_SCHEDULES = 500
 
 /**
@@ -108,7 +108,8 @@ async function checkScheduled(
   perMinute: number,
 ): Promise<void> {
   const { schedules } = await agent.schedules({ limit: MAX_SCHEDULES, ...conversationKeyFilter(scope) })
-  if (schedules.some((each) => each.conversationId === key && each.scheduleId === scheduleId)) return // it stays as it is
+  // the schedule exists already and does not change
+  if (schedules.some((each) => each.conversationId === key && each.scheduleId === scheduleId)) return
   const rates = [...schedules.map((each) => each.every), every].map((seconds) => (seconds === undefined ? 0 : 60 / seconds))
   const total = rates.reduce((sum, rate) => sum + rate, 0)
   if (schedules.length < Math.min(MAX_SCHEDULES, perMinute) && total <= perMinute) return

@@ -56,7 +56,7 @@ export function statusRoutes({ agent: { archive, budgets }, metrics, settings, s
     ) as App
 }
 
-/** Adds gauges about the budget of the day. The returned function reads their values. They are infinite when nothing is limited. */
+/** Adds gauges about the budget of the day. The returned function reads their values. The values are infinite when no budget is limited. */
 function addBudgetGauges(metrics: ServerParts['metrics'], budgets: ServerParts['agent']['budgets']): () => Promise<void> {
   let left: { readonly tokens?: number; readonly money?: number } = {}
   metrics.gauge('daybook_budget_day_tokens_left', () => left.tokens ?? Number.POSITIVE_INFINITY)
@@ -87,14 +87,11 @@ function addWorkGauges(metrics: ServerParts['metrics'], work: Pick<Archive['work
 
 /**
  * How many milliseconds the result of `archive.check` is used again. The check writes to the disk, and requests to `/ready` need no token.
- * So many requests must not cause many writes.
+ * Without this limit, many requests would cause many writes.
  */
 const checkMs = 1_000
 
-/**
- * Makes a function that runs `work` at most once in `ms` milliseconds. Until this time is over, further calls get the result of the last
- * run.
- */
+/** Makes a function that runs `work` at most once in `ms` milliseconds. Calls within this time get the result of the last run. */
 function shareFor(ms: number, work: () => Promise<void>): () => Promise<void> {
   let last: { readonly result: Promise<void>; readonly at: number } | undefined
   return () => {

@@ -38,7 +38,7 @@ export function describeBudgetLimits({ describe, it, expect }: TestRunner, creat
       await expect(budgets.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'cursor.invalid' })
       expect([await budgets.remove('tenant/a'), await budgets.remove('tenant/a')]).toEqual([true, false])
       expect((await budgets.read(['tenant/b', 'tenant/a', 'day'])).map(({ name }) => name)).toEqual(['day', 'tenant/b'])
-      await store.delete('c1') // with its budget
+      await store.delete('c1') // also deletes its budget
       expect((await budgets.list()).budgets.map(({ name }) => name)).toEqual(
         all.filter((name) => name !== 'conversation/c1' && name !== 'tenant/a'),
       )

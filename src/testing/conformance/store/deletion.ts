@@ -80,7 +80,7 @@ export function describeDeletion({ describe, it, expect }: TestRunner, create: C
       expect(await store.delete('c1')).toBe(false)
       const { sha256 } = await blobs.put(Buffer.from(large('a')))
       await store.releaseBlobs([{ sha256, size: 10_000 }])
-      expect(await blobs.has(sha256)).toBe(false) // no entry refers to it
+      expect(await blobs.has(sha256)).toBe(false) // no entry refers to this blob
     })
 
     it('does not take over a deletion on which a living owner works before the lease of this owner ends', async () => {

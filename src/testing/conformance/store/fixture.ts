@@ -78,7 +78,7 @@ export async function writeConversation(
   return claim
 }
 
-/** A timeline in a form that tests can compare. The list `blocks` takes the place of the internal buffer. */
+/** A timeline in a form that tests can compare. The list `blocks` replaces the internal buffer. */
 export const comparable = ({ buffer: _buffer, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
 
 export async function visibleTimeline(store: ConversationStore, conversationId: string): Promise<object | undefined> {

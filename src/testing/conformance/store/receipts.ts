@@ -3,7 +3,7 @@ import { prompt } from '../../blocks.ts'
 import type { TestRunner } from '../test-runner.ts'
 import { appended, type CreateStore, closed, opened, owner, type StoreFixture, writeConversation } from './fixture.ts'
 
-/** Tests of receipts: what a deletion removes is counted once, whichever process finishes it. */
+/** Tests of receipts: everything that a deletion removes is counted once, even if another process finishes the deletion. */
 export function describeReceipts({ describe, it, expect }: TestRunner, create: CreateStore): void {
   const receiptsOf = ({ store }: StoreFixture) => store.receipts as NonNullable<typeof store.receipts>
 

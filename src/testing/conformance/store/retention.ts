@@ -176,7 +176,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
         [opened('t2', 3), appended([prompt('b', 't2', 3)], 3), closed('t2', 4)],
         [compacted('b_3', 4, 't2', 5)],
       )
-      expect((await store.retain({ historyBefore: minute(8) })).entries).toBe(3) // those of t2
+      expect((await store.retain({ historyBefore: minute(8) })).entries).toBe(3) // the entries of t2
       expect(idsOf((await store.readTurnLog('c1', 't1'))?.blocks ?? [])).toEqual(['b_1', 'b_2'])
       expect(await store.readTurnLog('c1', 't2')).toBe(undefined)
     })

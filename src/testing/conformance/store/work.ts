@@ -9,7 +9,7 @@ import { accepted, type CreateStore, closed, opened, owner, waitingTurn, writeCo
 const message = (id: string): OfferedEvent => ({ event_id: id, kind: 'followup', ts: minute(3), text: `said as ${id}` })
 const limits = { maxAttempts: 3 }
 
-/** Claims the next conversation for an owner. Undefined when there is none. */
+/** Claims the next conversation for an owner. Undefined when there is no conversation to claim. */
 const next = async (store: ConversationStore, by = 'w', options: Partial<Parameters<ConversationStore['work']['claimNext']>[1]> = {}) =>
   (await store.work.claimNext(owner(by), { ...limits, ...options })).claim
 

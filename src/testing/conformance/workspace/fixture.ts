@@ -14,7 +14,7 @@ import type {
 /** The workspaces under test on one machine. */
 export interface WorkspaceFixture {
   readonly workspaces: Workspaces
-  /** Opens the workspaces as on another machine. It can reach the same storage of versions but has no local files yet. */
+  /** Opens the workspaces as on another machine. That machine can access the same storage of versions, but has no local files yet. */
   elsewhere(): Promise<Workspaces>
 }
 
@@ -28,8 +28,8 @@ export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)
 
 /**
- * Takes the place of the journal in tests. It has the two kinds of data that a workspace reads from a journal: the files that blocks store,
- * and the records of published versions.
+ * Replaces the journal in tests. It has the two kinds of data that a workspace reads from a journal: the files that blocks store, and the
+ * records of published versions.
  */
 export interface TestJournal extends RecordedFiles {
   /** Adds a turn to this journal. */

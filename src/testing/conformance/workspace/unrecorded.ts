@@ -12,7 +12,7 @@ import {
   type TestJournal,
 } from './fixture.ts'
 
-/** Tests of versions whose record is not in the journal, because the turn went on after the publish, or because the process died. */
+/** Tests of versions whose record is not in the journal, because the turn continued after the publish, or because the process died. */
 export function describeUnrecorded({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {
     const fixture = await create()
@@ -41,7 +41,7 @@ export function describeUnrecorded({ describe, it, expect }: TestRunner, name: s
       await turn.write('app/left-by-a-program', 'x')
       await turn.write('lib/b', '2')
       const request = { at: publishTime, previous: 'turn_1' }
-      // The record of this version is not written to the journal, so the turn can still go on.
+      // The record of this version is not written to the journal, so the turn can still continue.
       await workspace.publish('turn_2', request, journal)
       await turn.remove('app/left-by-a-program')
       expect((await workspace.publish('turn_2', request, journal)).status).toBe('published')

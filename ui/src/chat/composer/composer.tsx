@@ -26,7 +26,8 @@ export function Composer({ draftKey, running, send, lastMessage, edit, onStop }:
   const picker = useRef<HTMLInputElement>(null)
   const dropping = useDrop(attach)
   useEffect(() => {
-    if (matchMedia('(pointer: fine)').matches) box.current?.focus({ preventScroll: true }) // not on a phone, which would open its keyboard
+    // not on a phone, because the focus would open its keyboard
+    if (matchMedia('(pointer: fine)').matches) box.current?.focus({ preventScroll: true })
   }, [])
   useEffect(() => {
     if (!edit) return
@@ -35,7 +36,7 @@ export function Composer({ draftKey, running, send, lastMessage, edit, onStop }:
   }, [edit, setText])
 
   function onKeyDown(event: KeyboardEvent) {
-    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229 // 229: Safari ends a composition with this key
+    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229 // 229: the key code with which Safari ends a composition
     if (isComposing) return
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault()

@@ -28,7 +28,7 @@ export function useDraft(key: string, send: SendDraft) {
   const current = useRef(state)
   current.current = state
   const messageKey = useRef<string>(undefined)
-  const attaching = useRef(Promise.resolve()) // resolves when all chosen files are checked; choices are checked one after the other
+  const attaching = useRef(Promise.resolve()) // resolves when all chosen files are checked. Choices are checked one after the other
 
   useEffect(() => {
     let left = false
@@ -49,7 +49,8 @@ export function useDraft(key: string, send: SendDraft) {
   )
   const setFiles = useCallback(
     (files: readonly File[], problems: readonly string[]) => {
-      current.current = { ...current.current, files, problems } // at once, because `submit` may be waiting for these files
+      // set without waiting for the next render, because `submit` may be waiting for these files
+      current.current = { ...current.current, files, problems }
       setState((before) => ({ ...before, files, problems }))
       void writeDraftFiles(key, files)
     },
@@ -106,7 +107,7 @@ export function useDraft(key: string, send: SendDraft) {
   }
 }
 
-/** Why a message was not sent, as sentences for the person. If the server refused files, there is one sentence for each. */
+/** Why a message was not sent, as sentences for the person. If the server refused files, there is one sentence for each refused file. */
 function problemsOf(error: unknown): readonly string[] {
   if (!(error instanceof RequestRefused))
     return [error instanceof TypeError ? offline : String(error instanceof Error ? error.message : error)]

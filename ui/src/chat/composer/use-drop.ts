@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 
-/** Takes files that are dropped anywhere on the page. Returns whether files are being dragged over it. */
+/** Accepts files that are dropped anywhere on the page. Returns whether files are being dragged over the page. */
 export function useDrop(onFiles: (files: readonly File[]) => void): boolean {
   const [dropping, setDropping] = useState(false)
   const handler = useRef(onFiles)

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { MarkdownText } from '../../markdown/markdown-text.tsx'
 import { Disclosure } from './disclosure.tsx'
 
-/** A text that a later one has replaced. It can be opened. */
+/** A text that was replaced by a later text. It is folded, and can be opened. */
 export function Earlier({ title, text }: { readonly title: string; readonly text: string }) {
   const [open, setOpen] = useState(false)
   return (

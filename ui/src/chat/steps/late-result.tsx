@@ -3,7 +3,7 @@ import { Clock } from 'lucide-react'
 
 const words: Readonly<Record<string, string>> = {
   later: 'Waits for a result that arrives later.',
-  provider: 'The provider of the model accepts no requests now. The turn goes on by itself.',
+  provider: 'The provider of the model accepts no requests at the moment. The turn continues by itself when it does.',
   budget: 'Waits, because a budget is used up. An operator can allow more.',
   child: 'Waits for another agent.',
   elicitation: 'Waits for an answer.',

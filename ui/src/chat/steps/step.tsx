@@ -40,7 +40,7 @@ export const Step = memo(
       case 'summary':
         return <Earlier title="Earlier turns were summarised" text={item.text} />
       case 'notice':
-        return null // notices are for the model; the page has other texts for what people need to know
+        return null // notices are for the model. The page has other texts for what people need to know
       default:
         return item satisfies never
     }
@@ -48,7 +48,7 @@ export const Step = memo(
   (a, b) => a.waiting === b.waiting && a.inLongList === b.inLongList && a.turnId === b.turnId && sameItem(a.item, b.item),
 )
 
-const messageLabels = { followup: 'Read while it worked', steer: 'You redirected it', external: 'Arrived from outside' } as const
+const messageLabels = { followup: 'Sent while the agent worked', steer: 'You redirected it', external: 'Arrived from outside' } as const
 
 /** Whether two items have the same content. Each change of a turn makes new objects for all items, so the objects can not be compared. */
 function sameItem(a: TurnItem, b: TurnItem): boolean {

@@ -7,7 +7,7 @@ import { Disclosure } from './disclosure.tsx'
 interface ThinkingProps {
   readonly text: string
   readonly live: boolean
-  /** Whether the folded line shows how the text begins. Among many steps, this tells the thoughts apart. */
+  /** Whether the folded line shows the beginning of the text, so that a reader can distinguish the thoughts in a list with many steps. */
   readonly preview: boolean
 }
 

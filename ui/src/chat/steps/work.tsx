@@ -14,8 +14,8 @@ interface WorkListProps {
 }
 
 /**
- * The steps of the agent as one list. A long list has a line that folds it. The list is open while the agent works, and folds once when the
- * answer begins, unless a person has opened something in it or reads above the end. After that only the person changes it.
+ * The steps of the agent as one list. A long list has a line that folds it. The list is open while the agent works. When the answer begins,
+ * it folds once, unless a person has opened something in it or reads above the end. After that, only the person opens or closes it.
  */
 export function WorkList({ work, since, active, children }: WorkListProps) {
   const [chosen, setChosen] = useState<boolean>()
@@ -28,7 +28,8 @@ export function WorkList({ work, since, active, children }: WorkListProps) {
   }, [active])
   const isLong = isLongWork(work)
   const open = !isLong || (chosen ?? active)
-  const isMounted = open || chosen !== undefined // a list that a person has folded stays mounted, so that its open steps are still open later
+  // a list that a person has folded stays mounted, so that its open steps are still open when the list is opened again
+  const isMounted = open || chosen !== undefined
   return (
     <div ref={root} className="flex flex-col gap-3">
       {isLong && <WorkLine work={work} since={since} open={open} onToggle={setChosen} />}

@@ -14,7 +14,7 @@ export function Parameters({ params }: { readonly params: Readonly<Record<string
   )
 }
 
-/** A value for people: texts and lists of texts as they are, others as JSON. */
+/** A value as text for people. Texts and lists of texts are shown as they are, and other values as JSON. */
 export function valueText(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join('\n')

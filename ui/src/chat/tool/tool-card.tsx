@@ -21,12 +21,15 @@ interface ToolCardProps {
   readonly turnId: string
 }
 
-/** A tool call in one line: what it does and how it went. Open, it shows the parameters, the program, the result and the notices. */
+/**
+ * A tool call in one line: what it does, and whether it succeeded. When it is opened, it shows the parameters, the program, the result and
+ * the notices.
+ */
 export const ToolCard = memo(function ToolCard({ step, running, progress, waiting, turnId }: ToolCardProps) {
   const { openPanel } = useContext(ChatActionsContext)
   const key = documentKey(step)
   const [chosen, setOpen] = useState<boolean>()
-  const open = chosen ?? (running && step.code !== undefined) // a program can be read while it runs
+  const open = chosen ?? (running && step.code !== undefined) // while a program runs, the card is open, so that the program can be read
   const { title, detail } = toolTitle(step.toolId, step.params, step.status === 'running' ? 'running' : 'done')
   const Icon = iconOf(step.toolId)
   return (
@@ -89,7 +92,7 @@ function iconOf(toolId: string): LucideIcon {
   return Wrench
 }
 
-/** How long a call took. Empty for less than a second, because such a time tells nothing. */
+/** How long a call took. Empty for less than a second, because so short a time is not interesting. */
 function timeOf({ startedAt, endedAt }: ToolStep): string {
   const ms = endedAt === undefined ? 0 : Date.parse(endedAt) - Date.parse(startedAt)
   return ms < 1000 ? '' : duration(ms)

@@ -2,10 +2,10 @@ import type { ResultView } from 'daybook/client'
 import { useState } from 'react'
 import { Button } from '../../primitives/button.tsx'
 
-/** A result with more characters is cut, so that the page stays quick. */
+/** A longer result is cut to this many characters, so that the page stays fast. */
 const shownCharacters = 4_000
 
-/** A block of the result of a call. A long one has its own scroll bar. */
+/** A block of the result of a call. A long block has its own scroll bar. */
 export function ToolResult({ result }: { readonly result: ResultView }) {
   const [whole, setWhole] = useState(false)
   const { text, path, mime } = result
@@ -36,6 +36,6 @@ function formatted(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2)
   } catch {
-    return text // it only looks like JSON
+    return text // the text looks like JSON, but can not be parsed
   }
 }

@@ -3,7 +3,7 @@ import { readCsv } from '../../model/csv.ts'
 
 const maxRows = 500
 
-/** A CSV file as a table. Of a long file, only the beginning is shown. */
+/** A CSV file as a table. If the file is long, only its beginning is shown. */
 export function CsvPreview({ text }: { readonly text: string }) {
   const { rows, more } = useMemo(() => readCsv(text, maxRows + 1), [text])
   const [head = [], ...body] = rows

@@ -12,7 +12,7 @@ interface FilePreviewProps {
   readonly mime: string | undefined
 }
 
-/** A longer text takes too long to show. */
+/** A longer text is not shown, because showing it would take too long. */
 const maxTextBytes = 2_000_000
 
 /** The content of a file. It is fetched as a blob, because a link can not send the token. Files that can not be shown can be downloaded. */

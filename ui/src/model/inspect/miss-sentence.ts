@@ -9,7 +9,10 @@ export function missSentence({ cause, tokens, money }: Pick<Miss, 'cause' | 'tok
   return `${capital(causeWords[cause] ?? cause)}: ${formatCount(tokens)} tokens ${paid}, ${formatMoney(money)}.`
 }
 
-/** With these causes, the tokens were not in the cache before. So they are not paid again, but paid in full. */
+/**
+ * With these causes, the tokens were not in the cache before. So the sentence says that they are paid in full, and not that they are paid
+ * again.
+ */
 const notAgain: ReadonlySet<string> = new Set(['below minimum', 'mark limit', 'not reported'])
 
 const causeWords: Readonly<Record<string, string>> = {
@@ -23,7 +26,7 @@ const causeWords: Readonly<Record<string, string>> = {
   compaction: 'the conversation was summarised',
   'feedback inserted': 'feedback was inserted into an old turn',
   'rendered differently': 'a block was rendered differently',
-  'look-back exceeded': 'too many parts came at once',
+  'look-back exceeded': 'a round added too many parts',
   'mark limit': 'too many cache marks',
   'below minimum': 'the prompt was too short to be kept',
   'not reported': 'the provider did not report its cache',

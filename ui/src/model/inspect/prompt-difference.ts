@@ -7,7 +7,7 @@ export interface SegmentChange {
   readonly now: Segment | undefined
 }
 
-/** Compares two prompts block by block, in the order of the later prompt. A removed block stands where it was. */
+/** Compares two prompts block by block, in the order of the later prompt. A removed block is listed at its earlier position. */
 export function promptDifference(before: readonly Segment[], now: readonly Segment[]): readonly SegmentChange[] {
   const present = new Set(now.map(({ key }) => key))
   const earlier = new Map(before.map((segment) => [segment.key, segment]))

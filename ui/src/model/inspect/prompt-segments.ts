@@ -8,7 +8,7 @@ export interface Segment {
   readonly group: BlockGroup
   readonly path: string | undefined
   readonly hidden: boolean
-  /** Whether a cache mark stands after the block. */
+  /** Whether there is a cache mark after the block. */
   readonly marked: boolean
   readonly text: string
   /** The images and documents of the block. */
@@ -64,7 +64,7 @@ export type PromptRow =
 const linesPerRow = 30
 const charactersPerRow = 3_000
 
-/** The rows of a prompt. Long texts are cut into pieces, so that only those on the screen are in the document. */
+/** The rows of a prompt. Long texts are cut into pieces, so that only the pieces on the screen are in the document. */
 export function promptRows(segments: readonly Pick<Segment, 'text' | 'marked'>[]): readonly PromptRow[] {
   return segments.flatMap(({ text, marked }, segment): readonly PromptRow[] => [
     { kind: 'heading', segment },

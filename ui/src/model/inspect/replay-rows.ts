@@ -6,7 +6,10 @@ export interface ReplayRow {
   readonly seq: number
   readonly title: string
   readonly detail: string
-  /** `same`: before the first difference. `different`: the entry with the first difference. `not reached`: after it. */
+  /**
+   * `same`: the entry is before the first difference. `different`: the entry has the first difference. `not reached`: the entry is after
+   * the first difference.
+   */
   readonly result: 'same' | 'different' | 'not reached'
 }
 

@@ -55,7 +55,7 @@ function aligned(old: readonly string[], fresh: readonly string[]): readonly Dif
   return lines
 }
 
-/** The lines that differ, with a few equal ones around them. A number stands for the equal lines that are left out. */
+/** The lines that differ, with a few equal ones around them. A number in the list says how many equal lines are left out at this place. */
 export function foldedDifference(lines: readonly DifferenceLine[], around = 2): readonly (DifferenceLine | number)[] {
   const near = lines.map((_, index) => lines.slice(Math.max(0, index - around), index + around + 1).some(({ kind }) => kind !== 'same'))
   const folded: (DifferenceLine | number)[] = []

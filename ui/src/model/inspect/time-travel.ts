@@ -18,7 +18,7 @@ export interface History {
   at(entries: readonly Entry[], count: number): Moment
 }
 
-/** Computes every state once, when it is first asked for. Nothing is requested from the server. */
+/** Computes every state only once, when it is first requested. Nothing is requested from the server. */
 export function createHistory(): History {
   const moments: Moment[] = [{ timeline: emptyTimeline(), view: emptyView }]
   return {

@@ -19,7 +19,10 @@ export interface TimelineRow {
  */
 export type BlockState = 'shown' | 'hidden' | 'pruned' | 'compacted' | 'later'
 
-/** All blocks of a journal in the order of the timeline. Inserted blocks and summaries stand behind the block after which they belong. */
+/**
+ * All blocks of a journal in the order of the timeline. Inserted blocks and summaries come directly after the block behind which they were
+ * inserted.
+ */
 export function timelineRows(entries: readonly Entry[]): readonly TimelineRow[] {
   const rows: TimelineRow[] = []
   const known = new Set<string>()
