@@ -75,7 +75,7 @@ export function withAttempt({ unfinished: _replaced, ...progress }: Progress, at
  */
 export type HoldReason = 'new_event' | 'second_action'
 
-/** The blocks of an answer that does not end the turn: the answer, and a text that tells the model why the turn goes on. */
+/** The blocks of an answer that does not end the turn: the answer, and a text that tells the model why the turn continues. */
 export function attemptDrafts(
   origin: BlockOrigin,
   timeline: Timeline,

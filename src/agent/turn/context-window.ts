@@ -119,7 +119,7 @@ async function runCompaction(turn: Turn, plan: CompactionPlan, slice: (timeline:
   const prefix = isInterrupted(history) ? undefined : await summarise(turn, plan.prefix?.request)
   const responses = [...(isFirst ? [] : [history]), prefix].flatMap((summary) => (summary && !summary.journaled ? [summary.response] : []))
   if (isInterrupted(history) || isInterrupted(prefix)) {
-    // A steer or the time limit interrupted a summary. The turn goes on without a compaction. If the agent is being closed, incomplete
+    // A steer or the time limit interrupted a summary. The turn continues without a compaction. If the agent is being closed, incomplete
     // responses are not committed.
     if (!conversation.signal.aborted) await ledger.commit(responses)
     return 'failed'

@@ -46,7 +46,7 @@ export type TurnEnd =
   | { readonly kind: 'forced'; readonly end: ForcedEnd }
   | { readonly kind: 'cancelled' }
 
-/** The result of a closed turn. If the answer was deferred, the progress with which the turn goes on. */
+/** The result of a closed turn. If the answer was deferred, the progress with which the turn continues. */
 export type FinishResult = { readonly kind: 'closed'; readonly result: TurnResult } | { readonly kind: 'next'; readonly progress: Progress }
 
 /**
@@ -71,7 +71,7 @@ export async function finishTurn(turn: Turn, progress: Progress, end: TurnEnd): 
 
 /**
  * Ends the turn with the model's answer. If an event has arrived that the model has not seen, the answer is deferred. It is then stored as
- * an attempt, and the turn goes on. The check for events is part of the commit, so no event can arrive between the check and the commit.
+ * an attempt, and the turn continues. The check for events is part of the commit, so no event can arrive between the check and the commit.
  */
 async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAnswer): Promise<FinishResult> {
   const { turnId, agent, conversation } = turn

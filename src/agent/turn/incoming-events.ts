@@ -47,7 +47,8 @@ async function commitInboxEvents(turn: Turn, before: Progress, due: readonly Inb
 /**
  * The waiting events that this turn reads, in the order of their acceptance. A late result is among them if its call has been settled
  * without it. When a turn reads its inbox, all its calls are settled. Events after the user's last stop are left for the next turn.
- * `stopped` is true if the turn has already read a stop. This happens when a process dies after that, and the next one resumes the turn.
+ * `stopped` is true if the turn has already read a stop. This happens if a process died after the turn had read the stop, and another
+ * process resumes the turn.
  */
 function dueEvents(waiting: readonly InboxEvent[], turnId: string, stopped = false): readonly InboxEvent[] {
   const events = waiting

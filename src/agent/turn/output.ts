@@ -103,8 +103,8 @@ export function createOutputCheck(stored: JsonObject, live: StandardSchemaV1 = j
 }
 
 /**
- * Parses an answer that should be JSON. Words and a code fence around the JSON are ignored. If there are brackets or double quotes outside of
- * the JSON, the answer is refused: the JSON may be a part of a larger value that is broken.
+ * Parses an answer that should be JSON. Words and a code fence around the JSON are ignored. If there are brackets or double quotes outside
+ * of the JSON, the answer is refused: the JSON may be a part of a larger value that is broken.
  */
 function parseOutput(answer: string): ParsedJson {
   const value = parseJson(stripFence(answer).body)
@@ -133,7 +133,10 @@ const instructions =
   'In this turn the answer is not markdown. It is one JSON value that matches this JSON Schema, complete, and nothing else: no text around it, no code fence, no citations.'
 const howToDecline = 'If you can not give it, use {"action": "exit"} and say why in the answer.'
 
-/** The problems of a value in one line. Undefined when the value matches the schema. An error of the schema counts as a problem. */
+/**
+ * The problems of a value in one line. Undefined when the value matches the schema. If the schema throws an error, this error is the
+ * problem.
+ */
 async function issuesOf(schema: StandardSchemaV1, value: JsonValue): Promise<string | undefined> {
   try {
     const { issues } = await schema['~standard'].validate(value)

@@ -88,8 +88,8 @@ export const answered = (progress: Progress, answer: ModelAnswer): RoundResult =
 })
 
 /**
- * The ids and the time for the blocks of the round. The call id is made before the model is called, because a rejected response needs a
- * call id too.
+ * The ids and the time for the blocks of the round. The call id is made before the model is called, because a rejected response also needs
+ * a call id.
  */
 export function nextOrigin({ turnId, agent: { clock } }: Turn, iteration: number): BlockOrigin {
   return { turnId, callId: clock.randomHex(12), iteration, ts: clock.now() }
@@ -100,7 +100,7 @@ export function nextRound(progress: Progress): Progress {
   return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
 }
 
-/** The progress after a tool call. A call that broke a rule counts as a repair. */
+/** The progress after a tool call. A call that broke a rule increases the count of repairs. */
 export function progressAfterCall(progress: Progress, toolId: string, delivered: DeliveredOutcome): Progress {
   const { changes } = delivered
   const hasHidden = progress.hasHidden || changes?.some(({ type }) => type === 'blocks.hidden') === true

@@ -25,7 +25,7 @@ export type ExitReason =
   | 'steer'
   | 'error'
   | 'cancelled'
-  /** The turn is not over. It waits for a person or a late result, and goes on when something arrives. */
+  /** The turn is not over. It waits for a person or a late result, and continues when something arrives. */
   | 'waiting'
 
 /** The result of a turn for the caller of `run`. */
@@ -34,7 +34,7 @@ export interface TurnResult<Output = unknown> {
   readonly exitReason: ExitReason
   readonly ok: boolean
   readonly answer: string
-  /** The output, if the turn has an output schema and the model gave it. It matches the schema. `answer` is the same as JSON. */
+  /** The output, if the turn has an output schema and the model gave it. It matches the schema. `answer` is this output as a JSON text. */
   readonly output?: Output
   /** Why there is no output although the turn has an output schema. */
   readonly refusal?: OutputRefusal
@@ -71,7 +71,9 @@ export interface TurnTimings {
   readonly totalMs: number
   /** The time of all calls that ask the model for a decision, with their retries. Calls of an earlier process are not counted. */
   readonly modelMs: number
-  /** The time of all tool calls. Calls of an earlier process are not counted. If tools run at the same time, the time of each is counted. */
+  /**
+   * The time of all tool calls. Calls of an earlier process are not counted. If tools run at the same time, the time of each is counted.
+   */
   readonly toolMs: number
 }
 

@@ -69,7 +69,7 @@ export async function round(turn: Turn, before: Progress): Promise<RoundResult> 
   return await handleResponse(turn, after, origin, call)
 }
 
-/** Checks the limits of a turn before a round. Time in which the turn waited for a person or a late result does not count. */
+/** Checks the limits of a turn before a round. Time in which the turn waited, for example for a person or a late result, is left out. */
 function checkTurnBudget(
   { turnId, agent: { clock, models }, conversation: { spending, inbox, ledger } }: Turn,
   budget: Budget,

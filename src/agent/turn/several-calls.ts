@@ -108,7 +108,7 @@ const settledCall = (checked: CheckedCall, verdict: 'ask' | 'deny'): PendingCall
   settle: () => (verdict === 'ask' ? 'waits' : deniedOutcome(checked.tool.id)),
 })
 
-/** A call that runs its tool. `seen` is the timeline that the model saw. A call that runs after others sees their results, too. */
+/** A call that runs its tool. `seen` is the timeline that the model saw. A call that runs after others also sees their results. */
 export const runnableCall = (turn: Turn, checked: CheckedCall, seen: Timeline, notices: readonly Notice[] = []): RunnableCall => ({
   origin: checked.origin,
   toolId: checked.tool.id,
@@ -189,7 +189,7 @@ function createResultQueue(turn: Turn, before: Progress, calls: readonly Pending
     async add(index, outcome, stored) {
       const mustWait = committing || index !== next
       outcomes.set(index, mustWait && !stored ? await storeFinished(turn, calls[index] as PendingCall, outcome) : outcome)
-      if (committing) return // a commit is running. It goes on with this outcome
+      if (committing) return // the loop that is committing results now also commits this outcome
       committing = true
       try {
         for (let due = outcomes.get(next); due; due = outcomes.get(next)) await commitNext(due)
@@ -207,8 +207,8 @@ function createResultQueue(turn: Turn, before: Progress, calls: readonly Pending
 }
 
 /**
- * The count of repairs after several results of one round. If one call was accepted, the round counts as accepted. Otherwise the first
- * refusal counts.
+ * The count of repairs after several results of one round. If one call was accepted, it is the count after an accepted round. Otherwise
+ * only the first refusal is counted.
  */
 export const repairsOfRound = (first: RepairCount, later: RepairCount): RepairCount =>
   later.consecutive === 0 && later.refusal === undefined ? later : first

@@ -13,7 +13,8 @@ import type { Turn } from './turn.ts'
 import type { TurnOptions } from './turn-options.ts'
 
 /**
- * Why a turn runs. `message`: the user sent a message. `unfinished`: a process died before it closed the turn, and this process resumes it.
+ * Why a turn runs. `message`: the user sent a message. `unfinished`: the turn is already open, and this process resumes it, because the
+ * turn waited or another process left it open.
  */
 export type TurnStart = { readonly kind: 'message'; readonly input: TurnInput } | { readonly kind: 'unfinished' }
 
@@ -49,7 +50,10 @@ function startTimeLimit({ agent: { settings }, conversation: { inbox } }: Turn, 
   if (settings.maxSeconds !== undefined) inbox.limitTime(settings.maxSeconds * 1000 - usedMs)
 }
 
-/** How long the turn has run since its first start, also in processes that died. Time in which it waited for a person does not count. */
+/**
+ * How long the turn has run since its first start, also in processes that died. Time in which it waited, for example for a person, is left
+ * out.
+ */
 function activeMs({ ts, waited_ms = 0, waiting_since }: OpenTurn, now: string): number {
   return Date.parse(waiting_since ?? now) - Date.parse(ts) - waited_ms
 }

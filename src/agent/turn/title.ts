@@ -28,7 +28,7 @@ const titleChannels: readonly Channel[] = [
 export interface PendingTitle {
   /**
    * The blocks about the title, which the model reads in the next prompt. Undefined until the model has answered. `place` says which commit
-   * will contain the blocks: `with response` is the next commit of the round, `between rounds` is a commit of their own.
+   * will contain the blocks: `with response` is the next commit of the round, `between rounds` is a commit that has only these blocks.
    */
   drafts(place: 'with response' | 'between rounds'): readonly Draft[] | undefined
   /** Resolves when the model has answered, or when the call has ended without an answer. Never rejects. */
@@ -38,8 +38,8 @@ export interface PendingTitle {
 }
 
 /**
- * Begins the title of a new conversation and returns at once. Returns undefined if the turn has a cost limit and the price of a model is
- * not known: then the turn must end before any call.
+ * Starts to make the title of a new conversation, and returns at once. Returns undefined if the turn has a cost limit and the price of a
+ * model is not known: then the turn must end before any call.
  */
 export function startTitle(turn: Turn, progress: Progress): Progress | undefined {
   const { models, settings } = turn.agent

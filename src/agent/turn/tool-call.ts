@@ -31,7 +31,7 @@ import {
 import type { Call, Outcome, Tool } from '../../tools/tool.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { LiveFeed } from '../events/event-hub.ts'
-import { emitExecEnd, emitExecStart } from '../events/exec-status.ts'
+import { type ExecStart, emitExecEnd, emitExecStart } from '../events/exec-status.ts'
 import { createProgressLine, type ProgressLine } from '../events/tool-progress.ts'
 import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/model-call.ts'
 import { enterLateResult } from '../waits/approvals.ts'
@@ -59,8 +59,9 @@ export interface ShownCall extends Pick<CheckedCall, 'origin' | 'params' | 'code
 }
 
 /**
- * Commits the response and its calls before a tool runs. If the journal has a call without a result, the process died while the tool ran.
- * `seen` is the timeline that the model saw. `finished` are the outcomes of calls whose tools do not run.
+ * Commits the response and its calls before a tool runs. So the journal shows after a crash which tools may have run: those whose call has
+ * no result and does not wait. `seen` is the timeline that the model saw. `finished` are further changes of the same commit: outcomes of
+ * calls whose tools do not run, and the waits of calls that need an approval.
  */
 export function commitCalls(
   turn: Turn,
@@ -87,18 +88,20 @@ interface DecidedCalls {
 
 /** Runs the tool of a call and commits the result. */
 export async function runToolCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Progress> {
-  const { outcome, stopped } = await runTool(turn, progress, call, seen)
-  if (outcome.later) return enterLateResult(turn, call.origin, outcome.later, false).then(() => progress)
-  return stopped && turn.conversation.signal.aborted ? progress : commitReturned(turn, progress, call.origin, call.tool.id, outcome, call)
+  const running = runTool(turn, progress, call, seen)
+  const { outcome, stopped } = running instanceof Promise ? await running : running
+  if (outcome.later) await enterLateResult(turn, call.origin, outcome.later, false)
+  if (outcome.later || (stopped && turn.conversation.signal.aborted)) return progress
+  return await commitReturned(turn, progress, call.origin, call.tool.id, outcome, call)
 }
 
 /**
- * Runs the tool of a call. Returns an outcome even if the tool throws. A steer, the time limit or the closing of the agent aborts the tool's
- * signal. If the agent is closed while the tool runs, its result must not be committed. The process that resumes the turn then decides
- * whether the tool runs again.
+ * Runs the tool of a call. Returns an outcome even if the tool throws. A steer, the time limit or the closing of the agent aborts the
+ * tool's signal. If the agent is closed while the tool runs, its result must not be committed. The process that resumes the turn then
+ * decides whether the tool runs again.
  */
-export async function runTool(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Invocation> {
-  const { conversation, workspace } = turn
+export function runTool(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Invocation | Promise<Invocation> {
+  const { conversation } = turn
   const activity = conversation.inbox.beginActivity()
   const started = performance.now()
   emitToolStatus(conversation.live, call, 'tool.started')
@@ -111,17 +114,23 @@ export async function runTool(turn: Turn, progress: Progress, call: CheckedCall,
     line.show(text)
   }
   const context = callOf(turn, progress, call, seen, activity.signal, showProgress)
-  const running = invoke(preparedTool(turn, call), call.params, context, turn.agent.settings)
-  const invocation = running instanceof Promise ? await running : running
-  hasEnded = true
-  line?.end()
-  activity.end()
-  turn.times.toolMs += performance.now() - started
-  if (exec) {
-    emitExecEnd(turn, call.origin, exec, invocation.outcome)
-    await workspace.programRan()
+  const end = (invocation: Invocation): Invocation | Promise<Invocation> => {
+    hasEnded = true
+    line?.end()
+    activity.end()
+    turn.times.toolMs += performance.now() - started
+    if (exec) return endExec(turn, call, exec, invocation)
+    emitToolStatus(conversation.live, call, 'tool.ended')
+    return invocation
   }
-  emitToolStatus(conversation.live, call, 'tool.ended')
+  const running = invoke(preparedTool(turn, call), call.params, context, turn.agent.settings)
+  return running instanceof Promise ? running.then(end) : end(running)
+}
+
+async function endExec(turn: Turn, call: CheckedCall, start: ExecStart, invocation: Invocation): Promise<Invocation> {
+  emitExecEnd(turn, call.origin, start, invocation.outcome)
+  await turn.workspace.programRan()
+  emitToolStatus(turn.conversation.live, call, 'tool.ended')
   return invocation
 }
 
@@ -242,8 +251,8 @@ function numberSources({ agent, conversation }: Turn, toolId: string, returned: 
 const isBuiltIn = (toolId: string) => toolId.startsWith('react.') || toolId.startsWith('exec_tools.')
 
 /**
- * Commits the result of a call. If the files of the result can not be stored, or its blocks can not be committed, the call counts as
- * failed. The turn goes on.
+ * Commits the result of a call. If the files of the result can not be stored, or its blocks can not be committed, the result is an error,
+ * and the turn continues.
  */
 export async function commitResult(
   turn: Turn,

@@ -25,7 +25,7 @@ import type { Turn } from './turn.ts'
 export interface TurnChoices {
   /**
    * The model for the decisions of this turn: a name from the option `models` of the agent, or a model. A model that is not in `models` can
-   * not be stored. If the process dies, a turn with such a model goes on with the agent's own model.
+   * not be stored. If the process dies, a turn with such a model continues with the agent's own model.
    */
   readonly model?: string | Model
   /** How many rounds this turn may have. */
@@ -115,7 +115,7 @@ export interface TurnToOffer {
   readonly text: string
 }
 
-/** Chooses the tools that can be called in a turn. Undefined: all tools. */
+/** Chooses the tools that can be called in a turn. If it returns undefined, all tools can be called. */
 export type ToolsFor = (turn: TurnToOffer) => readonly string[] | undefined | Promise<readonly string[] | undefined>
 
 const TOOLS_FOR_TIMEOUT_MS = 10_000
@@ -194,8 +194,8 @@ function outputCheckOf({ stored, output: live }: TurnOptions): OutputCheck | und
 }
 
 /**
- * A toolbox that offers only some of its tools. `find` and `has` still know all of them, because the system text lists all of them. A program
- * can not wait for a person, so it may not call the tools of `ask`.
+ * A toolbox that offers only some of its tools. `find` and `has` still know all of them, because the system text lists all of them. A
+ * program can not wait for a person, so it may not call the tools of `ask`.
  */
 function offering(toolbox: Toolbox, ids: readonly string[] | undefined, ask: readonly string[] = []): Toolbox {
   const offersToPrograms = (id: string) => (ids?.includes(id) ?? true) && !namesTool(ask, id)

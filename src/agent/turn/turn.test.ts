@@ -43,6 +43,13 @@ describe('a turn always ends with an answer', () => {
     expect(JSON.stringify(last?.parts.at(-1))).toMatch(/Iteration 3\/3 — wrap-up.*no tools/)
   })
 
+  it('a wrap-up at a limit uses the setting `wrapUp`', async () => {
+    const wrapUp = { maxTokens: 1_000, temperature: 0.1 }
+    const harness = createTestHarness([call, call, call, reply.answer('Clear.')], { settings: { ...settings, wrapUp } })
+    await harness.say('Do it.')
+    expect(harness.model.requests.at(-1)).toMatchObject(wrapUp)
+  })
+
   it('loop 17.74: a wrap-up that calls a tool ends with the fallback answer, and the tool does not run', async () => {
     const harness = createTestHarness([call, call, call, call], { settings })
     const said = await harness.say('Do it.')

@@ -58,8 +58,8 @@ export interface Turn {
   /** How many milliseconds the model calls and the tools of this turn have taken in this process. */
   readonly times: { modelMs: number; toolMs: number }
   /**
-   * Called by a compaction. `commit` commits it, together with the texts that the turn uses from now on, if they have changed. Undefined
-   * when no text can change.
+   * Called by a compaction. `commit` commits the compaction, together with the texts that the turn uses from now on, if these have changed.
+   * Undefined when no text can change.
    */
   adoptTexts?(commit: (frozen: FrozenTexts | undefined) => Promise<void>): Promise<void>
 }

@@ -26,7 +26,7 @@ export async function wrapUpTurn(turn: Turn, progress: Progress, limit: ReachedL
   if (conversation.inbox.hasSteer()) return { kind: 'next', progress }
   if (conversation.inbox.timeUp) return ended(progress, outOfTime)
   const origin = nextOrigin(turn, progress.iteration)
-  const call = await callModel(turn, progress, origin, { ...agent.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, limit)
+  const call = await callModel(turn, progress, origin, agent.settings.wrapUp, limit)
   if ('refused' in call) return ended(progress, outOfTime)
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (call.interrupted) {
@@ -46,7 +46,7 @@ export async function handleLastResponse(
   limit: ReachedLimit,
 ): Promise<RoundResult> {
   const { exitReason, fallback } = exhausted[limit]
-  const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
+  const { decision, kept, notices } = readResponseDecision(turn, progress, call.response, turn.agent.settings.wrapUp.maxTokens)
   const admission = checkWrapUp(budgetWrapUp, decision ?? kept)
   const checked = admission.verdict === 'answer' ? ((await turn.agent.output?.check(admission.decision)) ?? admission.decision) : undefined
   if (checked && 'answer' in checked) {
