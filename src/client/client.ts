@@ -224,6 +224,10 @@ function formOf(text: string, mode: string, files: NonNullable<SendOptions['file
   form.set('text', text)
   form.set('mode', mode)
   if (options) form.set('options', JSON.stringify(options))
-  for (const { name, content } of files) form.append('files', content, name)
+  for (const { name, content } of files) form.append('files', content instanceof Blob ? content : new Blob([toBytes(content)]), name)
   return form
 }
+
+/** Bytes as `Blob` takes them. The bytes are copied, because `Blob` does not accept memory that is shared between threads. */
+const toBytes = (content: Uint8Array | string): Uint8Array<ArrayBuffer> =>
+  typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)

@@ -21,9 +21,9 @@ const maxRetryMs = 10_000
 const defaultSilenceMs = 30_000
 
 /**
- * Yields the entries after `after`, and then new events until the signal is aborted. Reconnects when the connection is lost. After that, no
- * entry is repeated or missing, but the text of a running round is sent again from its beginning. Throws only if the server rejects the
- * request and trying again would not help, for example with status 404.
+ * Yields the entries after `after`, and then new events until the signal is aborted. Reconnects when the connection is lost. After a
+ * reconnect, no entry is repeated or missing, but the text of a running round is sent again from its beginning. Throws only if the server
+ * rejects the request and trying again would not help, for example with status 404.
  */
 export async function* follow(
   request: Request,

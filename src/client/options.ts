@@ -24,7 +24,8 @@ export interface SendOptions {
    * `wrap_up` asks the turn to finish.
    */
   readonly mode?: NonNullable<TurnSubmission['mode']>
-  readonly files?: readonly { readonly name: string; readonly content: Blob }[]
+  /** The files of the message. A text is sent as UTF-8. */
+  readonly files?: readonly { readonly name: string; readonly content: Blob | Uint8Array | string }[]
   /**
    * A key for one message. If a request fails, send the message again with the same key. The server accepts only one message for each key.
    */
@@ -32,8 +33,8 @@ export interface SendOptions {
   /** Options of the turn that the message starts, for example `{ model: 'fast' }`. A steer can not have options. */
   readonly options?: TurnOptionsBody
   /**
-   * Creates the conversation if it does not exist, as `agent.run` does. By default such a message is refused with `conversation.missing`,
-   * so that a message to a deleted conversation does not create it again.
+   * Creates the conversation if it does not exist, as `agent.run` does. By default, a message to a conversation that does not exist is
+   * refused with `conversation.missing`, so that a message to a deleted conversation does not create it again.
    */
   readonly create?: boolean
 }
@@ -53,9 +54,13 @@ export const clientRules: OptionRules<ClientOptions> = {
 
 const file = group(
   'an object with `name` and `content`',
-  { name: textRule, content: objectWith('a Blob', 'arrayBuffer') },
+  { name: textRule, content: expects('a Blob, a Uint8Array or a text', isContent) },
   'other names allowed',
 )
+
+function isContent(value: unknown): boolean {
+  return typeof value === 'string' || value instanceof Uint8Array || value instanceof Blob
+}
 
 export const sendRules: OptionRules<SendOptions> = {
   mode: optional(oneOf('followup', 'steer', 'wrap_up')),

@@ -2,14 +2,15 @@ import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 
 /**
- * The number of sockets that listen on the port. In each turn of the event loop, Node accepts only one connection per socket, and a turn of
- * a busy server takes milliseconds. The system distributes new connections over the sockets.
+ * The number of sockets that listen on the port. In each iteration of the event loop, Node accepts only one connection per socket. On a
+ * busy server an iteration takes milliseconds, so one socket would accept new connections too slowly. The operating system distributes new
+ * connections over the sockets.
  */
 const SOCKETS = 8
 
 /**
- * How many connections may wait at each socket until the server accepts them. The system drops further connections, and their clients try
- * again after seconds.
+ * How many connections may wait at each socket until the server accepts them. The operating system drops further connections, and their
+ * clients try to connect again only after some seconds.
  */
 const PENDING_CONNECTIONS = 4_096
 
@@ -32,8 +33,9 @@ export async function openPort(server: HttpServer, { host, port }: { readonly ho
 }
 
 /**
- * Opens several sockets that share a port: the socket of `server`, and others, which are returned. First, a probe takes the port alone,
- * which fails if another program uses the port. Opens nothing and returns an empty list if this system can not share ports.
+ * Opens several sockets that share a port: the socket of `server`, and others, which are returned. First, a probe opens the port without
+ * sharing it, which fails if another program uses the port. Then the probe is closed. Opens nothing and returns an empty list if this
+ * system can not share ports.
  */
 async function openSharedPort(server: HttpServer, place: ListenOptions): Promise<readonly Server[]> {
   const probe = createServer()

@@ -75,8 +75,8 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   app.onError((error, c) => {
     const problem = problemOf(error)
     const reason = error instanceof RequestProblem ? (error.cause ?? error) : error
-    // These two problems are not logged. They are not errors of the server, and clients get them many times: load balancers that check
-    // `/ready` during a shutdown, and senders of messages while the server has too much to do.
+    // The problems `server.draining` and `server.overloaded` are not logged. They are not errors of the server, and the server sends them
+    // many times: to load balancers that check `/ready` during a shutdown, and to senders of messages while it has too much to do.
     const isFault = problem.status >= 500 && problem.code !== 'server.draining' && problem.code !== 'server.overloaded'
     if (isFault) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error: reason })
     return problemResponse(c, problem, errorHeaders(error, nowMs()))
@@ -108,7 +108,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
     else if (hasCompletionToken(c.req)) c.set('caller', completionCaller)
     else if (isSignIn(c.req) && result.status === 401) c.set('caller', signInCaller)
     else if (isViewerScript(c.req.path))
-      return next() // no token is needed, because the viewer has an origin of its own and can not send a token
+      return next() // served without a token: the viewer has an origin of its own and can not send one
     else if (!isPublicPath(c.req.path) || (result.code !== 'token.refused' && result.code !== 'auth.unavailable')) {
       const more = result.status === 503 ? { ...retrySoon, cause: result.cause } : wwwAuthenticate(result.status)
       throw new RequestProblem(result.status, result.code, result.title, more)
@@ -135,7 +135,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   }
   for (const path of ['/v1/*', '/mcp']) app.use(path, checkRequest)
   app.use('/v1/conversations/import', async (c, next) => {
-    if (c.req.method !== 'POST') return next() // for other methods, `import` is the id of a conversation
+    if (c.req.method !== 'POST') return next() // with other methods, `import` in this path is the id of a conversation
     requireOperator(c) // checked before the body is read, because a bundle may take much memory
     const release = imports.acquire(c.get('caller').scope)
     try {
@@ -173,7 +173,7 @@ export function createApp(parts: ServerParts, authenticateTokens: Authenticate, 
   return app
 }
 
-/** Whether a path is served without a token. These paths contain no data of users. */
+/** Whether a path is served without a token. The responses contain no data of users. */
 const isPublicPath = (path: string) => path === '/health' || path === '/ready' || isPagePath(path)
 
 const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})

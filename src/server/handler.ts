@@ -43,8 +43,8 @@ export const createRoutes = (): App =>
   })
 
 /**
- * The key in the store of the conversation in the path. The key contains the scope of the caller, so no path can access data of another
- * user.
+ * The key under which the store has the conversation that the path names. The key contains the scope of the caller, so no path can access
+ * data of another user.
  */
 export function conversationKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
@@ -53,8 +53,8 @@ export function conversationKeyOf(c: Context<Env>): string {
 }
 
 /**
- * The key of the conversation in the path. It may be the key of a conversation of a sub-agent. People can not send messages to sub-agents,
- * but they can decide about the calls of sub-agents.
+ * The key under which the store has the conversation that the path names. The conversation may also be one of a sub-agent. People can not
+ * send messages to sub-agents, but they can decide about the calls of sub-agents.
  */
 export function conversationOrChildKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''

@@ -69,7 +69,8 @@ export async function listen(app: Pick<App, 'fetch'>, options: ListenOptions): P
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = responses.get(socket)
-    // If a response is being sent, the connection is closed without a problem. Otherwise the problem would become part of that response.
+    // If a response is being sent, the connection is closed and no problem is sent. Otherwise the problem would become part of that
+    // response.
     const midResponse = response?.headersSent === true && !response.writableEnded
     if (!socket.writable || midResponse || error.code === 'ECONNRESET') return void socket.destroy()
     socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))

@@ -8,7 +8,7 @@ import { listen } from './listen.ts'
 import { serverSettingsRule } from './settings.ts'
 import { startWork } from './work.ts'
 
-/** A running server. It accepts requests until `drain` is called. */
+/** A running server. It accepts messages until `drain` is called. */
 export interface RunningServer {
   readonly url: string
   /**

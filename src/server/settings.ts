@@ -25,7 +25,7 @@ export interface ServerSettings {
    * How many conversations of one tenant run at the same time, on all servers with the same store. Undefined means that there is no limit.
    */
   readonly workPerTenant: number | undefined
-  /** After how many failed attempts a conversation is parked. */
+  /** After how many failed attempts a conversation is parked. A server does not try a parked conversation again by itself. */
   readonly workAttempts: number
   /** How many messages and turns of one tenant may wait in the store. Further messages are refused with the status 503. */
   readonly workBacklog: number

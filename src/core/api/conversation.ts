@@ -5,7 +5,7 @@ import { maximumTitleLength } from '../title.ts'
  * The id of a conversation in the HTTP API. Two users may have conversations with the same id, because the server adds the tenant, project
  * and user of the caller.
  */
-export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, "_" and "-", at most 128')
+export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" and "-", at most 128 characters')
 
 /** A conversation in the list of conversations. */
 export const ConversationSummary = z.object({
@@ -17,7 +17,7 @@ export const ConversationSummary = z.object({
   open_turn: z
     .string()
     .nullable()
-    .describe('The id of the turn that is running, or that a dead process left open. Null when there is no such turn.'),
+    .describe('The id of the open turn: it runs, it waits, or the process that ran it has died. Null when no turn is open.'),
   parked: z
     .literal(true)
     .optional()
@@ -37,7 +37,7 @@ export type ConversationSummary = z.infer<typeof ConversationSummary>
 export const ParkedView = z.object({
   id: z.string().describe('The id of the conversation in the store, with its tenant, project and user.'),
   at: z.string().describe('When the conversation was parked.'),
-  attempts: z.int().describe('How often its turns failed.'),
+  attempts: z.int().describe('How often turns of the conversation failed before it was parked.'),
   reason: z.string().describe('The error of the last failed turn.'),
 })
 export type ParkedView = z.infer<typeof ParkedView>
@@ -64,11 +64,13 @@ const Title = z
   .trim()
   .min(1)
   .max(maximumTitleLength)
-  .regex(/^\P{Cc}*$/u, 'one line, without control characters')
+  .regex(/^\P{Cc}*$/u, 'must be one line, without control characters')
 
 /** The request to create a conversation. If it has no id, the server chooses one. */
 export const NewConversation = z.strictObject({
-  id: ConversationId.optional().describe('The id: letters, digits, "_" and "-", at most 128. Without it, the server chooses one.'),
+  id: ConversationId.optional().describe(
+    'The id: letters, digits, "_" and "-", at most 128 characters. Without it, the server chooses one.',
+  ),
   title: Title.optional().describe('The title: one line.'),
 })
 export type NewConversation = z.infer<typeof NewConversation>

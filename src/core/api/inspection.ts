@@ -14,23 +14,23 @@ export const RoundView = z.object({
         key: z.string().describe('The id of a block, or `system`, `tail`, or `unused` (output that became no block).'),
         tokens: z
           .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number() })
-          .describe('The tokens.'),
+          .describe('How many tokens of the round belong to the block.'),
         money: z.number().nullable().describe('The cost in billionths of a US dollar. Null when the price is not known.'),
         money_so_far: z
           .number()
-          .describe('What the block has cost up to this round. `unpriced` is the number of calls whose price is not known.'),
-        unpriced: z.int().describe('The number of calls whose price is not known.'),
+          .describe('The cost of the block in all rounds up to and including this one, in billionths of a US dollar.'),
+        unpriced: z.int().describe('The number of calls whose cost is missing in `money_so_far`, because their price is not known.'),
       }),
     )
     .describe(
-      'The share of each block. Together the shares are the tokens and the money of the calls. The blocks of the prompt come first, in their order, and then the blocks of the response.',
+      'The share of each block. The sum of the shares is the tokens and the money of the calls. The blocks of the prompt come first, in their order, and then the blocks of the response.',
     ),
   cache: CacheRowView.extend({
     difference: z
       .object({ before: z.string().nullable(), now: z.string().nullable() })
       .nullable()
       .describe(
-        'The first block that differs: its text in the earlier prompt and in this prompt. A text is null when the prompt did not have the block, or when the text is not known.',
+        'The first block that differs from the earlier prompt, if such a block caused a miss: its text in the earlier prompt and in this prompt. A text is null when the prompt did not have the block, or when the text is not known.',
       ),
   })
     .nullable()
@@ -89,7 +89,9 @@ export const ReplayView = z.object({
         rounds: z.int().describe('How many rounds the turn has.'),
         result: z
           .enum(['same', 'different', 'torn'])
-          .describe('`torn`: the turn can not be replayed, because it was imported, or because a part of its journal was removed.'),
+          .describe(
+            '`same`: the current code does what was recorded. `different`: it does something else. `torn`: the turn can not be replayed, because it was imported, or because a part of its journal was removed.',
+          ),
         divergence: DivergenceView.nullable().describe('The first difference. Null when there is none.'),
       }),
     )

@@ -5,7 +5,7 @@ export const ProblemBody = z.object({
   type: z.string().describe('A URI that identifies the kind of the problem.'),
   status: z.int().describe('The HTTP status of the response.'),
   title: z.string().describe('A description of the problem for people.'),
-  code: z.string().describe('The code of the error. Programs may depend on it.'),
+  code: z.string().describe('The code of the error. Programs can rely on it: it does not change when the text in `title` changes.'),
   request_id: z.string().optional().describe('The id of the request. The log of the server contains the same id.'),
   issues: z
     .array(z.object({ where: z.string(), message: z.string() }))

@@ -20,15 +20,15 @@ const Buckets = z.object({ read: z.number(), write: z.number(), uncached: z.numb
 
 /** One call of a model. `money` is in billionths of a US dollar, and null when the price is not known. */
 export const CallView = z.object({
-  seq: z.int().describe('The number of the entry in the journal.'),
+  seq: z.int().describe('The number of the journal entry that records the call.'),
   turn_id: z.string().describe('The id of the turn.'),
   iteration: z.int().describe('The number of the round in its turn, from 0.'),
   role: z
     .enum(['decision', 'gate', 'compaction', 'child'])
     .describe('`decision`, `gate` (a title), `compaction` (a summary) or `child` (a call of a sub-agent).'),
   model: z.string().describe('The name of the model.'),
-  ts: z.string().describe('The time, such as 2030-01-31T09:00:00Z.'),
-  tokens: Tokens.describe('The tokens.'),
+  ts: z.string().describe('When the call was recorded, such as 2030-01-31T09:00:00Z.'),
+  tokens: Tokens.describe('The tokens of the call.'),
   money: z.number().nullable().describe('The cost in billionths of a US dollar. Null when the price is not known.'),
   estimated: z.boolean().describe('True when the provider reported no token counts and Daybook estimated them.'),
 })
@@ -46,20 +46,22 @@ const Miss = z.object({
     .number()
     .nullable()
     .describe('What these tokens cost in this call, in billionths of a US dollar. Null when the price is not known.'),
-  avoidable: z.boolean().describe('True when such a miss can be prevented by a change of the set-up of the agent.'),
+  avoidable: z.boolean().describe('True when a change in the configuration or use of the agent can prevent such a miss.'),
   advice: z.string().describe('What to change in order to prevent such a miss.'),
 })
 
 /** How one decision used the provider's cache. If the cache was used less than predicted, `miss` has the cause. */
 export const CacheRowView = z.object({
-  seq: z.int().describe('The number of the entry in the journal.'),
+  seq: z.int().describe('The number of the journal entry that records the call.'),
   turn_id: z.string().describe('The id of the turn.'),
   iteration: z.int().describe('The number of the round in its turn, from 0.'),
-  ts: z.string().describe('The time, such as 2030-01-31T09:00:00Z.'),
+  ts: z.string().describe('When the call was recorded, such as 2030-01-31T09:00:00Z.'),
   model: z.string().describe('The name of the model.'),
-  predicted: Buckets.nullable().describe('How many tokens the provider should have read from its cache and written to it.'),
-  billed: Buckets.nullable().describe('How many tokens of each kind the provider billed.'),
-  miss: Miss.nullable().describe('The miss, if the cache was used less than predicted.'),
+  predicted: Buckets.nullable().describe(
+    'How many tokens the provider should have read from its cache and written to it. Null when the caching rules of the model are not known.',
+  ),
+  billed: Buckets.nullable().describe('How many tokens of each kind the provider billed. Null when it reported none.'),
+  miss: Miss.nullable().describe('The miss, if the cache was used less than predicted. Null when there is no miss.'),
 })
 export type CacheRowView = z.infer<typeof CacheRowView>
 
@@ -116,9 +118,7 @@ export const PromptPart = z.object({
   media_type: z.string().optional().describe('The media type, if the part is an image or a document.'),
   size_bytes: z.int().optional().describe('The size in bytes.'),
   marked: z.boolean().describe('True when the part has a mark: the provider may cache the prompt up to and including this part.'),
-  first_block: z.string().optional().describe('The id of the first block in this part. `last_block` is the id of the last one.'),
-  last_block: z.string().optional().describe('The id of the last block in this part.'),
-  tokens: z.int().describe('The tokens.'),
+  tokens: z.int().describe('The estimated number of tokens of the part.'),
 })
 export type PromptPart = z.infer<typeof PromptPart>
 
@@ -133,7 +133,7 @@ export const PromptBlock = z.object({
   author: z.string().optional().describe('Who wrote the block.'),
   path: z.string().optional().describe('The path of the block.'),
   turn_id: z.string().optional().describe('The id of the turn.'),
-  ts: z.string().optional().describe('The time, such as 2030-01-31T09:00:00Z.'),
+  ts: z.string().optional().describe('When the block was made, such as 2030-01-31T09:00:00Z.'),
   hidden: z.literal(true).optional().describe('True when the block is hidden and the prompt has only its replacement text.'),
   marked: z.boolean().describe('True when there is a mark at the end of this block: the provider may cache the prompt up to there.'),
   spans: z
@@ -160,7 +160,7 @@ export const PromptView = z.object({
     .string()
     .optional()
     .describe(
-      'Describes the first difference between this prompt and the prompt that was sent. Undefined when the two prompts are equal. They differ if the code, the tools or the texts of the agent were changed after the prompt was sent.',
+      'Describes the first difference between this prompt and the prompt that was sent. Missing when the two prompts are equal. They differ if the code, the tools or the texts of the agent were changed after the prompt was sent.',
     ),
 })
 export type PromptView = z.infer<typeof PromptView>

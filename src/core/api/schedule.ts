@@ -14,13 +14,15 @@ export const ScheduleBody = z.strictObject({
     .describe('The number of seconds between two times at which the message is sent.'),
   schedule_id: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be letters, digits, "_" and "-", at most 100')
+    .regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be letters, digits, "_" and "-", at most 100 characters')
     .optional()
     .describe('The id of the schedule. Without it, the server chooses one.'),
   notification: z
     .strictObject({ source: z.string().max(200).optional(), reactive: z.boolean().optional() })
     .optional()
-    .describe('If true, the text is sent as an event of the application and not as a message of the user.'),
+    .describe(
+      'If this object is present, the text is sent as an event of the application and not as a message of the user. Such an event starts no turn.',
+    ),
 })
 export type ScheduleBody = z.infer<typeof ScheduleBody>
 

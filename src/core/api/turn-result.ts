@@ -41,10 +41,10 @@ export const TurnResultView = z.object({
     .describe('The tokens of all model calls. `estimated` is the number of calls for which the provider reported no tokens.'),
   cost: z
     .object({
-      money: z.number().nullable().describe('The cost. Null when it is not known.'),
+      money: z.number().nullable().describe('The cost, in US dollars by default. Null when it is not known.'),
       reason: z.string().optional().describe('Why the cost is not known.'),
       models: z.array(z.string()).optional().describe('The models without a price.'),
-      known: z.number().optional().describe('The cost of the calls whose price is known.'),
+      known: z.number().optional().describe('The cost of the calls whose price is known, if the price of other calls is not known.'),
     })
     .optional()
     .describe(

@@ -57,13 +57,15 @@ export type TurnSubmission = z.input<typeof TurnSubmission>
 
 /** The response to a message. It is sent when the message is stored, which may be before the turn starts. */
 export const TurnAccepted = z.object({
-  status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']).describe('The effect of the message.'),
+  status: z
+    .enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted'])
+    .describe('The effect of the message. `already_accepted`: the message was accepted before, or it stops a turn and no turn is running.'),
   conversation_id: z.string().describe('The id of the conversation.'),
   turn_id: z
     .string()
     .nullable()
     .describe(
-      'The turn that will read the message. A followup that arrives too late for this turn starts a new turn instead. Null when the server does not know the turn, for example after a steer.',
+      'The turn that will read the message. A followup that this turn does not read before it ends starts a new turn. Null when the server does not know the turn, for example after a steer.',
     ),
   event_id: z.string().describe('The id of the message.'),
 })
@@ -87,7 +89,11 @@ export const WithdrawalView = z.object({
 export type WithdrawalView = z.infer<typeof WithdrawalView>
 
 /** The response to a request for the result of a message, while the turn that answers the message is not closed yet. */
-export const MessagePending = z.object({ status: z.literal('pending').describe('The turn is not closed yet.') })
+export const MessagePending = z.object({
+  status: z
+    .enum(['pending', 'waiting'])
+    .describe('`waiting` if the turn waits, for example for an approval: see `GET …/waiting`. `pending` in all other cases.'),
+})
 export type MessagePending = z.infer<typeof MessagePending>
 
 /** The response to a request to change a message. `event_id` is the id of the message with the new text. */
@@ -108,7 +114,7 @@ export type FeedbackBody = z.infer<typeof FeedbackBody>
 
 /**
  * The request of `@ag-ui/client`. It contains all messages of the conversation. Only the last message is used, because the timeline
- * contains the others.
+ * already contains the earlier messages.
  */
 export const AgUiInput = z.looseObject({
   messages: z

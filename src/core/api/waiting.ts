@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Something that a turn waits for. `params` has the complete parameters of the call, unless they have more than 200,000 characters. */
+/** Something that a turn waits for. `params` are the complete parameters of the call, but cut if they have more than 200,000 characters. */
 export const WaitView = z.object({
   conversation_id: z.string().describe('The id of the conversation.'),
   turn_id: z.string().describe('The id of the turn.'),
@@ -8,13 +8,13 @@ export const WaitView = z.object({
   kind: z
     .string()
     .describe(
-      'What the turn waits for: `approval`, `later` (a late result), `provider`, `budget`, `child` (a sub-agent) or `elicitation` (a question of an MCP server).',
+      'What the turn waits for: `approval` (of a call), `later` (a late result), `provider` (the provider accepts no requests now), `budget` (a larger budget), `child` (a sub-agent) or `elicitation` (the answer to a question of an MCP server).',
     ),
   call_id: z.string().optional().describe('The id of the call.'),
   tool_id: z.string().optional().describe('The id of the tool.'),
   params: z.record(z.string(), z.unknown()).optional().describe('The parameters of the call.'),
   question: z.string().optional().describe('The question to the person who decides.'),
-  expires_at: z.string().optional().describe('When the wait ends if nothing arrives before.'),
+  expires_at: z.string().optional().describe('When the wait ends if no decision or result arrives before.'),
   approver: z.literal('operator').optional().describe('Set to `operator` if only an operator may decide.'),
   schema: z
     .record(z.string(), z.unknown())

@@ -4,7 +4,7 @@ import type { RequestCode } from '../problem.ts'
 /** Finds the caller of a request, or rejects the request. */
 export type Authenticate = (head: RequestHead) => Promise<AuthResult>
 
-/** The authenticated user. Only the caller decides which data a request can access. The path and the body of the request do not. */
+/** The authenticated user. A request can access only the data of its caller, whatever its path and its body contain. */
 export interface Caller {
   readonly scope: Scope
   readonly roles: readonly string[]

@@ -84,8 +84,8 @@ async function createVerifier(key: TokenKey, times: KeySetTimes | undefined): Pr
 }
 
 /**
- * Makes a function that verifies a token with the key to which its header fits. If the header names no key and several keys fit, each of
- * them is tried.
+ * Makes a function that verifies a token with the key that matches the header of the token. If the header names no key and several keys
+ * match, each of them is tried.
  */
 async function verifyWithKeySet(findKey: FindKey): Promise<Verify> {
   const { jwtVerify, errors } = await import('jose')

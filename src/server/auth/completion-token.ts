@@ -1,7 +1,7 @@
 import type { HonoRequest } from 'hono'
 import type { Caller } from './authenticate.ts'
 
-/** The header with the token of a call, with which another system delivers its late result. */
+/** The header that contains the token of a tool call. With this token, another system can deliver the late result of the call. */
 export const completionTokenHeader = 'x-completion-token'
 
 /** Whether a path is `/v1/conversations/:id/calls/:call/completion`. */

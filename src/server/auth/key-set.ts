@@ -48,7 +48,7 @@ export function createKeySet(url: URL, times: KeySetTimes = defaultKeySetTimes, 
   return async (header, token) => {
     if (usableKeys() === undefined) {
       if (mayFetch()) await refresh()
-    } else if (!isWithin(keys?.fetchedAt, times.fresh) && mayFetch()) void refresh() // until then, the old keys are used
+    } else if (!isWithin(keys?.fetchedAt, times.fresh) && mayFetch()) void refresh() // until it has succeeded, the old keys are used
     const find = usableKeys()
     if (!find) throw unavailable()
     try {

@@ -46,7 +46,7 @@ export interface ChatContext {
 export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
   Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
 
-/** All fields of an envelope except `service` and `conversation`. They are the same in every stream of the conversation. */
+/** The fields of an envelope that are the same in every stream of the conversation: all except `service` and `conversation`. */
 export type EnvelopeBody = Omit<ChatEnvelope, 'service' | 'conversation'>
 
 export function envelopeBody({ type, timestamp, event, data, delta, extra, route }: ChatEvent): EnvelopeBody {

@@ -19,8 +19,8 @@ export type SimplifiedEvent =
   | { readonly kind: 'source'; readonly page: CitedPage }
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
   /**
-   * The turn waits, and nothing happens in it until something arrives. The stream ends. `waits` are all waits of the turn. When the turn
-   * continues, the client opens another stream for the rest of the turn.
+   * The turn waits, and does nothing until something that it waits for, or a message, arrives. The stream ends with this event. `waits` are
+   * all waits of the turn. When the turn continues, the client opens another stream for the rest of the turn.
    */
   | { readonly kind: 'turn.wait'; readonly waits: readonly Wait[] }
   /** The end of the turn. `stopped` is true if the user stopped the turn with an empty steer, or while the answer was being written. */

@@ -14,7 +14,7 @@ export interface SseOptions {
   readonly slowMs?: number
   /** Aborted when the server shuts down. The stream then sends its closing frames and ends. */
   readonly shutdown?: AbortSignal
-  /** Aborted when the token of the client expires. The client is told to reconnect. For this it needs a valid token. */
+  /** Aborted when the token of the client expires. The client is told to reconnect, and needs a valid token to do so. */
   readonly expired?: AbortSignal
   /** Called when reading the events has failed. The client is told to reconnect, but does not get the error. */
   readonly onError?: (error: unknown) => void
@@ -176,7 +176,7 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
       'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
-      // without this header, the Node adapter would wait with the headers until it knows whether the body consists of only one chunk
+      // without this header, the Node adapter would delay all headers until it knows whether the body consists of only one chunk
       'transfer-encoding': 'chunked',
       ...format.headers,
     },

@@ -24,7 +24,7 @@ interface StreamRequest {
   events(signal: AbortSignal): AsyncIterable<TurnEvent> | Promise<AsyncIterable<TurnEvent>>
 }
 
-/** Responds with a stream of events. While the stream is open, it counts as one of the streams that the user may have at the same time. */
+/** Responds with a stream of events. While the stream is open, it uses one place in the limit of open streams of the user. */
 export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, stopped, log } = parts
   const { as, lastSeq, cursor } = request

@@ -60,7 +60,9 @@ const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request
 export async function readBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')
   if (type !== undefined && jsonType.test(type)) {
-    const value = await parseJsonBody(new Uint8Array(await bodyBytes(c)))
+    const bytes = new Uint8Array(await bodyBytes(c))
+    // Many clients send this header with every request. Routes that need no body accept an empty one, and all others refuse it.
+    const value = bytes.length === 0 ? undefined : await parseJsonBody(bytes)
     c.req.json = async <T>() => value as T // without this, Hono would parse the body again with each call
     c.req.bodyCache = {} // frees the bytes
   } else if (hasBody(c) && !(type !== undefined && formType.test(type) && c.req.path.endsWith('/turns'))) {

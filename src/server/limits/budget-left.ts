@@ -11,7 +11,9 @@ const ownKinds: readonly BudgetKind[] = ['user', 'conversation']
 /** The kinds of budgets that a caller may see. Undefined means all kinds. */
 export const visibleKinds = (caller: Caller): readonly BudgetKind[] | undefined => (isOperator(caller) ? undefined : ownKinds)
 
-/** The lowest amount that is left in the budgets of these conversations. Budgets that the caller may not see are left out. */
+/**
+ * For each of these conversations, the lowest amount that is left in one of its budgets. Budgets that the caller may not see are left out.
+ */
 export const budgetsLeft = (budgets: Budgets, caller: Caller, conversationKeys: readonly string[]): ReturnType<Budgets['left']> =>
   budgets.left(conversationKeys, visibleKinds(caller))
 

@@ -10,7 +10,7 @@ export const importLimits = { blocks: 20_000, turns: 10_000, sources: 10_000 } a
 
 /**
  * Rejects a bundle that has too many blocks, turns or sources. It runs before the fields of the bundle are validated. A field of the wrong
- * type counts as empty here, because the validation rejects it later.
+ * type is treated as empty here, because the validation rejects it later.
  */
 export function checkImportSize(bundle: unknown): void {
   const { timeline, sources_pool: pool, turn_logs: logs, archive, blocks } = fieldsOf(bundle)

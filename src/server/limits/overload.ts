@@ -40,7 +40,8 @@ const TURN_WAIT = 3
 /**
  * Creates a guard that measures how long messages and entries of running turns wait until they are stored. These waits grow with everything
  * that the server does, and with the load of the machine. A store may write messages before the entries of turns. So messages can be stored
- * in a short time even if the server already runs more turns than it can handle.
+ * in a short time even if the server already runs more turns than it can handle. Because of this, the entries of turns are measured as
+ * well.
  */
 export function createOverloadGuard(
   { waitingMessages, messageWaitMs }: OverloadLimits,

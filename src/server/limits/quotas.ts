@@ -18,7 +18,7 @@ interface TurnQuota {
   acquire(conversationKey: string, options?: { readonly hasFiles: boolean }): Promise<TurnPlace>
 }
 
-/** A place for a turn. */
+/** The place that `acquire` has reserved for a turn. */
 export interface TurnPlace {
   /** The state of the user's limit of messages, after this message. */
   readonly rate: RateState
@@ -35,8 +35,8 @@ interface TurnQuotaParts {
   readonly overload: OverloadGuard
   nowMs(): number
   /**
-   * The keys of the conversations that have a running turn in this process at the moment. It is called for each new turn. It is not
-   * replaced by a counter, because a counter would stay wrong forever if it missed the end of one turn.
+   * The keys of the conversations that have a running turn in this process at the moment. It is called for each new turn. A counter of
+   * running turns is not used, because it would stay wrong forever if it missed the end of one turn.
    */
   running(): Iterable<string>
   /** How many other conversations of the user have a turn, on all servers. Resolves to undefined when the number is not known. */

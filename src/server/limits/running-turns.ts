@@ -66,7 +66,7 @@ export function createTurnCounter(
     const accepted = () => count.since.get(user) ?? new Set<string>()
     let others = stored + accepted().size - (accepted().has(conversationKey) ? 1 : 0)
     if (others >= atMost) {
-      // `others` counts a conversation twice if it had a turn and got a further message. It may also include this conversation
+      // until here, `others` counts a conversation twice if it had a turn and got a further message, and may include this conversation
       const found = await within(WAIT_MS, conversationsOf(count, user, conversationKey))
       if (found) others = [...new Set([...found, ...accepted()])].filter((key) => key !== conversationKey).length
     }

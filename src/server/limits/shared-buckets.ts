@@ -17,7 +17,7 @@ export interface BucketReports {
   reportSoon(user: string, bucket: Bucket): void
   /** Reports a bucket without delay. Resolves when the store has answered, or after `WAIT_MS` at the latest. It never rejects. */
   report(user: string, bucket: Bucket): Promise<void>
-  /** Whether the store answered the last report in time. If not, each server counts for itself. */
+  /** Whether the store answered the last report in time. If not, each server counts only its own requests. */
   canAsk(): boolean
 }
 
@@ -39,8 +39,8 @@ interface Report extends LimitNames {
 }
 
 /**
- * Each server reports to the store and gets the counts of all servers. Errors of the store do not stop requests: each server then counts
- * for itself. `onProblem` is called only for the first of several errors in a row.
+ * Each server reports to the store and gets the counts of all servers. Errors of the store do not stop requests: after an error, each
+ * server counts only its own requests. `onProblem` is called only for the first of several errors in a row.
  */
 export function createSharedBuckets(
   limits: Pick<NonNullable<Archive['limits']>, 'take'>,

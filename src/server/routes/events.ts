@@ -29,7 +29,8 @@ export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
     const { as, after } = c.req.valid('query')
     const { lastSeq } = await agent.archive.head(key)
     const cursor = readCursor(c.req.header('last-event-id')) ?? { seq: after ?? 0 }
-    if (cursor.seq > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
+    if (cursor.seq > lastSeq)
+      throw invalidRequest([{ path: ['after'], message: `must not be above ${lastSeq}, the seq of the latest entry` }])
     // If the cursor has a `part`, the client got only some of the frames of the entry `seq`. So this entry is read again.
     const complete = cursor.part === undefined ? cursor.seq : cursor.seq - 1
     const events = (signal: AbortSignal) => agent.follow(key, { after: complete, signal })
@@ -60,7 +61,7 @@ function readCursor(header: string | undefined): Cursor | undefined {
   if (header === undefined || header === '') return undefined
   const cursor = parseCursor(header)
   if (cursor === undefined || (cursor.part !== undefined && cursor.seq === 0)) {
-    throw invalidRequest([{ path: ['Last-Event-ID'], message: 'not an id of this stream' }])
+    throw invalidRequest([{ path: ['Last-Event-ID'], message: 'is not the id of an event of this stream' }])
   }
   return cursor
 }

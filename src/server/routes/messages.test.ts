@@ -94,6 +94,18 @@ describe('the result of a message', () => {
     expect(await client.untilClosed('c1', 'first')).toEqual(result)
   })
 
+  it('is answered with `waiting` while the turn waits for an approval', async () => {
+    const { tool } = pausedTool()
+    const asked = { ...tool, approval: true } as typeof tool
+    const { client, server } = await openServer({ replies: [reply.call(tool.id, {}), reply.answer('Refused.')], tools: [asked] })
+    await client.send('c1', 'Begin.', { idempotencyKey: 'first', create: true })
+    const { turns } = await viewWhen(client, 'c1', (view) => view.turns[0]?.parked === true)
+    const waiting = await fetch(`${server.url}/v1/conversations/c1/messages/first/result`)
+    expect([waiting.status, await waiting.json()]).toEqual([202, { status: 'waiting' }])
+    await client.decide('c1', turns[0]?.waits[0]?.call_id ?? '', { approved: false })
+    expect(await client.untilClosed('c1', 'first')).toMatchObject({ answer: 'Refused.' })
+  })
+
   it('does not exist for a message that is unknown or was taken back', async () => {
     const { client, server, release } = await withWaitingMessages()
     const withdrawn = client.untilClosed('c1', 'm1')
@@ -105,5 +117,33 @@ describe('the result of a message', () => {
     const given = client.untilClosed('c1', 'first', { signal: AbortSignal.timeout(50) })
     await expect(given).rejects.toMatchObject({ name: 'TimeoutError' })
     release()
+  })
+})
+
+describe('a request', () => {
+  it('may have the type of JSON without a body, if the route needs no body', async () => {
+    const { client, server } = await openServer({ replies: [] })
+    await client.conversations.create({ id: 'c1' })
+    const headers = { 'content-type': 'application/json' }
+    expect((await fetch(`${server.url}/v1/conversations/c1`, { headers })).status).toBe(200)
+    expect((await fetch(`${server.url}/v1/conversations/c1/stop`, { method: 'POST', headers })).status).toBe(202)
+    const refused = await fetch(`${server.url}/v1/conversations/c1/turns`, { method: 'POST', headers })
+    expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'request.invalid' }])
+  })
+
+  it('may send files as texts and bytes', async () => {
+    const { client } = await openServer({ replies: [reply.answer('Read.')] })
+    const files = [
+      { name: 'a.txt', content: 'the notes' },
+      { name: 'b.txt', content: new TextEncoder().encode('more notes') },
+    ]
+    const { event_id } = await client.send('c1', 'Read.', { create: true, files })
+    await client.untilClosed('c1', event_id)
+    const { blocks } = await client.timeline('c1')
+    const sizes = blocks.flatMap(({ type, meta }) => (type === 'user.attachment.meta' ? [[meta?.filename, meta?.size_bytes]] : []))
+    expect(sizes).toEqual([
+      ['a.txt', 9],
+      ['b.txt', 10],
+    ])
   })
 })

@@ -43,7 +43,8 @@ export function messageRoutes({ agent, newId, shutdown }: ServerParts): App {
           return c.json(resultFor(c.get('caller'), turnResultView(result)), 200)
         } catch (error) {
           if (!signal.aborted) throw error
-          return c.json({ status: 'pending' as const }, 202)
+          const { waits } = await agent.waiting({ conversationId: conversationKeyOf(c) })
+          return c.json({ status: waits.length > 0 ? ('waiting' as const) : ('pending' as const) }, 202)
         }
       },
     )

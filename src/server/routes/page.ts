@@ -67,7 +67,7 @@ export function pageRoutes(): App {
 interface PageFile {
   readonly type: string
   readonly bytes: Buffer
-  /** The bytes for clients that accept gzip. Fonts have no such bytes, because they are already compressed. */
+  /** The compressed bytes, for clients that accept gzip. Undefined for fonts, because they are already compressed. */
   readonly gzip?: Buffer
   readonly cache: string
 }

@@ -33,7 +33,7 @@ export function recordRoutes({ agent: { archive }, settings }: ServerParts): App
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/timeline',
-        summary: 'The visible timeline, `conv.timeline.v1`; for users without internal content',
+        summary: 'The visible timeline, `conv.timeline.v1`; users get it without internal content',
         request: { params: conversationParams },
         responses: {
           200: json(z.looseObject({ version: z.literal(1), blocks: z.array(z.looseObject({})) }), 'the payload'),
@@ -68,7 +68,7 @@ export function recordRoutes({ agent: { archive }, settings }: ServerParts): App
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/turns/{turn}/log',
-        summary: 'Every block that a turn appended, including those hidden or summarised since; for users without internal content',
+        summary: 'Every block that a turn appended, including blocks that were hidden or summarised later; users get no internal content',
         request: { params: turnParams },
         responses: {
           200: json(z.looseObject({ turn_id: z.string(), blocks: z.array(z.looseObject({})) }), 'the log'),

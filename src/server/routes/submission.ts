@@ -105,7 +105,7 @@ function filesIn(form: FormData): readonly File[] {
     if (typeof file === 'string') throw invalidRequest([{ path: ['files'], message: 'must be files' }])
     return file
   })
-  if (files.length > maxFiles) throw invalidRequest([{ path: ['files'], message: `at most ${maxFiles}` }])
+  if (files.length > maxFiles) throw invalidRequest([{ path: ['files'], message: `at most ${maxFiles} files are allowed` }])
   return files
 }
 
@@ -119,5 +119,5 @@ function singleValue(form: FormData, name: string): File | string | undefined {
 export function idempotencyKey(c: Context<Env>): string | undefined {
   const key = c.req.header('idempotency-key')
   if (key === undefined || (isId(key) && key.length <= 64)) return key
-  throw invalidRequest([{ path: ['Idempotency-Key'], message: 'must be letters, digits, "_" and "-", at most 64' }])
+  throw invalidRequest([{ path: ['Idempotency-Key'], message: 'must be letters, digits, "_" and "-", at most 64 characters' }])
 }

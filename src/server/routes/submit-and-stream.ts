@@ -70,7 +70,7 @@ const findHead = (agent: Agent, key: string): Promise<ConversationInfo | undefin
 function lastUserText(messages: readonly unknown[]): string {
   const message = UserMessage.safeParse(messages.at(-1))
   if (!message.success)
-    throw invalidRequest([{ path: ['messages'], message: 'the last message must be a user’s, in text; send files to /turns' }])
+    throw invalidRequest([{ path: ['messages'], message: 'the last message must be from the user and have text; send files to /turns' }])
   if (message.data.trim() === '') throw invalidRequest([{ path: ['messages'], message: 'the last message is empty' }])
   return message.data
 }

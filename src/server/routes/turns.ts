@@ -146,7 +146,7 @@ const submitRoute = createRoute({
         'multipart/form-data': {
           schema: z.object({
             text: z.string().optional().describe('The message.'),
-            mode: SubmitMode.optional().describe('As in the JSON body.'),
+            mode: SubmitMode.optional().describe('The same as `mode` of the JSON body.'),
             options: z.string().optional().describe('The options as JSON.'),
             files: z.array(z.string()).optional().describe('Any number of files.'),
           }),

@@ -45,8 +45,8 @@ export function waitingRoutes({ agent, settings }: ServerParts): App {
   }
 
   /**
-   * Throws if an operator has to decide about this call and the caller is not an operator. The budget that all tenants share can be set and
-   * raised only by the one user of a server without tokens.
+   * Throws if an operator has to decide about this call and the caller is not an operator. Also throws if the caller would raise a budget
+   * that all tenants share, because only the one user of a server without tokens may do this.
    */
   async function checkApprover(c: Context<Env>, key: string, callId: string, approved: boolean): Promise<void> {
     const { waits } = await agent.waiting({ conversationId: key })

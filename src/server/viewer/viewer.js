@@ -64,7 +64,7 @@ function loadMermaid() {
     const script = document.createElement('script')
     script.src = 'mermaid.js'
     script.addEventListener('load', () => resolve(window.mermaid))
-    script.addEventListener('error', () => reject(new Error('Diagrams can not be drawn, because the server has no package for it.')))
+    script.addEventListener('error', () => reject(new Error('Diagrams can not be drawn: the server lacks the package for them.')))
     document.head.append(script)
   })
   return loading
@@ -74,7 +74,7 @@ let drawings = 0
 
 async function showDiagram(text, dark) {
   if (text.length > maxDiagramLength) throw new Error(`The diagram is longer than ${maxDiagramLength} characters.`)
-  // a frame with the colours of the page has no background of its own
+  // browsers make a frame transparent only if it has the same colour scheme as the page around it
   document.documentElement.style.colorScheme = dark ? 'dark' : 'light'
   const mermaid = await loadMermaid()
   const settings = { startOnLoad: false, securityLevel: 'strict', htmlLabels: false, flowchart: { htmlLabels: false } }

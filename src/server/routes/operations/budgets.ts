@@ -15,7 +15,7 @@ export function budgetRoutes({ agent }: ServerParts): App {
         method: 'get',
         path: '/v1/conversations/{id}/budgets',
         summary:
-          'The budgets of a conversation that have limits, from the largest to the smallest. Users see those of the conversation and of themselves',
+          'The budgets of a conversation that have limits, from the largest to the smallest. Users see only the budget of the conversation and their own budget',
         request: { params: z.object({ id: z.string().describe('The id of the conversation.') }) },
         responses: { 200: json(BudgetList, 'the budgets'), ...problems(401, 404) },
       }),

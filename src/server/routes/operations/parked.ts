@@ -25,9 +25,9 @@ export function parkedRoutes({ agent: { archive } }: ServerParts): App {
       createRoute({
         method: 'post',
         path: '/v1/conversations/{id}/retry',
-        summary: 'Run a conversation again whose turns failed',
+        summary: 'Try a conversation again after its turns failed',
         request: { params: z.object({ id: z.string().describe('The id of the conversation.') }) },
-        responses: { 202: json(RetryView, 'whether it was parked, or its turns had failed'), ...problems(401, 404) },
+        responses: { 202: json(RetryView, 'whether the conversation was parked or its turns had failed'), ...problems(401, 404) },
       }),
       async (c) => {
         const key = conversationKeyOf(c)

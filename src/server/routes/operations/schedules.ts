@@ -98,8 +98,8 @@ export function scheduleRoutes({ agent, settings, now }: ServerParts, messages: 
 const MAX_SCHEDULES = 500
 
 /**
- * Throws `schedule.limit` if the user would get more scheduled messages in a minute than the limit of messages allows. Otherwise a user
- * could exceed this limit with schedules, because each conversation may have 100 of them.
+ * Throws `schedule.limit` if all schedules of the user together would send more messages a minute than a user may send. Without this check,
+ * a user could exceed the limit of messages with schedules, because each conversation may have 100 schedules.
  */
 async function checkScheduled(
   agent: ServerParts['agent'],
@@ -108,13 +108,13 @@ async function checkScheduled(
   perMinute: number,
 ): Promise<void> {
   const { schedules } = await agent.schedules({ limit: MAX_SCHEDULES, ...conversationKeyFilter(scope) })
-  // the schedule exists already and does not change
+  // creating a schedule that exists already changes nothing, so the limits do not apply
   if (schedules.some((each) => each.conversationId === key && each.scheduleId === scheduleId)) return
   const rates = [...schedules.map((each) => each.every), every].map((seconds) => (seconds === undefined ? 0 : 60 / seconds))
   const total = rates.reduce((sum, rate) => sum + rate, 0)
   if (schedules.length < Math.min(MAX_SCHEDULES, perMinute) && total <= perMinute) return
   throw new Failure(
     'schedule.limit',
-    `a user has at most ${Math.min(MAX_SCHEDULES, perMinute)} schedules, with ${perMinute} messages a minute together: remove one first`,
+    `a user has at most ${Math.min(MAX_SCHEDULES, perMinute)} schedules, which send at most ${perMinute} messages a minute in total: remove one first`,
   )
 }

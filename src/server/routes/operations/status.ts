@@ -86,7 +86,7 @@ function addWorkGauges(metrics: ServerParts['metrics'], work: Pick<Archive['work
 }
 
 /**
- * How many milliseconds the result of `archive.check` is used again. The check writes to the disk, and requests to `/ready` need no token.
+ * For how many milliseconds the result of `archive.check` is reused. The check writes to the disk, and requests to `/ready` need no token.
  * Without this limit, many requests would cause many writes.
  */
 const checkMs = 1_000
