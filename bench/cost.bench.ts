@@ -40,7 +40,7 @@ function reportCosts(name: string, calls: readonly ScriptedCall[]): void {
   const verdict = ours.cost <= budget * ideal.cost ? 'ok' : 'OVER'
   console.log(`  ${name.padEnd(30)} ${(ours.cost / ideal.cost).toFixed(4)} × ideal  (budget ${budget})  ${verdict}`)
   console.log(
-    `  ${''.padEnd(30)} beside it: only the tail mark ${ratio(tailOnly.cost)}, one mark on the last part ${ratio(lastPart.cost)}, ` +
+    `  ${''.padEnd(30)} for comparison: only the tail mark ${ratio(tailOnly.cost)}, one mark on the last part ${ratio(lastPart.cost)}, ` +
       `no cache ${ratio(uncached.cost)}; automatic prefix cache ${ratio(automatic.cost)} (writes free)`,
   )
 }

@@ -35,7 +35,7 @@ export async function bench(): Promise<void> {
   const ai = median(times.ai)
   report('import of the main entry', median(times.ours) / ai, budget, 'ai')
   report('import of daybook/models alone', median(times.models) / ai, budget, 'ai')
-  console.log(`  ${''.padEnd(4)}of the main entry's, zod alone is ${(median(times.zod) / median(times.ours)).toFixed(2)}`)
+  console.log(`  ${''.padEnd(4)}zod alone takes ${(median(times.zod) / median(times.ours)).toFixed(2)} of the time of the main entry`)
 }
 
 async function importing(what: string): Promise<number> {

@@ -40,7 +40,7 @@ export async function bench(): Promise<void> {
     20,
     `${(megabytes / (reading / 1000)).toFixed(0)} MB/s; joining ${(megabytes / (floor / 1000)).toFixed(0)} MB/s`,
   )
-  report('lanes of it', lanes / reading, 3, `against reading it; ${(megabytes / (lanes / 1000)).toFixed(0)} MB/s`)
+  report('lanes of the same JSON', lanes / reading, 3, `against reading it; ${(megabytes / (lanes / 1000)).toFixed(0)} MB/s`)
   report('last tenth / first tenth', growth(), 1.3, 'per chunk, inside one string')
   report('a megabyte of quotes', best(() => readAll(`{"a":"${'"'.repeat(1e6)}"}`)) / reading, 8, 'against ordinary JSON')
   report('a key that never ends', best(() => readAll(`{"a":"x", "${'k'.repeat(1e6)}`)) / reading, 5, 'against ordinary JSON')

@@ -116,7 +116,7 @@ async function converse(client: LoadClient, ids: readonly string[], streams: rea
     }
   })()
   await Promise.race([Promise.all([...conversations, newConnections]), sleep((seconds + 60) * 1000, undefined, { ref: false })])
-  // a connection that has received no event yet counts with the time that it has waited so far
+  // for a connection that has received no event yet, the time that it has waited so far is used
   for (const started of opening) firstEvents.push(performance.now() - started)
   return { turns, took: (ended - began) / 1000, accepted, waited, firstEvents, refused }
 }

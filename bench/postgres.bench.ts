@@ -36,7 +36,7 @@ export async function bench(): Promise<void> {
   const client = new pg.Client({ connectionString: server.url })
   try {
     await client.connect()
-    // a checkpoint makes PostgreSQL write whole pages to its log, at random moments
+    // a checkpoint makes PostgreSQL write whole pages to its log at random moments, so these settings prevent checkpoints
     for (const setting of [`checkpoint_timeout = '1d'`, `max_wal_size = '20GB'`]) await client.query(`ALTER SYSTEM SET ${setting}`)
     await client.query('SELECT pg_reload_conf()')
     await benchRounds(client, server.url)

@@ -17,7 +17,8 @@ export async function bench(): Promise<void> {
   const child = fork(join(import.meta.dirname, 'relay-server.ts'), { execArgv: ['--expose-gc'] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   try {
-    // this measurement runs first: after the others, the process would have freed memory, and the result would be too small
+    // this measurement runs first: after the other measurements, the process could reuse memory that they have freed, and the measured
+    // growth would be too small
     await idle(url, child)
     await firstDelta(url)
     await relay(url, child)

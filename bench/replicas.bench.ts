@@ -94,7 +94,7 @@ async function benchStart(url: string): Promise<void> {
     const times: number[] = []
     for (let n = 0; n < 60; n++) {
       times.push(await startMs(store, `c${n}`))
-      await sleep(150) // the worker is idle again
+      await sleep(150) // after this time, the worker is idle again
     }
     report('from a stored message to its turn, one idle worker', median(times.slice(10)), 'ms', { budget: 20 })
   })

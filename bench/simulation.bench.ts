@@ -21,7 +21,7 @@ export async function bench(): Promise<void> {
   compare('turns per second', result, predicted, 'turnsPerSecond')
   compare(`mean wait of a tenant with ${scenario.many} messages, ms`, result, predicted, 'manyWaitMs')
   compare(`mean wait of a tenant with ${scenario.few} messages, ms`, result, predicted, 'fewWaitMs')
-  compare('from the stop of a worker until its turns go on, ms', result, predicted, 'resumeMs')
+  compare('from the stop of a worker until its turns continue, ms', result, predicted, 'resumeMs')
   let run: Awaited<ReturnType<typeof simulateLarge>> | undefined
   const took = await timed(async () => {
     run = await simulateLarge(durations, SEED)
@@ -47,7 +47,10 @@ function print(run: Awaited<ReturnType<typeof simulateLarge>>, took: number): vo
   line('wait of a tenant with few messages: median, 99 %', `${ms(run.quietMedianMs)}, ${ms(run.quietP99Ms)}`)
   line('wait of the tenant that sent half of them at once: median', ms(run.floodMedianMs))
   line('fairness: highest median wait of a tenant by the lowest', `${run.fairness.toFixed(2)} ×`)
-  line('after a kill or a freeze, turns go on: median, at most', `${ms(run.resumeMedianMs)}, ${ms(run.resumeMaxMs)} (${run.resumed} turns)`)
+  line(
+    'until turns continue after a kill or freeze: median, most',
+    `${ms(run.resumeMedianMs)}, ${ms(run.resumeMaxMs)} (${run.resumed} turns)`,
+  )
   line('writes of frozen workers that were rejected', String(run.staleWrites))
   line('conversations that always fail, and those that were parked', `${run.failing}, ${run.parked}`)
   line('claims, and the simulated time', `${run.claims}, ${run.busySeconds.toFixed(0)} s in ${(took / 1_000).toFixed(0)} s`)

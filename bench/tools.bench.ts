@@ -27,7 +27,7 @@ export async function bench(): Promise<void> {
   for (const [what, paths] of [
     ['a visible file', [path]],
     ['a visible result', ['tc:t1.c4000.result']],
-    ['the call behind it', ['tc:t1.c4000.call']],
+    ['the call of this result', ['tc:t1.c4000.call']],
   ] as const) {
     const times: number[] = []
     for (let n = 0; n < 300; n++) times.push(await timed(() => read.run({ paths }, stage.call)))

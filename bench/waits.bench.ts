@@ -150,7 +150,7 @@ const model: Model = {
   },
 }
 
-/** How many milliseconds of the processor `work` takes. Other programs on the machine change this less than the time that passes. */
+/** How many milliseconds of the processor `work` takes. Other programs on the machine change this time less than the elapsed time. */
 async function processorTime(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await work()

@@ -20,4 +20,4 @@ for await (const event of turn) {
   for (const { type, text } of event.change.blocks) if (type === 'react.tool.result' && text?.includes('14:20')) console.log('tool:', text)
 }
 console.log((await turn.result).answer)
-await agent.close() // ends the server, too
+await agent.close() // also ends the MCP server

@@ -43,8 +43,9 @@ const files: OutputOptions = {
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name]-[hash].js',
   sourcemap: true,
-  // A shorter file is imported faster. The types have the comments, and the source maps have the names. Line breaks stay, because Node
-  // prints the line in which an uncaught error was thrown. If all code of a file were one line, this line would hide the message.
+  // A shorter file is imported faster, so comments are removed and names are shortened. The declaration files still have the comments, and
+  // the source maps have the original names. Line breaks stay, because Node prints the line in which an uncaught error was thrown. If all
+  // code of a file were one line, this line would hide the message.
   comments: false,
   minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
 }

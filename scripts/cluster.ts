@@ -54,7 +54,7 @@ async function run(): Promise<void> {
   for (const [index, { url, role, pid }] of cluster.replicas.entries())
     console.log(`  replica ${index + 1}  ${url}  ${role.padEnd(6)}  pid ${pid}`)
   console.log(`
-Open the page, ask for something long, and kill a replica meanwhile: the answer goes on.
+Open the page, ask for something long, and kill a replica meanwhile: the answer continues.
   ${process.stdin.isTTY ? 'press 1, 2, …                  kills this replica; it is started again after 3 seconds\n  press r                        restarts all replicas, one after the other\n  ' : ''}npm run cluster -- kill 1      does the same from another terminal
   npm run cluster -- restart     restarts all replicas, one after the other
   Ctrl-C                         ends everything and removes the data`)

@@ -23,7 +23,7 @@ interface Profile {
 }
 
 const [path, count = '25'] = process.argv.slice(2)
-if (path === undefined) throw new Error('which profile? node scripts/profile-top.ts <file or folder> [how many functions]')
+if (path === undefined) throw new Error('name a profile: node scripts/profile-top.ts <file or folder> [how many functions]')
 const file = statSync(path).isDirectory() ? largestProfile(path) : path
 const profile = JSON.parse(readFileSync(file, 'utf8')) as Profile
 const maps = new Map<string, SourceMap | undefined>()

@@ -5,8 +5,8 @@ import { createRandom } from './random.ts'
 
 /*
  * Questions that are not made from templates. One sentence is taken out of a paragraph of a real document. This sentence is the question,
- * and the rest of the paragraph is the answer. A document is a session, and its paragraphs are the turns. A rule of the search that helps
- * only in conversations like those of the other sets does not help here.
+ * and the rest of the paragraph is the answer. A document is a session, and its paragraphs are the turns. So these questions show whether a
+ * rule of the search helps only in conversations like those of the other sets.
  */
 
 const [MIN_PARAGRAPH, MIN_SENTENCE] = [160, 40]

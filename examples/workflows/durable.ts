@@ -47,7 +47,7 @@ export async function runInWorkers(script: string, work: (folder: string) => Pro
       console.log(`worker ${starts} ended with ${signal ?? status}`)
       if (status === 0) return
     }
-    throw new Error(`the workflow did not end with ${MAX_STARTS} workers`)
+    throw new Error(`the workflow did not end, although ${MAX_STARTS} workers have run it`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -12,7 +12,7 @@ export interface MailAgent {
   close(): Promise<void>
 }
 
-/** Opens the agent on the data of a folder. Its first worker dies while the model answers. */
+/** Opens the agent on the data of a folder. The first worker that uses this folder kills itself while the model writes the answer. */
 export async function openMailAgent(folder: string): Promise<MailAgent> {
   const mails = join(folder, 'mails')
   const sendMail = defineTool({
@@ -34,7 +34,7 @@ export async function openMailAgent(folder: string): Promise<MailAgent> {
   )
   const store = await openStore({ data: join(folder, 'data') })
   const agent = createAgent({ model, tools: [sendMail], store })
-  agent.work() // also continues the turns that a dead worker has left
+  agent.work() // continues the turns that a dead worker has left open
   return {
     agent,
     sent: () => (existsSync(mails) ? readFileSync(mails, 'utf8').trim().split('\n') : []),

@@ -9,7 +9,10 @@ import { type Replica, type ReplicaRole, startReplica } from './replica.ts'
 
 /** How a cluster is started. */
 export interface ClusterOptions {
-  /** One replica for each role. At least one of them accepts messages, and at least one runs turns. */
+  /**
+   * The roles of the replicas. One replica is started for each role in the list. At least one replica must accept messages, and at least
+   * one must run turns.
+   */
   readonly roles: readonly ReplicaRole[]
   /** The port of the server in front of the replicas. 0 chooses a free one. */
   readonly port: number

@@ -68,7 +68,7 @@ export const sections: readonly Section[] = [
       'processes are killed, one process is frozen for longer than its leases and then continued, and the database is restarted. In ' +
       'the second run, live events are sent over Redis, which is also flushed and restarted. Every accepted message is answered, and ' +
       'no entry, effect or model response is lost or made twice. The database records which process wrote each row, the tool records ' +
-      'its effects, and the model records its calls. An answer counts as paid twice if the model was called for it after it was ' +
+      'its effects, and the model records its calls. An answer is counted as paid twice if the model was called for it after it was ' +
       'stored. If a request was refused with 503, or its connection was lost, it is sent again and does not count as failed. `npm ' +
       'run proof -- replicas --full` runs 200 conversations and 50 kills.',
     commands: [['node', 'bench/run.ts', 'replica-faults', '--short']],

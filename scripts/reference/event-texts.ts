@@ -4,7 +4,8 @@ export const nativeTexts: Readonly<Record<string, string>> = {
   'lane.delta': 'A piece of text that the model is writing. It is not in the journal yet.',
   status: 'What the turn is doing now.',
   ready: 'The first message of the stream: the id of the conversation and the last `seq`. Only over HTTP.',
-  resync: 'Events were dropped because the client read too slowly. It has to reconnect. Only over HTTP.',
+  resync:
+    'The server ends the stream, because the client read too slowly, its token has expired, or the events could not be read. The client has to reconnect. Only over HTTP.',
   server_shutdown: 'The server is shutting down. The client has to reconnect. Only over HTTP.',
 }
 
@@ -13,7 +14,7 @@ export const statusTexts: Readonly<Record<string, string>> = {
   retrying: 'A model call failed and is repeated.',
   compacting: 'The prompt is too long, and a summary is made.',
   'tool.started': 'A tool runs. `tool_id` and `call_id` name it.',
-  'tool.progress': 'A running tool says how far it is. `text` is one line for users.',
+  'tool.progress': 'A running tool reports its progress. `text` is one line for users.',
   'tool.ended': 'A tool has returned.',
   wrapping_up: 'The turn has reached a limit, and the model may only answer.',
 }
@@ -23,7 +24,7 @@ export const changeTexts: Readonly<Record<string, string>> = {
   'turn.opened': 'A turn begins.',
   'turn.closed': 'A turn has ended.',
   'turn.waiting': 'A turn waits for something outside of the process.',
-  'turn.resumed': 'Waits have ended, and the turn goes on.',
+  'turn.resumed': 'Waits have ended, and the turn continues.',
   'blocks.appended': 'Blocks are added at the end of the timeline.',
   'blocks.inserted': 'Blocks are inserted after an earlier block.',
   'blocks.hidden': 'The prompt shows one line in place of these blocks.',
@@ -63,7 +64,7 @@ export const chatTexts: Readonly<Record<string, string>> = {
   'accounting.usage': 'The tokens that a model call used.',
   'conv.status': 'The state of the conversation: `in_progress`, `waiting`, `idle` or `error`.',
   'turn.waiting': 'The turn waits, with what it waits for.',
-  'turn.resumed': 'The turn goes on.',
+  'turn.resumed': 'The turn continues.',
   'timeline.external.<kind>.accepted': 'The conversation accepted a message or another event of this kind.',
   'timeline.external.folded': 'A turn has read messages.',
 }

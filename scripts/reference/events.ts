@@ -44,7 +44,7 @@ export function eventsPage(): string {
     table([what, 'meaning'], withTexts(what, names, texts))
   return page(
     'Events',
-    'A client follows a conversation by its events. `agent.run` and `agent.follow` yield those of the SDK. A server sends them in one of four formats, which `?as=` chooses. [Formats of events](../server.md#formats-of-events) compares the formats.',
+    'A client follows a conversation by its events. `agent.run` and `agent.follow` yield the events of the SDK. A server sends events in one of four formats, which `?as=` chooses. [Formats of events](../server.md#formats-of-events) compares the formats.',
     '## The SDK and the format native',
     rows('event', found(events, /readonly type: '([a-z._]+)'/g), nativeTexts),
     '### Status',

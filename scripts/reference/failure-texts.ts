@@ -13,10 +13,10 @@ export const failureTexts: { readonly [Code in FailureCode]: readonly [happened:
     'Import the bundle as it was exported. If a program wrote it, compare it with [the format](../format.md#rows).',
   ],
   'blob.missing': [
-    'Stored bytes are not there.',
+    'A blob to which the conversation refers is missing in the store.',
     'Restore the folder `blobs` or the bucket from the back-up that belongs to the database.',
   ],
-  'blob.damaged': ['Stored bytes do not fit their hash.', 'Restore the file from a back-up. The message names it.'],
+  'blob.damaged': ['The bytes of a blob do not match its hash.', 'Restore the file that the message names from a back-up.'],
   'budget.invalid': ['The name or the limits of a budget are not valid.', 'Correct them as the message says.'],
   'budget.missing': ['There is no budget with this name.', '`agent.budgets.list()` shows the budgets that there are.'],
   'budget.unsupported': ['The store of this agent has no budgets.', 'Use a store of Daybook, or add `budgets` to your own.'],
@@ -26,17 +26,20 @@ export const failureTexts: { readonly [Code in FailureCode]: readonly [happened:
   ],
   'call.expired': [
     'The time for the decision or the result of the call is over.',
-    'Nothing: the model was told. Send a message to try again.',
+    'The model was told, so nothing has to be done. To try again, send a message to the conversation.',
   ],
   'call.missing': ['There is no such call in the conversation.', 'Take the id from `agent.waiting()`, or from the event `turn.waiting`.'],
   'call.refused': [
     'The caller may not settle this call: its token is wrong, or only an operator may decide.',
     'Use the token of this call, or a token with the role `operator`.',
   ],
-  'call.settled': ['The call does not wait any more, or waits for something else.', 'Nothing. The first decision or result counts.'],
+  'call.settled': [
+    'The call does not wait any more, or waits for something else.',
+    'Nothing has to be done: only the first decision or result has an effect.',
+  ],
   'change.invalid': [
     'A change has a wrong shape. It is not stored.',
-    'If a store of your own returns it, run `describeStore`. If it is in a file, the file was changed by hand.',
+    'If a store of your own returned the change, test the store with `describeStore`. If the change is in a file, the file was changed by hand: restore it from a back-up.',
   ],
   'conversation.busy': [
     'Another process runs a turn of the conversation.',
@@ -74,27 +77,30 @@ export const failureTexts: { readonly [Code in FailureCode]: readonly [happened:
   'message.read': ['A turn has read the message, so it can not be taken back or changed.', 'Use a steer, or stop the turn.'],
   'model.unavailable': [
     'The name of the model is unknown, its package is not installed, or its key is missing.',
-    'The message says which. `daybook doctor` lists the keys. See [Models](../models.md#choosing-one).',
+    'The message says which of these is the case. `daybook doctor` lists the keys. See [Models](../models.md#choosing-one).',
   ],
   'receipt.unsupported': [
     'The store can not delete a user or tenant as a whole.',
     'Add `receipts` to your store and run `describeStore`, or delete the conversations one by one.',
   ],
   'schedule.invalid': ['The id, the time or the interval of a schedule is not valid.', 'Correct it as the message says.'],
-  'schedule.limit': ['The conversation has the largest number of schedules.', 'Remove a schedule that is not needed.'],
+  'schedule.limit': [
+    'The conversation or the user has too many schedules, or the schedules of the user would send too many messages a minute.',
+    'Remove a schedule that is not needed.',
+  ],
   'schedule.missing': ['The conversation has no such schedule.', '`daybook schedule list` shows the schedules that there are.'],
   'schedule.unsupported': ['The store of this agent can not schedule messages.', 'Use a store of Daybook, or add `schedules` to your own.'],
   'store.closed': ['The store was closed before.', 'Do not use an agent after `close()`.'],
   'store.damaged': ['The database can not be read.', 'Restore it from a [back-up](../guides/backup.md). Keep the damaged file.'],
   'store.failed': [
     'The store could not read or write: the disk is full, there are no rights, or the database does not answer.',
-    'The message has the cause. Nothing is half stored, so the request can be sent again.',
+    'The message has the cause. A request is stored as a whole or not at all, so it can be sent again.',
   ],
   'store.newer': ['A newer version of Daybook wrote the database.', '[Upgrade](../guides/upgrading.md) this process.'],
   'store.outdated': ['The database has the format of an older version.', 'Make a back-up and run `daybook migrate`.'],
   'tool.missing': [
     'A call of the turn was approved, and this agent does not have its tool. The turn is left as it is.',
-    'Run the agent that has the tool, for example with `--agent`. If the tool was removed, send a message to the conversation: the turn goes on, and the model is told that the call did not run.',
+    'Run the agent that has the tool, for example with `--agent`. If the tool was removed, send a message to the conversation: the turn continues, and the model is told that the call did not run.',
   ],
   'turn.missing': ['There is no such turn in the conversation.', 'Take the id from the timeline, or from `daybook show`.'],
   'workspace.failed': [
@@ -109,7 +115,7 @@ export const requestTexts: { readonly [Code in RequestCode | 'internal']: readon
   'request.broken': [
     '400',
     'The request is not valid HTTP, or it ended too early.',
-    'Send it again. If it happens often, look at the proxy.',
+    'Send the request again. If this happens often, check the proxy between client and server.',
   ],
   'request.invalid': [
     '400',
@@ -132,7 +138,7 @@ export const requestTexts: { readonly [Code in RequestCode | 'internal']: readon
   'resource.range': ['416', 'The requested part is outside of the file.', 'The header `Content-Range` has the size.'],
   'host.refused': [
     '403',
-    'A server without a key for tokens is asked under a name that is not localhost.',
+    'The server has no key for tokens, so it accepts only requests to localhost. The request used another host name.',
     'Set a [key for tokens](../server.md#authentication), or use `127.0.0.1`.',
   ],
   'origin.refused': ['403', 'A web page of another site has sent the request.', 'Add the origin of the page to the setting `origins`.'],
@@ -147,7 +153,11 @@ export const requestTexts: { readonly [Code in RequestCode | 'internal']: readon
     'The keys that verify tokens can not be fetched.',
     'Check `auth.jwksUrl`. Clients try again after `Retry-After`.',
   ],
-  'server.draining': ['503', 'The server is shutting down.', 'Send the request again. The next process answers it.'],
+  'server.draining': [
+    '503',
+    'The server is shutting down.',
+    'Send the request again. Another server, or this one after its restart, answers it.',
+  ],
   'server.overloaded': [
     '503',
     'The server has too much to do. Nothing of the message is stored.',
@@ -173,7 +183,7 @@ export const serviceTexts: { readonly [Kind in ServiceErrorKind]: string } = {
 
 /** Why an attached file was rejected. */
 export const attachmentTexts: { readonly [Code in Finding | RejectionReason]: string } = {
-  message_size_limit: 'The files of the message are too large together.',
+  message_size_limit: 'All files of the message together are too large.',
   empty: 'The file is empty.',
   size_limit: 'The file is too large.',
   store_missing: 'The agent has no place to store files.',
@@ -185,9 +195,9 @@ export const attachmentTexts: { readonly [Code in Finding | RejectionReason]: st
   encrypted: 'The file is protected. Remove the protection.',
   infected: 'The scanner of the application found malicious software.',
   macros: 'The document contains macros. Save it without them.',
-  misleading_name: 'The name is displayed differently from what it is. Rename the file.',
+  misleading_name: 'The name has characters that make it look like another name. Rename the file.',
   polyglot: 'The file can be opened as two different types, or has data after its end. Save it again.',
-  too_much_inside: 'The file has too many pages, pixels, frames or parts, or unpacks to too much.',
+  too_much_inside: 'The file has too many pages, pixels, frames or parts, or its unpacked content is too large.',
   type_mismatch: 'The content does not fit the name. Correct the name.',
   unsupported_type: 'The type is not accepted. Send JPEG, PNG, PDF, DOCX, XLSX, PPTX or text.',
 }

@@ -52,7 +52,7 @@ export interface AgentContext {
   readonly hooks: Hooks
   /**
    * True when a hook runs between the last response of a turn and the commit that ends the turn. In this case the response is committed
-   * before the hook runs, because a crash in the hook would lose it otherwise.
+   * before the hook runs. Otherwise a crash in the hook would lose the response.
    */
   readonly hooksDelayCompletion: boolean
   /**

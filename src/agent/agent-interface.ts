@@ -80,8 +80,8 @@ export interface Agent extends WaitingTurns, WaitingMessages, Scheduling {
    */
   work(options?: WorkOptions): () => void
   /**
-   * Resolves when no conversation is running, at the latest after `withinMs` milliseconds. With `handOver`, and if the store
-   * has a relay of live events, as PostgreSQL has, a running turn stops after its current round and stays open. Another process continues it.
+   * Resolves when no conversation is running, at the latest after `withinMs` milliseconds. With `handOver`, and if the store has a relay of
+   * live events, as PostgreSQL has, a running turn stops after its current round and stays open. Another process continues it.
    */
   drain(withinMs: number, options?: { readonly handOver?: boolean }): Promise<void>
   /** Interrupts the running turns. They stay open in the journal, so that `recover` of a later process can resume them. */

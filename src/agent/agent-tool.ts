@@ -35,8 +35,8 @@ const maxDepth = 3
 const messageId = 'ask'
 
 /**
- * After how many milliseconds a call sends its message again. This is needed because another process may have the claim of the sub-agent's
- * conversation.
+ * After how many milliseconds a call sends its message again. If the process that had the claim of the sub-agent's conversation has died,
+ * the repeated message continues this conversation.
  */
 const RETRY_MS = 5_000
 

@@ -45,7 +45,7 @@ describe('the dialect of a model', () => {
 
   it('becomes channels when the provider refuses tools, with the setting auto', async () => {
     const refusal = {
-      error: { kind: 'invalid_request' as const, message: 'The provider refused the request. It said: x does not support tools' },
+      error: { kind: 'invalid_request' as const, message: 'The provider refused the request. The provider said: x does not support tools' },
     }
     const model = scriptedModel([refusal, reply.answer('One.'), reply.answer('Two.')], { dialect: 'native' })
     const harness = createHarness({ replies: [], model })

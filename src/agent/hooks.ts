@@ -137,8 +137,9 @@ interface AnnouncerSettings {
 }
 
 /**
- * Makes the sections of the application and the section about changed skills. If `announce` throws, takes too long or returns a value of
- * another type, the error is reported, and the round has no sections of the application. Undefined when there can be no section.
+ * Makes a function that returns the sections of the application and the section about changed skills. If `announce` throws, takes too long
+ * or returns a value of another type, the error is reported, and the round has no sections of the application. Returns undefined when
+ * neither the application nor the skills can add a section.
  */
 export function createAnnouncer(
   { announce, builtIn }: Pick<AgentParts, 'announce' | 'builtIn'>,

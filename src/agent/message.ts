@@ -29,9 +29,9 @@ export interface RunOptions extends TurnChoices {
   readonly attachments?: readonly Upload[]
   /**
    * Aborting this signal withdraws the message:
-   * - If the message started a turn, this turn is stopped, as by `Agent.stop`.
+   * - If the message started a turn, this turn is stopped, as `Agent.stop` does.
    * - If the message is a followup that no turn has read yet, it is withdrawn. `result` rejects with an `AbortError`.
-   * - If the message is a followup that the turn of another message has read, that turn goes on. `result` rejects with an `AbortError`.
+   * - If the message is a followup that the turn of another message has read, that turn continues. `result` rejects with an `AbortError`.
    *
    * To stop only the reading of events, end the iteration over the events.
    */
@@ -101,7 +101,7 @@ const upload: OptionRules<Upload> = {
   mime: optional(textRule),
   content: expects('a text or a Uint8Array', (value) => typeof value === 'string' || value instanceof Uint8Array),
 }
-// a record of a file may have more fields than a file needs
+// callers may pass objects with more fields than `Upload` has
 const attachments = optional(listOf('files', group('a file such as { name, content }', upload, 'other names allowed')))
 const signal = optional(objectWith('an AbortSignal', 'addEventListener', 'throwIfAborted'))
 const eventId = optional(textRule)

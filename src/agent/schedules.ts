@@ -13,8 +13,8 @@ export interface ScheduleOptions {
   /** The interval in seconds at which the message is sent again. Without it, the message is sent once. */
   readonly every?: number
   /**
-   * An id chosen by the caller, so that a message can be scheduled twice without harm: the second call with this id has no effect. Allowed are
-   * letters, digits, `_` and `-`.
+   * An id chosen by the caller, so that a message can be scheduled twice without harm: the second call with this id has no effect. Allowed
+   * are letters, digits, `_` and `-`.
    */
   readonly scheduleId?: string
   /**
@@ -38,8 +38,9 @@ export interface Scheduled {
 export interface Scheduling {
   /**
    * Sends a message at a later time, once or repeatedly. At each time of the schedule it is sent once, even if several processes run. If no
-   * process runs at that time, it is sent when the next process starts, and missed repetitions are skipped. A conversation that does not
-   * exist is created. Throws `schedule.invalid` for invalid options, and `schedule.limit` if the conversation has too many schedules.
+   * process runs at that time, it is sent when the next process starts. It is then sent once, even if several times have passed. A
+   * conversation that does not exist is created. Throws `schedule.invalid` for invalid options, and `schedule.limit` if the conversation
+   * has too many schedules.
    */
   schedule(conversationId: string, text: string, options: ScheduleOptions): Promise<Scheduled>
   /** Removes a schedule. Returns false when the conversation has no schedule with this id. */

@@ -34,7 +34,10 @@ export interface AgentSettings {
    * tool still returns within `stopGraceMs`, its response or result is used.
    */
   readonly maxSeconds: number | undefined
-  /** How many seconds a call waits for the approval of a person. After this time the call counts as refused. Default: without limit. */
+  /**
+   * How many seconds a call waits for the approval of a person. After this time the call fails and its tool does not run. Default: without
+   * limit.
+   */
   readonly approvalSeconds: number | undefined
   /**
    * How many seconds a turn may wait in all for a model provider that accepts no requests and says when to ask again. The wait is recorded
@@ -81,8 +84,8 @@ export interface AgentSettings {
    */
   readonly maxResultBytes: number
   /**
-   * How much memory the timelines of conversations may take after their turns, in bytes. The next turn of such a conversation need not load
-   * its journal. The timeline that was used last is always kept.
+   * How many bytes of memory the timelines of all conversations together may take after their turns have ended. If the timeline of a
+   * conversation is kept, the next turn need not load its journal. The timeline that was used last is always kept.
    */
   readonly keptTimelineBytes: number
   /**
@@ -122,8 +125,8 @@ export interface AgentSettings {
 }
 
 /**
- * The usual limits of budgets that conversations share, in all processes with the same store. `agent.budgets.set` sets other limits for single
- * budgets. `day` is for all conversations together, and `tenantDay` for those of a tenant, both from midnight to midnight in UTC.
+ * The usual limits of budgets that conversations share, in all processes with the same store. `agent.budgets.set` sets other limits for
+ * single budgets. `day` is for all conversations together, and `tenantDay` for those of a tenant, both from midnight to midnight in UTC.
  */
 export interface BudgetSettings {
   readonly day?: BudgetLimits

@@ -32,8 +32,8 @@ export interface Toolbox {
   /** Whether a tool with this id may appear while the agent runs, because an MCP server may have it. If undefined, no tool can appear. */
   readonly mayHave?: (id: string) => boolean
   /**
-   * Whether there is a tool with this id, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server that had
-   * not answered when the turn began. Undefined for an agent without MCP servers.
+   * Whether there is a tool with this id, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server that
+   * had not answered when the turn began. Undefined for an agent without MCP servers.
    */
   readonly hasAny?: (id: string) => boolean
   /** The signatures with which a call is checked before the tool runs. */
@@ -188,6 +188,8 @@ const readingTools: ReadonlySet<string> = new Set([
   ...['web_tools.web_search', 'web_tools.web_fetch'],
 ])
 
-/** Whether a tool changes nothing but the timeline. `own` are the tools of the application. A tool that is not known may change anything. */
+/**
+ * Whether a tool changes nothing but the timeline. `own` are the tools of the application. A tool that is not known may change anything.
+ */
 export const isReadOnlyTool = (toolId: string, own: readonly Tool[]): boolean =>
   own.find(({ id }) => id === toolId)?.readOnly ?? readingTools.has(aliases.get(toolId) ?? toolId)

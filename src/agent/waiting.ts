@@ -55,10 +55,10 @@ export type Recorded = 'recorded' | 'known'
 export interface WaitingTurns {
   /**
    * Records what a person decided about a call that waits for an approval. `callId` is the id of the call or of its wait. If the turn waits
-   * for a larger budget, `callId` is the id of this wait, and an approval needs `params` with the amount to add to the budget: `{ tokens }`,
-   * `{ money }` or both. Only the first decision is used, whichever process records it. This process then resumes the turn, unless another process is
-   * running the conversation. Throws `call.missing` when there is no such call, `call.settled` when it does not wait for an approval any
-   * more, and `call.expired` when the time for the approval is over.
+   * for a larger budget, `callId` is the id of this wait, and an approval needs `params` with the amount to add to the budget: `{ tokens
+   * }`, `{ money }` or both. Only the first decision is used, whichever process records it. This process then resumes the turn, unless
+   * another process is running the conversation. Throws `call.missing` when there is no such call, `call.settled` when it does not wait for
+   * an approval any more, and `call.expired` when the time for the approval is over.
    */
   decide(conversationId: string, callId: string, decision: Decision): Promise<Recorded>
   /**
@@ -90,8 +90,8 @@ interface WaitingParts {
 export function createWaitingTurns({ store, clock, conversations, toolbox, onProblem }: WaitingParts) {
   /**
    * Offers the event to the owner of the conversation. If no process runs the conversation, this process resumes the turn. For the
-   * conversation of a sub-agent, it resumes the turn of the conversation at the top, because only the agent of that conversation knows the
-   * sub-agent.
+   * conversation of a sub-agent, it resumes the turn of the outermost calling conversation, because only the agent of that conversation
+   * knows the sub-agent.
    */
   async function record(conversationId: string, event: OfferedEvent): Promise<Recorded> {
     const answer = await store.offer(conversationId, event)
@@ -220,7 +220,7 @@ export function createWaitingTurns({ store, clock, conversations, toolbox, onPro
 /** The kinds of waits that a decision ends. */
 const decidableKinds: ReadonlySet<Wait['kind']> = new Set(['approval', 'elicitation', 'budget'])
 
-/** Whether a call has its final result. An interim result does not count, because the final result will still arrive. */
+/** Whether a call has its final result. False if it has only an interim result, because the final result will still arrive. */
 function hasFinalResult(blocks: readonly Block[]): boolean {
   const results = blocks.filter(({ type }) => type === 'react.tool.result')
   return results.length > 0 && !results.some(({ text: json }) => isPending(parseJson(json)))

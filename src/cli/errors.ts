@@ -30,9 +30,9 @@ function describeKnown(error: unknown): string | undefined {
 const advice: Readonly<Record<string, string>> = {
   'conversation.missing': 'daybook list shows the conversations',
   'conversation.exists': 'choose another name with --as',
-  'conversation.busy': 'if it is a chat, close it; if it is a server, use it with --server <address>',
+  'conversation.busy': 'if the process is a chat, close it; if it is a server, use --server <address>',
   'turn.missing': 'daybook show <conversation> lists its turns',
-  'token.refused': 'give a valid one with --token or DAYBOOK_TOKEN',
+  'token.refused': 'give a valid token with --token or DAYBOOK_TOKEN',
   'store.damaged': 'import an exported copy into another folder with --data',
 }
 
@@ -47,7 +47,7 @@ const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 /**
- * The name of a package that could not be imported. Undefined for other errors. This includes a missing file of Daybook itself, which is a
+ * The name of a package that could not be imported. Undefined for other errors, and also for a missing file of Daybook itself, which is a
  * bug.
  */
 function missingPackageOf(error: unknown): string | undefined {

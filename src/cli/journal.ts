@@ -6,8 +6,8 @@ import type { CommandContext } from './context.ts'
 type Store = Awaited<ReturnType<typeof openStoreToRead>>
 
 /**
- * Opens the local store, reads the whole journal of a conversation, and calls `use`. Throws if the settings contain a server, because
- * servers do not send journals.
+ * Opens the local store, reads the whole journal of a conversation, and calls `use`. Throws if the settings contain a server, because `use`
+ * gets a journal that is read from the store itself.
  */
 export async function withJournal<T>(
   context: CommandContext,
@@ -24,7 +24,7 @@ export async function withJournal<T>(
     const journal: JournalEntry[] = []
     for await (const entry of store.readJournal(id, { after: 0 })) journal.push(entry)
     if (journal.some(({ seq }, index) => seq !== index + 1)) {
-      context.terminal.errors.write('part of the history was deleted by retention: it is not counted\n')
+      context.terminal.errors.write('a part of the journal was deleted by retention: this report does not include it\n')
     }
     return await use(journal, store)
   } finally {

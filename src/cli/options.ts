@@ -33,7 +33,7 @@ export function folderName(text: string): string {
  */
 export function conversationName(text: string): string {
   const parsed = ConversationId.safeParse(text)
-  if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128')
+  if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128 characters')
   return text
 }
 

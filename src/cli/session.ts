@@ -103,7 +103,7 @@ async function checkTools(agent: Agent, conversationId: string): Promise<void> {
   })
   if (missing.length === 0) return
   throw new RangeError(
-    `this agent has no tool ${missing.join(', ')}: use --agent <module> or --server <address>, so that the agent goes on that made the call`,
+    `an unfinished call needs the tool ${missing.join(', ')}, which this agent lacks: name the agent that made the call with --agent or --server`,
   )
 }
 

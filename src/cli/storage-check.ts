@@ -45,7 +45,7 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** Those of the folder and its parent folders that do not exist, innermost first. Empty if the folder exists. */
+/** The folder and its parent folders, as far as they do not exist, innermost first. Empty if the folder exists. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
@@ -106,7 +106,7 @@ export async function checkBlobs(settings: Settings): Promise<Check> {
     const found = unreferenced ? unreferencedText(unreferenced) : 'nothing stored yet'
     return { ...about, ok: (unreferenced?.old.blobs ?? 0) === 0, found }
   } catch (error) {
-    // This failure counts as `required`, because a server could not open the database either.
+    // The check is `required` in this case, because a server could not open the database either.
     return { name: 'blobs', required: true, ok: false, found: errorMessage(error) }
   }
 }

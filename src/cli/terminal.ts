@@ -85,7 +85,7 @@ export const plainText = (text: string): string => text.replace(controlCharacter
 /** Makes text of models, files and users safe to print, and puts it on one line. */
 export const plainLine = (text: string): string => plainText(text.replace(/\s+/g, ' ').trim())
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the subject of this expression
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this expression has to match control characters
 const controlCharacters = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 function visibleCharacter(character: string): string {

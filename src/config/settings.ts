@@ -51,7 +51,10 @@ export const Settings = z.strictObject({
    * from the provider's own environment variable, such as `OPENAI_API_KEY`.
    */
   model: textOrObject('must be a name or a model'),
-  /** The model that is used while the provider of `model` can not answer. Without this setting, the turn waits, or ends with an apology. */
+  /**
+   * The model that is used while the provider of `model` can not answer. Without this setting, the turn waits for the provider, or ends
+   * with a fixed text as its answer.
+   */
   fallbackModel: textOrObject('must be a name or a model').optional(),
   /**
    * How the model writes its decisions. `channels`: it writes tool calls as text with tags. `native`: it calls tools in the provider's own
@@ -72,7 +75,7 @@ export const Settings = z.strictObject({
   store: oneOf('sqlite', 'memory'),
   /**
    * The address of a PostgreSQL database. If it is set, conversations and files that users can download are stored there, and any number of
-   * servers can share them. In this case the folder `data` has only the working files of turns.
+   * servers can share them. In this case the folder `data` has only files of this machine, such as the working files of turns.
    */
   databaseUrl: z.url({ protocol: /^postgres(?:ql)?$/, error: 'must be an address such as postgres://user@host:5432/name' }).optional(),
   /** How many connections to the database this process opens at most. By default 10. */
@@ -257,8 +260,8 @@ export const Settings = z.strictObject({
     .optional(),
   /**
    * Folders with skills: guidance for kinds of work. `built-in` stands for the skills that are part of Daybook. If two folders have a skill
-   * with the same name, the skill of the later folder is used. In the environment they are separated by commas, and `none` means no skills.
-   * A configuration file may also set an object that reads skills.
+   * with the same name, the skill of the later folder is used. In the environment, the folders are separated by commas, and `none` means no
+   * skills. A configuration file may also set an object that reads skills.
    */
   skills: folders,
   /**

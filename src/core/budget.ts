@@ -142,8 +142,8 @@ export interface RepairCount {
 interface AfterFailure {
   readonly repairs: RepairCount
   /**
-   * How the turn goes on. `repair`: the model is asked again. `wrap_up`: no rounds are left, so the model is called once more and may only
-   * answer. `exit`: there were too many repairs, so a fixed text is the answer.
+   * What the turn does next. `repair`: it asks the model again. `wrap_up`: no rounds are left, so it calls the model once more, and the
+   * model may only answer. `exit`: there were too many repairs, so a fixed text is the answer.
    */
   readonly next: 'repair' | 'wrap_up' | 'exit'
 }
@@ -162,8 +162,8 @@ export const afterAcceptedRound = (repairs: RepairCount): RepairCount =>
   repairs.consecutive === 0 && repairs.refusal === undefined ? repairs : { consecutive: 0, total: repairs.total }
 
 /**
- * The count after a response that broke a rule, and how the turn goes on. `remainingRounds` does not include the failed round. `plainText`
- * is true when the response had no channel.
+ * The count after a response that broke a rule, and what the turn does next. `remainingRounds` does not include the failed round.
+ * `plainText` is true when the response had no channel.
  */
 export function afterRejectedResponse(repairs: RepairCount, remainingRounds: number, plainText = false): AfterFailure {
   const counted = { consecutive: repairs.consecutive + 1, total: repairs.total + 1 }
@@ -172,8 +172,8 @@ export function afterRejectedResponse(repairs: RepairCount, remainingRounds: num
 }
 
 /**
- * The count after a tool refused its call, and how the turn goes on. When a tool refuses its calls three times in a row with the same error
- * code, this costs one repair.
+ * The count after a tool refused its call, and what the turn does next. When a tool refuses its calls three times in a row with the same
+ * error code, this costs one repair.
  */
 export function afterToolRefusal(
   repairs: RepairCount,
@@ -224,7 +224,7 @@ export type WrapUpVerdict =
   /** The response is neither an answer nor an allowed call. The turn ends with a fixed text as its answer. */
   | { readonly verdict: 'stop' }
 
-/** Decides how the turn goes on after a response in a wrap-up. `decision` is undefined when the response broke a rule. */
+/** Decides what the turn does after a response in a wrap-up. `decision` is undefined when the response broke a rule. */
 export function checkWrapUp(wrapUp: WrapUp, decision: Decision | undefined): WrapUpVerdict {
   if (decision === undefined) return { verdict: 'stop' }
   if (decision.action !== 'call_tool') return { verdict: 'answer', decision }

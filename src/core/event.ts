@@ -4,8 +4,8 @@ import type { Change } from './timeline/change.ts'
 
 /**
  * An event of a conversation. An `entry` is a row of the journal. A reader that reconnects asks for the entries after the `seq` of the last
- * entry that it has. Lane and status events are not stored and are sent only while the turn runs. When the round has ended, the journal
- * contains the text of the lane events, too.
+ * entry that it has. Lane and status events are not stored and are sent only while the turn runs. The text of the lane events of a round is
+ * in the journal when the round has ended.
  */
 export type TurnEvent = EntryEvent | LaneEvent | StatusEvent
 

@@ -38,6 +38,6 @@ const passwordInUrl = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,128}):[^\s/@"'
 
 const roots = 'home|Users|root|tmp|var|opt|srv|etc|usr|mnt|private|work|workspace|app|data'
 
-// Matches absolute paths below the usual top folders of a disk. Other paths, such as `/v1/items`, may be routes of an API. The path in a
-// URL does not match.
+// Matches absolute paths below the usual top folders of a disk. Other paths, such as `/v1/items`, do not match, because they may be routes
+// of an API. The path in a URL does not match either.
 const absolutePaths = new RegExp(`(?<![\\w/:.~-])(?:file://)?(?:[A-Za-z]:[\\\\/]|/(?:${roots})/)[^\\s'"\`<>|*?:,;()]*`, 'g')

@@ -136,9 +136,9 @@ function isEncoded(part: string): boolean {
 const isDaily = (name: string): boolean => name === 'day' || name.startsWith('day/')
 
 /**
- * The budget as it is on this day (in UTC). Amounts of an earlier day do not count. Amounts of the next day count, because the clock may
- * have been set back over midnight. Amounts of a later day do not count, because they come from a wrong clock and would block the budget
- * until that day.
+ * The budget as it is on the day `today` (in UTC). In a budget for a day, `spent` and `extra` of an earlier day become 0. Those of the next
+ * day are kept, because the clock may have been set back over midnight. Those of a day after the next become 0, because they come from a
+ * wrong clock and would block the budget until that day.
  */
 export function onDay<Sums extends BudgetSums>(name: string, sums: Sums, today: string): Sums {
   if (!isDaily(name) || sums.day === today || (sums.day !== null && sums.day === dayAfter(today))) return sums

@@ -58,7 +58,7 @@ export interface FileInfo {
 export interface ListOptions {
   /**
    * The maximum number of files. With 0, all folders are visited, but no file is examined. This is the fastest way to find out whether
-   * there are files, and which entries are skipped. It does not find hard links.
+   * there are files, and which entries are skipped. A listing with the limit 0 does not find hard links.
    */
   readonly limit?: number
   /** Whether files and folders whose name begins with a dot are listed. Default: false. */
@@ -71,8 +71,8 @@ export interface Listing {
   /** True when the folder has more files than `limit`. */
   readonly truncated: boolean
   /**
-   * Entries that are in the folder but not in `files`, sorted by path. The list has at most 1,000 entries. If `truncated` is true, entries
-   * may be missing.
+   * The links, pipes, devices and files with unsafe names below the folder, sorted by path. The list has at most 1,000 entries. If
+   * `truncated` is true, some of these entries may be missing from the list.
    */
   readonly skipped: readonly SkippedEntry[]
 }

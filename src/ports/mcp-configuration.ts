@@ -30,7 +30,9 @@ export interface McpServerLimits {
    * begin with `issue_`. By default the agent may use all tools.
    */
   readonly tools?: readonly string[]
-  /** How many seconds a call may take. Default: 120. The time that a person takes to answer a question of the server does not count. */
+  /**
+   * How many seconds a call may take. Default: 120. This does not include the time that a person takes to answer a question of the server.
+   */
   readonly timeoutSeconds?: number
   /** How many seconds the first turn waits for the list of tools. Default: 10. */
   readonly startSeconds?: number

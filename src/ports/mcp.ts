@@ -9,10 +9,10 @@ export interface McpServers {
   readonly names: readonly string[]
   /**
    * Returns the tools of each server. The first call starts the servers and waits for their answers, but not longer than the configuration
-   * of each server allows. Later calls return what is known and do not wait. The promise never rejects.
+   * of each server allows. Later calls do not wait. They return the tools that are known at that time. The promise never rejects.
    */
   list(): Promise<readonly McpServerState[]>
-  /** Returns the states of the servers that are known now. Unlike `list`, it neither waits nor starts a server. */
+  /** Returns the states of the servers, as far as they are known now. Unlike `list`, it neither waits nor starts a server. */
   latest(): readonly McpServerState[]
   /** Calls a tool. The promise never rejects. */
   call(request: McpCall): Promise<McpAnswer>
@@ -49,7 +49,7 @@ export interface McpCall {
   readonly signal: AbortSignal
   /** Called when the server reports progress. */
   onProgress?(text: string): void
-  /** Passes a question of the server to a person. The time until the reply does not count for the time-out of the call. */
+  /** Passes a question of the server to a person. The time until the reply is not part of the time that the call may take. */
   ask?(question: McpQuestion, signal: AbortSignal): Promise<McpReply>
 }
 

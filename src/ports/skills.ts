@@ -4,7 +4,7 @@ import type { IncomingSource } from '../core/sources/source.ts'
 /** Reads `sk:` paths. A skill is guidance for one kind of work, written by the operator of the agent. */
 export interface Skills {
   /**
-   * The skills that the system text lists. The list must be the same as long as the agent exists, because another list would invalidate the
+   * The skills that the system text lists. The list must not change while the agent exists, because another list would invalidate the
    * provider's cache. If this function is missing, no skill is listed, and the agent can read only skills whose paths it knows from
    * elsewhere.
    */

@@ -48,8 +48,8 @@ export interface ConversationStore {
    * append of the previous owner fails. If another owner has the lease, the claim throws `conversation.busy` with `owner` and `expiresAt`
    * in its details. With `takeOver: 'always'`, it takes the lease from the other owner instead. A lease ends when it expires, when it is
    * released, or when its owner is proven dead. The id of a conversation may be any well-formed text, such as `../x`. An adapter that uses
-   * the id in a file path has to encode it. With `forgetFailures`, earlier attempts that failed do not count any more, and a parked
-   * conversation is not parked any more.
+   * the id in a file path has to encode it. With `forgetFailures`, the count of failed attempts is set to 0, and a parked conversation is
+   * not parked any more.
    */
   claim(conversationId: string, owner: Owner, options?: ClaimOptions): Promise<Claim>
   /**
@@ -60,18 +60,18 @@ export interface ConversationStore {
   /** Extends the lease. Throws `conversation.superseded` when the lease is lost. */
   renew(claim: Claim): Promise<void>
   /**
-   * Ends the lease. Does nothing when the lease is already lost. `result` says how the turns ended. After `done`, earlier attempts that
-   * failed do not count any more. After a failure, `work.claimNext` does not return the conversation again until a pause is over.
+   * Ends the lease. Does nothing when the lease is already lost. `result` says how the turns ended. After `done`, the count of failed
+   * attempts is set to 0. After a failure, `work.claimNext` does not return the conversation again until a pause is over.
    */
   release(claim: Claim, result?: 'done' | { readonly failed: string }): Promise<void>
 
   /**
    * Appends all of the changes or none. They are durable when the promise resolves. A claim with an old epoch throws
    * `conversation.superseded`, and nothing is appended. The ids of new blocks must be higher than those of all earlier blocks, as
-   * `assignIds` makes them. Otherwise the append throws `change.invalid`. It returns the stored entries, in which inline bytes are replaced
-   * by references to blobs. The caller applies these entries to its timeline, not the changes that it passed. The offers in `takes` are
-   * marked as taken in the same commit. An offer in `takes` that is unknown or was taken before is ignored. `budget` changes budgets in the
-   * same commit. A store without `budgets` ignores it.
+   * `assignIds` makes them. Otherwise the append throws `change.invalid`. `append` returns the stored entries, in which inline bytes are
+   * replaced by references to blobs. The caller applies these entries to its timeline, not the changes that it passed. The offers in
+   * `takes` are marked as taken in the same commit. An offer in `takes` that is unknown or was taken before is ignored. `budget` changes
+   * budgets in the same commit. A store without `budgets` ignores it.
    */
   append(claim: Claim, changes: readonly Change[], options?: AppendOptions): Promise<readonly Entry[]>
 
@@ -79,9 +79,9 @@ export interface ConversationStore {
    * Offers an event to the owner of a conversation. Any process may offer, with or without a claim. The offer is durable when the promise
    * resolves. The owner takes it with an append, even if the process that offered it has ended. Returns `known`, and changes nothing, if an
    * event with this id was offered before. Throws `conversation.missing` when there is no such conversation, `change.invalid` for an
-   * invalid event, and `blob.missing` when `keeps` names a blob that does not exist. An offer counts as a reference to the blobs in
-   * `keeps`. With `create`, a conversation that does not exist is created in the same commit. After a new offer, the conversation can be
-   * claimed without a pause, even if earlier attempts failed or it was parked.
+   * invalid event, and `blob.missing` when `keeps` names a blob that does not exist. The store keeps the blobs in `keeps` as if an entry
+   * referred to them. With `create`, a conversation that does not exist is created in the same commit. After a new offer, the conversation
+   * can be claimed without a pause, even if earlier attempts failed or it was parked.
    */
   offer(conversationId: string, event: OfferedEvent, options?: { readonly create?: true }): Promise<'offered' | 'known'>
   /** The oldest offers that were not taken, in the order in which they were offered. The list has at most `OFFERS_PER_READ` offers. */
@@ -161,13 +161,13 @@ export interface ConversationStore {
   delete(conversationId: string, options?: DeleteOptions): Promise<boolean>
   /**
    * Finishes deletions that a dead process or a failure left unfinished, and returns the ids of the conversations. A deletion on which a
-   * living process works is skipped. With `conversationId`, only the deletion of this conversation is finished. If deletions fail, the
-   * others are finished, and then an `AggregateError` is thrown.
+   * living process works is skipped. With `conversationId`, only the deletion of this conversation is finished. If a deletion fails, the
+   * other deletions are still finished. After that, an `AggregateError` with all failures is thrown.
    */
   finishDeletions(options?: DeleteOptions & { readonly conversationId?: string }): Promise<readonly string[]>
   /** Removes blobs that were stored for an entry, if this entry was not appended. A blob to which any entry or offer refers is kept. */
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
-  /** Removes the conversations and entries that the policy selects. Unfinished deletions are finished too. */
+  /** Removes the conversations and entries that the policy selects. It also finishes unfinished deletions. */
   retain(policy: RetentionPolicy, options?: DeleteOptions): Promise<RetentionReport>
   /**
    * Checks whether new entries and blobs can be stored. If not, for example because the disk is full or a file was removed, it throws
@@ -241,7 +241,7 @@ export interface Entry {
 export interface WatchListener {
   /** `lastSeq` is the `seq` of the last entry. Undefined when the conversation was deleted. */
   onWritten(lastSeq: number | undefined): void
-  /** Called when the store can not find out whether there are new entries. The store goes on trying. */
+  /** Called when the store can not find out whether there are new entries. The store tries again until it succeeds. */
   onError(error: unknown): void
 }
 
@@ -249,8 +249,8 @@ export interface WatchListener {
 export type OfferedEvent = Omit<InboxEvent, 'sequence'>
 
 /**
- * What the owner did with an offer. `accepted`: the append that took the offer contains its `event.accepted`. `known`: an event with this id
- * was accepted before. `refused`: the event came too late, or is for a turn that is not running.
+ * What the owner did with an offer. `accepted`: the append that took the offer contains its `event.accepted`. `known`: an event with this
+ * id was accepted before. `refused`: the event came too late, or is for a turn that is not running.
  */
 export type OfferOutcome = 'accepted' | 'known' | 'refused'
 
@@ -269,7 +269,7 @@ export interface TakenOffer {
 /** The callbacks of `watchOffers`. They must not throw. */
 export interface OfferListener {
   onOffered(conversationId: string): void
-  /** Called when the store can not find out whether there are offers. The store goes on trying. */
+  /** Called when the store can not find out whether there are offers. The store tries again until it succeeds. */
   onError(error: unknown): void
 }
 
@@ -292,6 +292,8 @@ export const OFFERS_PER_READ = 100
 export interface JournalRange {
   readonly after: number
   readonly limit?: number
-  /** Whether changes that only a newer version of Daybook knows are returned as they are stored. The type `Change` does not describe them. */
+  /**
+   * Whether changes that only a newer version of Daybook knows are returned as they are stored. The type `Change` does not describe them.
+   */
   readonly passNewer?: boolean
 }

@@ -124,7 +124,10 @@ export interface PublishedVersion {
 
 /** The files that the journal has recorded. The `custom` workspace stores no bytes itself and reads them with these functions. */
 export interface RecordedFiles {
-  /** The newest complete bytes at this logical path. A preview or diff of the file does not count. Undefined when no bytes are recorded. */
+  /**
+   * The newest complete bytes at this logical path. Blocks that have only a preview or a diff of the file are ignored. Undefined when no
+   * bytes are recorded.
+   */
   bytes(logical: string): Promise<Uint8Array | undefined>
   /** The logical paths of all files of a turn. */
   paths(turnId: string): Promise<readonly string[]>
@@ -172,7 +175,10 @@ export interface Hydration {
 /** What a checkout copies into `files/` of the running turn. */
 export interface CheckoutRequest {
   readonly mode: 'replace' | 'overlay'
-  /** The sources, in the order in which they are copied. If two sources have a file with the same path, the later source wins. */
+  /**
+   * The sources, in the order in which they are copied. If two sources have a file with the same path, the file of the later source is
+   * used.
+   */
   readonly sources: readonly CheckoutSource[]
   /** True when the checkout may overwrite or remove files that the turn wrote itself. */
   readonly force?: boolean
@@ -250,8 +256,8 @@ export interface PublishRecord {
   /** The scopes of the version, for the announce of later turns. */
   readonly scopes?: readonly WorkspaceScope[]
   /**
-   * Files and folders that were not stored in the version because of their name, such as `app/node_modules`, or because a `.gitignore` names
-   * them. With a `reason`, they can not be stored, for example because they are links.
+   * Files and folders that were not stored in the version because of their name, such as `app/node_modules`, or because a `.gitignore`
+   * names them. With a `reason`, they can not be stored, for example because they are links.
    */
   readonly left_out?: readonly (WorkspaceScope & { readonly reason?: UnsafeFileReason })[]
   /** How many more items `left_out` would have without its limit. */

@@ -117,9 +117,9 @@ function plantHardLinks(at: At, outside: string): readonly HostileThing[] {
   writeFileSync(at('hard-one'), 'twice')
   linkSync(at('hard-one'), at('hard-two'))
   return [
-    noFile('a second name of a file outside', 'hard-out', 'hard_link_blocked'),
-    noFile('one of two names', 'hard-one', 'hard_link_blocked'),
-    noFile('the other of two names', 'hard-two', 'hard_link_blocked'),
+    noFile('a hard link to a file outside', 'hard-out', 'hard_link_blocked'),
+    noFile('the first of two hard links to a file', 'hard-one', 'hard_link_blocked'),
+    noFile('the second of two hard links to a file', 'hard-two', 'hard_link_blocked'),
   ]
 }
 

@@ -50,7 +50,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   readonly parallel?: boolean
   /**
    * How many milliseconds a call may take. After that, `call.signal` is aborted. The tool then has `stopGraceMs` milliseconds (a setting of
-   * the agent) to return a result that still counts. Otherwise the call fails with `tool_timeout`.
+   * the agent) to return a result that is still used. Otherwise the call fails with `tool_timeout`.
    */
   readonly timeoutMs?: number
   /**
@@ -68,7 +68,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
    * whether it needs one. Until the person has decided, the turn waits and needs no process. Not allowed together with `callableFromCode`.
    */
   readonly approval?: true | ((params: OutputOf<Schema>, call: CallToApprove) => boolean | Promise<boolean>)
-  /** Set when only an operator may approve. Otherwise the user of the conversation may approve, too. */
+  /** Set when only an operator may approve. By default the user of the conversation may also approve. */
   readonly approver?: 'operator'
   readonly returns?: string
   readonly constraints?: readonly string[]
@@ -77,7 +77,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   /**
    * Finds out the outcome of a call that was running when the process died. Returns `'not-done'` if the call has had no effect. In this
    * case `run` is called. Returns `'unknown'` if this can not be found out. Any other value is the result of the call, as `run` would
-   * return it. If the function throws or takes longer than the setting `lookUpTimeoutMs`, the outcome counts as `'unknown'`.
+   * return it. If the function throws or takes longer than the setting `lookUpTimeoutMs`, the outcome is `'unknown'`.
    */
   lookUp?(idempotencyKey: string, params: OutputOf<Schema>, signal: AbortSignal): Returned
   /** Runs one call of the tool. Returns the result or a promise of it. */
@@ -101,7 +101,8 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     throw new InvalidOption(where, 'callableFromCode', 'a tool with exec can not be called from code: leave this option out')
   if (definition.approval !== undefined && definition.callableFromCode)
     throw new InvalidOption(where, 'callableFromCode', 'a tool that needs an approval can not be called from code: leave this option out')
-  if (definition.exec && definition.parallel) throw new InvalidOption(where, 'parallel', 'a tool with exec runs alone')
+  if (definition.exec && definition.parallel)
+    throw new InvalidOption(where, 'parallel', 'a tool with exec can not run in parallel: leave this option out')
 
   return {
     id,

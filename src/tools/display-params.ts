@@ -21,7 +21,7 @@ export function displayParams(toolId: string, params: JsonObject, origin: CallOr
   return !writingTools.test(toolId) && isShort(params) ? params : shortenParams(toolId, params, origin)
 }
 
-/** Whether `shortenParams` would return an equal value. This is true for most calls. In this case no copy is made. */
+/** Whether `shortenParams` would return an equal value, so that no copy is needed. Most calls have such parameters. */
 function isShort(value: Json): boolean {
   if (typeof value === 'string') return value.length <= limits.textLength && scrubBase64(value) === value
   if (typeof value !== 'object' || value === null) return true

@@ -76,7 +76,7 @@ async function settle(running: PromiseLike<Outcome>, call: Call, { maxResultByte
 }
 
 /**
- * Whether the output is a short text, or an object whose values are numbers and short texts. This is true for most outputs, which need no
+ * Whether the output is a short text, or an object whose values are numbers and short texts. Most outputs are of this kind, and need no
  * further check of their size.
  */
 function isSmall({ output, error }: Outcome, maxBytes: number): boolean {

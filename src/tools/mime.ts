@@ -50,7 +50,7 @@ const decoders = {
   'utf-16be': new TextDecoder('utf-16be', { fatal: true }),
 } as const
 
-/** The charset of a text, judged by its byte order mark. Without this mark, the text counts as UTF-8. */
+/** The charset of a text, judged by its byte order mark. Without this mark, the charset is UTF-8. */
 export function detectCharset(bytes: Uint8Array): keyof typeof decoders {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'

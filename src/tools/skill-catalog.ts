@@ -13,7 +13,7 @@ export type HasTool = NonNullable<SkillCall['hasTool']>
 
 /**
  * Makes a function that tells whether a list of tools has a tool. `silentServers` are MCP servers that have not answered. The tools of
- * these servers are not known, so every id of their namespaces counts as a tool that the agent has.
+ * these servers are not known, so every id of their namespaces is treated as a tool that the agent has.
  */
 export function toolLookup(tools: () => readonly Pick<Tool, 'id'>[], silentServers: readonly string[] = []): HasTool {
   return (id) => {

@@ -82,7 +82,7 @@ const isListOfObjects = (value: unknown): boolean => value === undefined || (Arr
 export const withChild = (outcome: Outcome, done: Outcome | undefined): Outcome =>
   done?.child ? createOutcome({ ...outcome, child: done.child }) : outcome
 
-/** The outcome of a call that waits for a sub-agent. The call is run again at `expiresAt`, or when something has arrived for the sub-agent. */
+/** The outcome of a call that waits for a sub-agent. The call runs again at `expiresAt`, or when an event for the sub-agent has arrived. */
 export const childWaits = (child: string, { note, expiresAt }: LateResult): Outcome =>
   createOutcome({
     ok: true,

@@ -35,8 +35,8 @@ export interface Tool {
   /** True when running the tool again with the same idempotency key does no harm. A call of such a tool is repeated after a crash. */
   readonly repeatable: boolean
   /**
-   * True when a call of the tool may run at the same time as other calls of the response that declare this, too. Other calls of the
-   * response run alone, in the order in which the model wrote them.
+   * True when a call of the tool may run at the same time as other calls of the response whose tools also have `parallel`. All other calls
+   * of the response run alone, in the order in which the model wrote them.
    */
   readonly parallel?: boolean
   readonly timeoutMs: number | undefined
@@ -54,7 +54,7 @@ export interface Tool {
   readonly callableFromCode?: boolean
   /** Whether a person has to approve a call before the tool runs. A function decides for each call. */
   readonly approval?: true | ((params: JsonObject, call: CallToApprove) => boolean | Promise<boolean>)
-  /** Set when only an operator may approve. Otherwise the user of the conversation may approve, too. */
+  /** Set when only an operator may approve. By default the user of the conversation may also approve. */
   readonly approver?: 'operator'
   /**
    * Whether the value at a position such as `['mails', '0', 'body']` must be a text. A reference at this position is then replaced by text
@@ -122,8 +122,8 @@ export interface Call {
   /** Whether a tool can be called in this turn. If undefined, all tools can be called. */
   readonly offers?: (toolId: string) => boolean
   /**
-   * Whether the agent has a tool in this turn, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server that
-   * has not answered. Undefined for an agent without MCP servers.
+   * Whether the agent has a tool in this turn, or any tool of a namespace such as `mcp.github.*`. Also true for the tools of an MCP server
+   * that has not answered. Undefined for an agent without MCP servers.
    */
   readonly hasTool?: (id: string) => boolean
   /** The tenant, project and user that own the conversation. */
@@ -181,7 +181,7 @@ export interface Records {
   response?(callId: string): Promise<ResponseReceived | undefined>
 }
 
-/** The blocks that the model saw when it made this call, and the cache points. Blocks before a cache point may not be changed. */
+/** The blocks that the model saw when it made this call, and the cache points. Blocks before a cache point must not be changed. */
 export interface VisiblePrompt {
   slice(): Slice
   points(): CachePoints
@@ -229,7 +229,7 @@ export interface LateResult {
   readonly note?: string
   /** The time at which the call fails if its result has not arrived. */
   readonly expiresAt?: string
-  /** The conversation of a sub-agent that waits. The call is run again when something has arrived for it, and at `expiresAt`. */
+  /** The conversation of a sub-agent that waits. The call is run again at `expiresAt`, or when an event for the sub-agent has arrived. */
   readonly child?: string
 }
 

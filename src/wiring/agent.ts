@@ -47,8 +47,8 @@ export interface AgentOptions
 
 /**
  * Creates an agent. Without `store`, conversations are kept in memory. Without `workspaces`, files of turns are kept in memory. Without
- * `hosting`, files of users are stored with the conversations, if `openStore` has opened the store or there is no `store`. If `model` is a
- * name, the provider's package is loaded when the model is called for the first time.
+ * `hosting`, hosted files are stored with the conversations, if `store` comes from `openStore` or is left out. With any other store, no
+ * files are hosted. If `model` is a name, the provider's package is loaded when the model is called for the first time.
  */
 export function createAgent(options: AgentOptions): Agent {
   checkNode()
@@ -122,7 +122,7 @@ export async function replay(
     rendering: createDocumentRenderer(),
     ...own,
   }
-  // other values are passed on unchanged, and `replayFrom` rejects them
+  // a value that is not an object is passed on unchanged, and `replayFrom` rejects it
   const given = typeof parts === 'object' && parts !== null ? { ...parts, builtIn } : parts
   const { replay: replayFrom } = await import('../agent/replay/replay.ts') // imported on demand, because turns do not need this module
   return replayFrom(store, conversationId, given, turnId)

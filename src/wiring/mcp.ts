@@ -75,7 +75,7 @@ function createLazyServers(configuration: McpConfiguration, onProblem: OnProblem
   }
 }
 
-/** The folder with the tokens of servers. Without a data folder, it is in `.daybook`. */
+/** The folder with the OAuth tokens for MCP servers. If no data folder is given, it is in `.daybook`. */
 export const tokenFolder = (data = '.daybook'): string => join(data, 'mcp')
 
 const daybookVersion = (): string => (createRequire(import.meta.url)('daybook/package.json') as { readonly version: string }).version

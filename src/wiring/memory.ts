@@ -47,7 +47,7 @@ export async function describeVectors(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
   const choice = embeddingOf(settings)
-  if (choice === undefined) return 'compares words; with the setting embedding, also what texts mean'
+  if (choice === undefined) return 'compares only words; set embedding to also compare meanings'
   const { name } = embedderFrom(choice, { environment })
   if (!existsSync(settings.data)) return `${name}, nothing stored yet`
   const { openStorage } = await import('./storage.ts') // imported on demand, because only `daybook doctor` needs it

@@ -30,7 +30,10 @@ import { openWebTools } from './web-tools.ts'
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools' | 'sandbox' | 'acceptOnly'> & {
   /** How many milliseconds a turn with a finished answer stays open for another message. */
   readonly exitGraceMs?: number
-  /** How much memory timelines may take after their turns. A server has many conversations, so it keeps more than the default. */
+  /**
+   * How many bytes of timelines are kept in memory after their turns have ended. A server has many conversations, so it keeps more than the
+   * default.
+   */
   readonly keptTimelineBytes?: number
   /**
    * Whether the knowledge base is read when the agent is opened, and watched from then on. A server does this. Otherwise it is read when

@@ -27,15 +27,15 @@ export interface StoreOptions {
   /** Whether statements are prepared. Default: `on`, and `off` if the address is that of a connection pooler. */
   readonly databasePrepare?: 'on' | 'off' | undefined
   /**
-   * The address of the same database without a pooler, at which notices are received. Needed only if `databaseUrl` is the address of a
-   * pooler.
+   * The address of the same database without a pooler. It is used to receive notifications of the database. Needed only if `databaseUrl` is
+   * the address of a pooler.
    */
   readonly databaseListenUrl?: string | undefined
   /**
    * The address of a Redis server that carries live events between processes with the same database. By default the database carries them.
    */
   readonly redisUrl?: string | undefined
-  /** A bucket of S3 for blobs. By default blobs are stored beside the conversations. */
+  /** A bucket of S3 for blobs and hosted files. By default they are stored with the conversations. */
   readonly s3?: BucketOptions
   /** If true, the store is opened read-only when this process may not write to its files. If false (the default), an error is thrown. */
   readonly allowReadOnly?: boolean
@@ -87,7 +87,7 @@ export async function openStore(settings: StoreOptions): Promise<ConversationSto
   return withHosting(store, { s3: settings.s3, folder: join(settings.data, 'hosted') })
 }
 
-/** A store in memory, with a place in memory for the files of users. */
+/** A store in memory. Its hosted files are also in memory. */
 export const openMemoryStore = (clock: Clock): ConversationStore =>
   withHosting(createMemoryStore({ blobs: createMemoryBlobs(), clock }), {})
 

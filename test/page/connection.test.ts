@@ -54,7 +54,7 @@ it('a lost line is said with the number of the attempt, the turn goes on, and no
   held.release(1)
   await tab.getByText('One.').waitFor()
   line.cut()
-  const lost = tab.getByText('Connection lost. The turn goes on.')
+  const lost = tab.getByText('Connection lost. The turn continues.')
   await lost.waitFor()
   await tab.getByText('Attempt 4').waitFor() // by now the page waits for seconds between two attempts
   expect(await tab.getByText('One.').count()).toBe(1)
@@ -108,7 +108,7 @@ it('while a long text is sent again after the line was lost, the page does not s
   await tab.getByText('Attempt 4').waitFor() // by now the page waits for seconds between two attempts
   line.mend()
   await tab.getByRole('button', { name: 'Retry now' }).click()
-  await tab.getByText('Connection lost. The turn goes on.').waitFor({ state: 'detached' })
+  await tab.getByText('Connection lost. The turn continues.').waitFor({ state: 'detached' })
   held.release()
   await tab.getByRole('button', { name: 'Copy answer' }).waitFor()
   await tab.getByText('The end.').waitFor()

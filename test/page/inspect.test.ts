@@ -108,7 +108,7 @@ describe('the timeline', () => {
       .click({ position: { x: 40, y: 12 } })
     await tab.getByRole('button', { name: 'Fork from here' }).click()
     const bar = tab.getByRole('group', { name: 'Fork' })
-    await bar.getByText('the last one at which no call was open').waitFor()
+    await bar.getByText('the last entry before your choice at which every call had a result').waitFor()
     await bar.getByRole('button', { name: 'Fork' }).click()
     await tab.waitForURL((url) => !url.pathname.includes(id) && url.pathname.includes('/c/'))
     await tab.getByText('Which colour have the doors?').first().waitFor()

@@ -146,7 +146,7 @@ it('a call is approved with changed parameters, and another one is refused with 
   page.say(reply.call('mail.send', { to: 'bob@example.org', text: 'Hi', copies: 1 }), reply.answer('Not sent.'))
   await tab.getByRole('textbox', { name: 'Message' }).fill('And to Bob.')
   await tab.keyboard.press('Enter')
-  await card.getByLabel('A word for the agent').fill('Bob is on holiday')
+  await card.getByLabel('A note for the agent').fill('Bob is on holiday')
   await card.getByRole('button', { name: 'Refuse' }).click()
   await tab.getByText('Not sent.', { exact: true }).waitFor()
   expect(mails).toHaveLength(1)

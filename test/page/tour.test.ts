@@ -48,7 +48,7 @@ describe.runIf(machine.sandbox)('the tour on a machine with a sandbox', () => {
     await tab.getByRole('list', { name: 'Files' }).getByText('chart.svg').click()
     await tab.locator('iframe[title="chart.svg"]').waitFor()
     await tab.getByRole('button', { name: 'Close' }).click()
-    await tab.getByText('You redirected it').waitFor()
+    await tab.getByText('You redirected the agent').waitFor()
     await tab.getByText('That was the tour').waitFor({ timeout: 60_000 })
     const { blocks } = await page.client.timeline(id)
     const calls = blocks.flatMap(({ type, text }) =>

@@ -45,7 +45,7 @@ describe('the cache report names the cause and the block of a miss', () => {
 
   it('a pause longer than the time to live of the cache', async () => {
     const { misses } = await (await plantMiss('ttl gap')).report()
-    expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min without a call; the provider keeps 5 min'])
+    expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min passed without a call, and the provider keeps its cache for 5 min'])
   })
 
   it('a cache of one hour that the provider lost within the hour, and then a pause of more than an hour', async () => {
@@ -60,8 +60,8 @@ describe('the cache report names the cause and the block of a miss', () => {
     await harness.turn('And?', [reply.answer('Clear.')], never, { long: true })
     const { misses } = await harness.report()
     expect(misses.map(({ miss }) => miss?.words)).toEqual([
-      'nothing changed and time was not up: the provider no longer had it',
-      '67 min without a call; the provider keeps 60 min',
+      'no other cause was found, so the provider must have removed the prompt from its cache',
+      '67 min passed without a call, and the provider keeps its cache for 60 min',
     ])
   })
 

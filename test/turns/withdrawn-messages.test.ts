@@ -112,7 +112,7 @@ describe('aborting the signal of a followup', () => {
     finish()
     await folded.promise
     stop.abort()
-    await expect(second).rejects.toMatchObject({ name: 'AbortError', message: expect.stringMatching(/part of a turn.*goes on/) })
+    await expect(second).rejects.toMatchObject({ name: 'AbortError', message: expect.stringMatching(/part of a turn.*continues/) })
     resume.resolve()
     expect(await first).toMatchObject({ exitReason: 'complete', answer: 'Both.' })
     expect(await texts(harness)).toEqual(['First.', 'Second.'])

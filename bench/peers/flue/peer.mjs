@@ -1,7 +1,7 @@
 // Flue, as its documentation recommends. Pages: "Building agents: Standalone scripts" (start, init, dispatch, read with onEvent), "Tools"
-// (defineTool), "Node.js" (sqlite), "Durability: Node.js recovery" (a new process continues accepted work by itself), "Provider API" (an own
-// provider of pi-ai), "Agent hooks: Instructions" (a status), "Routing" (createAgentRouter).
-// Flue always has a store. Without a folder it is a database of SQLite in memory.
+// (defineTool), "Node.js" (sqlite), "Durability: Node.js recovery" (a new process continues accepted work by itself), "Provider API" (a
+// custom provider of pi-ai), "Agent hooks: Instructions" (a status), "Routing" (createAgentRouter). Flue always has a store. Without a
+// folder it is a database of SQLite in memory.
 
 import { createServer } from 'node:http'
 import { join } from 'node:path'

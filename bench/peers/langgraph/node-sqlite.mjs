@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 /**
  * The part of the package better-sqlite3 that SqliteSaver uses, implemented with the SQLite of Node. The package better-sqlite3 itself has
- * to be compiled for each version of Node, which is not possible on every machine. Daybook and Flue use the SQLite of Node, too.
+ * to be compiled for each version of Node, which is not possible on every machine. Daybook and Flue also use the SQLite of Node.
  */
 export function openDatabase(file) {
   const database = new DatabaseSync(file)

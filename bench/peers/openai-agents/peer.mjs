@@ -1,6 +1,6 @@
-// OpenAI Agents SDK for TypeScript, as its documentation recommends. Sections: "Running agents" (run with stream), "Sessions" (MemorySession,
-// and an own class with the interface Session where a session has to be durable), "Agents: Dynamic instructions" (a function that is called
-// for every model call), "Models: Custom model providers" (an object with the interface Model).
+// OpenAI Agents SDK for TypeScript, as its documentation recommends. Sections: "Running agents" (run with stream), "Sessions"
+// (MemorySession, and a custom class with the interface Session where a session has to be durable), "Agents: Dynamic instructions" (a
+// function that is called for every model call), "Models: Custom model providers" (an object with the interface Model).
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -32,7 +32,7 @@ export async function measure(module: PeerModule, { name }: { readonly name: str
     const [toolRuns, paid] = [countOf(folder, 'tool'), countOf(folder, 'model')]
     return {
       continued: isContinued ? `yes, after ${seconds.toFixed(1)} s` : 'no, the user has to ask again',
-      tool: toolRuns === 1 ? 'not run again' : isContinued ? 'run again, without a word' : 'run again, because the user asked again',
+      tool: toolRuns === 1 ? 'not run again' : isContinued ? 'run again, and no one is told' : 'run again, because the user asked again',
       model: paid === 2 ? '2, none twice' : `${paid}, ${paid - 2} of them twice`,
     }
   } finally {

@@ -50,8 +50,8 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
   }
 
   /**
-   * Throws when the folder was removed or replaced since it was first used. The blobs in the old folder are lost then, and writing to a new
-   * folder would hide this.
+   * Throws when the folder was removed or replaced since it was first used. The blobs in the old folder are then lost, and writing to a new
+   * folder would hide the loss.
    */
   async function checkFolder(): Promise<void> {
     const found = await identityOf(folder)
@@ -148,14 +148,14 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
       } catch (error) {
         throw new Failure('store.failed', `no blob can be stored: ${errorMessage(error)}`, { cause: error })
       } finally {
-        await rm(probe, { force: true }).catch(() => {}) // ignored, because it would hide the error that the check throws
+        await rm(probe, { force: true }).catch(() => {}) // ignored: this error would hide the error of the check
       }
     },
 
     async removeIfPutBefore(sha256, before) {
       if (!isHash(sha256)) return false
       await prepare()
-      await mkdir(incoming, { recursive: true, mode: 0o700 }) // a person or a program may have removed it since the last put
+      await mkdir(incoming, { recursive: true, mode: 0o700 }) // a person or a program may have removed this folder
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
       if (!(await moveAside(pathOf(sha256), aside))) return false
       // Read the time after the move. A put before the move has updated the time, and a put after the move finds no file and writes a new

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../ports/clock.ts'
 
-/** How many random bytes are requested from the system with one call. Requesting the bytes of each id separately would take 3 µs per id. */
+/** How many random bytes one call requests from the system. Requesting the bytes of each id separately would take 3 µs per id. */
 const POOL_BYTES = 4_096
 const POOL_DIGITS = 2 * POOL_BYTES
 

@@ -13,7 +13,7 @@ export type PdfResponse =
   | { readonly ok: true; readonly pages: number; readonly text: readonly string[] }
   | { readonly ok: false; readonly reason: 'encrypted' | 'damaged' | 'reader_missing'; readonly message: string }
 
-/** The maximum number of characters that are read from all pages together. */
+/** The maximum number of characters that are read from all pages of a document together. The rest of the text is left out. */
 const maxTextLength = 10_000_000
 
 async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {

@@ -10,8 +10,8 @@ export interface PdfReader extends DocumentReader {
 
 /**
  * Reads PDF documents in worker threads. If a hostile document takes too much time or memory, only its thread is ended. If there are
- * several threads, one user never has all of them. So the hostile documents of one user do not make other users wait. A thread starts with
- * its first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow`,
+ * several threads, the documents of one user never occupy all of them. So the hostile documents of one user do not make other users wait. A
+ * thread starts with its first document and ends after `idleMs` without a document. A failure has `encrypted`, `damaged`, `too_slow`,
  * `out_of_memory`, `reader_missing` or `reader_closed` as `details.reason`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads = 2 } = {}): PdfReader {
@@ -24,7 +24,8 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000, threads =
   })
   return {
     async pdf(bytes, { maxPages = 500, user = '' } = {}) {
-      // `bytes` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
+      // `bytes` may be a part of a larger buffer, and a message to the thread would copy the whole buffer. So the thread gets a copy of the
+      // part.
       const response = await readers.read(user, { bytes: Uint8Array.from(bytes), maxPages })
       if (!response.ok) throw unreadable(response.reason, response.message)
       return { pages: response.pages, text: response.text }

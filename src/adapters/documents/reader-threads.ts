@@ -4,8 +4,8 @@ import { createFairQueue } from '../../core/fair-queue.ts'
 /** Threads that read documents, each of which reads one document at a time. */
 export interface ReaderThreads<Request, Response> {
   /**
-   * Reads a document of a user. The threads serve the users in turn. If there are several threads, one user never has all of them. If
-   * `signal` fires, the thread is ended, and the document fails with `cancelled`.
+   * Reads a document of a user. The threads serve the users in turn. If there are several threads, the documents of one user never occupy
+   * all of them. If `signal` fires, the thread is ended, and reading the document fails with `cancelled`.
    */
   read(user: string, request: Request, signal?: AbortSignal): Promise<Response>
   /** Ends the threads. Documents that are not read yet fail. */
@@ -15,7 +15,7 @@ export interface ReaderThreads<Request, Response> {
 export interface ReaderThreadsOptions {
   /** The file that runs in a thread. */
   readonly file: URL
-  /** How long one document may take. After this time its thread is ended. The other threads go on. */
+  /** How long one document may take. After this time its thread is ended. The other threads keep running. */
   readonly timeoutMs: number
   /** How long a thread may wait for a document before it ends. */
   readonly idleMs: number

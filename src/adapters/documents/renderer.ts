@@ -9,7 +9,7 @@ import { unrenderable } from './structure/packages.ts'
 export interface RendererOptions {
   /**
    * The browser that makes PDF and PNG files: a path, or the name of a program. By default Chromium or Chrome is used, if the system has
-   * it. With false, no browser is started, and PDF files are made without one.
+   * it. With false, no browser is started: PDF files are made with Typst, and PNG files can not be made.
    */
   readonly browser?: string | false
   readonly limits?: Partial<BrowserLimits>

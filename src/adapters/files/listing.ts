@@ -9,12 +9,12 @@ import { privateFolder } from './safe-paths.ts'
 /** The maximum number of entries that a listing reads, because a program may create millions of files. A longer listing is truncated. */
 const maxEntries = 200_000
 
-/** The maximum number of skipped entries that a listing returns. */
+/** The maximum number of skipped entries that a listing returns. Further skipped entries are left out. */
 const maxSkipped = 1_000
 
 /**
- * While subfolders are visited, only one folder in every so many levels stays open. A closed folder is opened again by its name, starting
- * at the nearest open folder above it.
+ * The number of levels between two folders that stay open while their subfolders are visited. The folders in between are closed. A closed
+ * folder is opened again by its name, starting at the nearest open folder above it.
  */
 const levelsBetweenOpenFolders = 16
 

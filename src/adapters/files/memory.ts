@@ -11,7 +11,7 @@ export function createMemoryFiles(): Files {
   const contents = new Map<string, MemoryFile>()
   const folders = new Set<string>()
 
-  /** The file at a path. Throws if the path is a folder, or if one of its parent folders is a file. A disk reports the same errors. */
+  /** The file at a path. Throws if the path is a folder, or if one of its parent folders is a file. Files on disk throw the same errors. */
   function find(path: string): MemoryFile | undefined {
     checkFolders(path, safeSegments(path))
     if (folders.has(path)) throw unsafeFile('not_a_file', path)

@@ -208,7 +208,7 @@ export function checkReplaceable(folder: OpenFolder, name: string, requested: st
   return true
 }
 
-/** Creates a file and syncs it to disk, unless it need not be durable. Fails when the name already exists. */
+/** Creates a file, and syncs it to disk unless `durable` is false. Fails when the name already exists. */
 export async function writeNewFile(path: string, bytes: Uint8Array, { readOnly, durable = true }: WriteOptions = {}): Promise<void> {
   const fd = openSync(path, draftFlags, 0o644)
   try {

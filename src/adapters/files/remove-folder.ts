@@ -30,7 +30,7 @@ export async function removeEmptyFolders(path: string): Promise<boolean> {
   return true
 }
 
-/** How many files a folder has, including the files in its subfolders. Links count as files, too. */
+/** How many files a folder has, including the files in its subfolders. A link is counted as a file. */
 export async function countFiles(path: string): Promise<number> {
   try {
     let count = 0

@@ -9,13 +9,13 @@ import { privateFolder, safeSegments, unsafeFile } from './safe-paths.ts'
 export const openPrivateFolder = (root: OpenFolder) => openOrMakeSubfolder(root, privateFolder, privateFolder)
 
 /**
- * Replaces the contents of a folder by these files. If the process dies, the folder has all old contents or all new ones. The private
- * folder contains these entries, one after the other:
+ * Replaces the contents of a folder by these files. If the process dies, the folder has all old contents or all new ones. During the
+ * replacement, these entries appear in the private folder, in this order:
  *
- *   <id>.draft/           the new contents, while they are being written. A crash leaves the folder unchanged
+ *   <id>.draft/           the new contents, while they are being written. If the process dies now, the folder keeps its old contents
  *   <id>.swap/target      the path of the folder
- *   <id>.swap/new         the new contents, complete and durable. From now on the replacement is finished in any case, after a crash by the
- *                         next process
+ *   <id>.swap/new         the new contents, complete and durable. If the process dies from now on, the next process finishes the
+ *                         replacement
  *   <id>.swap/old.<…>     the old contents
  *   <id>.<…>.gone         old contents that are being removed
  */
@@ -135,8 +135,8 @@ function ignoreSystemError(error: unknown): void {
 
 /**
  * Finishes all swaps of other processes and removes the drafts of dead processes. Drafts of processes that may be alive stay until they are
- * an hour old. Swaps are finished without waiting: only one process at a time replaces folders, so the process that began another swap is
- * dead.
+ * an hour old. Swaps are finished at once, whatever their age: only one process at a time replaces folders, so each other process that
+ * began a swap is dead.
  */
 export async function recoverSwaps(root: OpenFolder): Promise<void> {
   const drafts = openSubfolder(root, privateFolder, privateFolder)
@@ -202,7 +202,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Runs `work` for 8 items at a time. If one call fails, it waits for the calls that are running and then throws. */
+/** Runs `work` for 8 items at a time. After a failed call, the remaining items are still processed, and then the error is thrown. */
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0
   const worker = async () => {

@@ -4,8 +4,8 @@ import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
 /**
- * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. Objects are never partial, so an existing object is not sent again.
- * `list` returns nothing if the object store does not know when its objects were put.
+ * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. An object is never partial, so `put` sends the bytes of an
+ * existing object again only to renew its time. `list` returns nothing if the object store does not know when its objects were put.
  */
 export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): ListedBlobs {
   return {

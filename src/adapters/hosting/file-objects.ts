@@ -19,7 +19,7 @@ export function createFileObjects({ files }: { readonly files: Files }): ObjectS
     async *list(tree) {
       const { files: found, truncated } = await files.list(folderOf(tree), { dotEntries: true })
       for (const { path } of found) if (path.endsWith('/=')) yield keyOfFile(path)
-      if (truncated) throw new Failure('hosting.failed', 'there are more objects in this tree than can be listed: list a smaller one')
+      if (truncated) throw new Failure('hosting.failed', 'there are more objects in this tree than can be listed: list a smaller tree')
     },
     async delete(key) {
       await files.remove(fileOf(key))

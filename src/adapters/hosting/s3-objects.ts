@@ -17,7 +17,10 @@ export interface S3Options {
   readonly sessionToken?: string
   /** The number of keys per page of a listing. Default: the limit of the server. */
   readonly pageSize?: number
-  /** Larger objects are sent in parts of this many bytes. S3 allows 5 MiB to 5 GiB, and 10,000 parts. Default: 16 MiB. */
+  /**
+   * An object with more bytes than this is sent in parts of this many bytes. S3 allows parts of 5 MiB to 5 GiB, and at most 10,000 parts
+   * per object. Default: 16 MiB.
+   */
   readonly partBytes?: number
   /** The time limit in milliseconds for one attempt of a request, including its body. */
   readonly timeoutMs?: number

@@ -36,8 +36,8 @@ export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
 const maxAttempts = 4
 /**
- * S3 rejects a request whose time differs by more than 15 minutes from its own. If S3 rejects a request and its time differs by more than
- * this from ours, the request is sent again with the time of S3.
+ * S3 rejects a request whose time differs by more than 15 minutes from the clock of S3. If S3 rejects a request with status 403, and the
+ * clock of S3 differs by more than this constant from the time in the request, the request is sent again with the time of S3.
  */
 const MAX_CLOCK_ERROR_MS = 5 * 60_000
 

@@ -39,7 +39,7 @@ async function putInParts(request: S3Requests, { key, ifMissing, partBytes }: Up
     if (!ended && !(await request({ method: 'HEAD', key, missing: true })))
       throw new Failure('hosting.failed', 'S3 lost an upload before it was complete: try again')
   } catch (error) {
-    // ignored, because the caller needs the first error
+    // an error of this request is ignored, because the caller needs the first error
     await request({ method: 'DELETE', key, query: { uploadId }, missing: true }).catch(() => {})
     throw error
   }

@@ -66,7 +66,7 @@ export function namedFolders(list: FolderList): readonly KnowledgeFolder[] {
 export async function mayHoldDocuments({ path: folder, excluded }: KnowledgeFolder, path: string): Promise<boolean> {
   if (path.split('/').some((name) => name.startsWith('.') || name === 'node_modules')) return false
   if (excluded === undefined) return true
-  const root = await realpath(excluded).catch(() => resolve(excluded)) // the excluded folder may not exist yet
+  const root = await realpath(excluded).catch(() => resolve(excluded)) // if the excluded folder does not exist yet
   const below = relative(root, join(await realpath(folder), path))
   return below.startsWith('..') || isAbsolute(below)
 }
@@ -121,7 +121,7 @@ export async function listFolder(folder: KnowledgeFolder, { maxFiles = maxListed
 }
 
 /**
- * The state of one file. Undefined when there is no such file, when it may not be a document, or when it is a link or leads out of the
+ * The state of one file. Undefined when there is no such file, when it can not be a document, or when it is a link or leads out of the
  * folder.
  */
 export async function fileAt(folder: KnowledgeFolder, path: string): Promise<FolderFile | undefined> {

@@ -13,7 +13,7 @@ import type { Section } from './sections.ts'
  *   documents   one row for each file: its size, time and hash, its title and summary, or why it can not be read
  *   sections    the parts of each document, with their texts
  *   terms       the words of each section, in a full-text index of SQLite. Row ids are those of `sections`
- *   removals    one row with two counts: the documents that were removed, and those of them that were overwritten in the file
+ *   removals    one row with two numbers: how many documents were removed, and how many of these are overwritten in the file
  */
 export interface KnowledgeIndex {
   find(path: string): StoredDocument | undefined
@@ -90,8 +90,8 @@ export interface Match {
 const layout = 2
 const sample = 'The indexed HTTPServer parses user_names of 12 cafés in München: 日本語の文書, документы.'
 /**
- * The version of the index. It differs if the tables or the rules for terms are different. An index file with another version is deleted
- * and built again.
+ * The version of the index. It changes when the tables or the rules for terms change. The content of an index file with another version is
+ * deleted and built again.
  */
 const version =
   createHash('sha256')
@@ -99,7 +99,7 @@ const version =
     .digest()
     .readUInt32BE() >>> 1
 
-// words of the title and the tags (`about`) count four times as much as words of the text, and words of the heading three times
+// words of the title and the tags (`about`) have four times the weight of words of the text, and words of the heading three times
 const schema = `
   CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime TEXT NOT NULL, hash TEXT NOT NULL,
@@ -185,7 +185,7 @@ interface SectionRow {
   readonly below: number
 }
 
-/** The greatest text that begins with `prefix`, for comparisons. */
+/** A text that is greater than all paths that begin with `prefix`, for comparisons. */
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
 function createIndex(database: DatabaseSync): KnowledgeIndex {

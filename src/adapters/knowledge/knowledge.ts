@@ -25,7 +25,7 @@ export interface FolderKnowledge extends Knowledge, KnowledgeSearch {
    * some seconds.
    */
   watch(): Promise<void>
-  /** Ends updates and watching, and closes the index. Further calls do nothing. */
+  /** Ends updates and watching, and closes the index. A second call of `close` does nothing more. */
   close(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export interface KnowledgeOptions {
   onProgress?(progress: IndexProgress): void
   /** Called after each update that has changed the index. */
   onUpdate?(report: IndexReport): void
-  /** Called once for each file that is left out, and for failed updates in the background. */
+  /** Called for each file that is left out, and for each failed update in the background. It is called only once with the same problem. */
   onProblem?(problem: LeftOut): void
 }
 

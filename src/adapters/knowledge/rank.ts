@@ -8,13 +8,13 @@ const candidates = 80
 /** A search returns at most this many hits of one document, so that a long document does not hide all others. */
 const maxHitsPerDocument = 3
 const maxSnippet = 280
-/** Of a longer section, only the beginning is compared. */
+/** Only this many characters at the beginning of a section are compared with the query. */
 const maxCompared = 20_000
 const maxTerms = 64
 
 /**
  * The best sections for a query. The full-text index scores them by rare words. A section that contains more of the query's words gets a
- * better score. Keywords count twice. Scores are between 0 and 1.
+ * better score. A keyword has twice the weight of another word. Scores are between 0 and 1.
  */
 export function searchIndex(index: KnowledgeIndex, { query, root, maxHits, keywords }: KnowledgeQuery): readonly KnowledgeHit[] {
   const weights = new Map<string, number>()

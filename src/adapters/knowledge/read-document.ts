@@ -38,7 +38,7 @@ export interface DocumentProblem {
 
 type Format = 'markdown' | 'html' | 'pdf' | 'plain'
 
-/** The most bytes of a file of each format. */
+/** The maximum number of bytes of a file, for each format. Larger files are not read. */
 const maxBytes: Readonly<Record<Format, number>> = {
   markdown: 2 * 1024 * 1024,
   plain: 2 * 1024 * 1024,
@@ -46,10 +46,10 @@ const maxBytes: Readonly<Record<Format, number>> = {
   pdf: 32 * 1024 * 1024,
 }
 const maxPages = 1_000
-/** As Markdown, a page may be longer than its file, if it has many links. */
+/** The maximum number of characters that are read of an HTML page, as Markdown. With many links, the Markdown is longer than the file. */
 const maxHtmlText = 4_000_000
 
-/** The largest file that is opened at all. */
+/** A file of any format with more bytes than this is not opened. */
 export const maxFileBytes: number = Math.max(...Object.values(maxBytes))
 
 const formats = new Map<string, readonly [Format, mime: string]>([
@@ -97,8 +97,8 @@ const reasonsToReadAgain: ReadonlyMap<string, 'later' | 'once'> = new Map([
 ])
 
 /**
- * The text of a file in UTF-8, or in UTF-16 with a byte order mark. Undefined for other bytes. A file with control characters is treated as
- * binary.
+ * The text of a file in UTF-8, or in UTF-16 with a byte order mark. Undefined for other bytes, and for a text with a NUL character, because
+ * binary files usually contain one.
  */
 function textOf(bytes: Uint8Array): string | undefined {
   const isUtf16 = bytes.length > 1 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
@@ -128,7 +128,7 @@ async function readPdf(path: string, bytes: Uint8Array, mime: string, { document
   if (!documents) return { problem: 'can not be read, because no PDF reader is configured', again: 'later' }
   const { pages, text } = await documents.pdf(bytes, { maxPages })
   if (text.every((page) => page.trim() === '')) return { problem: 'has no text. Its pages may be scanned images' }
-  const remark = text.length < pages ? `has ${pages} pages, and only the first ${text.length} can be found` : undefined
+  const remark = text.length < pages ? `has ${pages} pages, and a search finds only the first ${text.length}` : undefined
   return { document: { tags: [], mime, title: nameOf(path), sections: pageSections(text.map(printable)), ...(remark && { remark }) } }
 }
 
@@ -137,7 +137,7 @@ async function readHtml(path: string, bytes: Uint8Array, mime: string, { pages }
   const { title, markdown, isCut } = await (await pages()).read(bytes, { url: 'https://knowledge.invalid/', maxText: maxHtmlText })
   if (markdown.trim() === '') return { problem: 'has no text' }
   const sections = markdownSections(markdown)
-  const remark = isCut && `has more than ${maxHtmlText} characters of text, and the rest can not be found`
+  const remark = isCut && `has more than ${maxHtmlText} characters of text, and a search does not find the rest`
   const about = { tags: [], mime, title: titleOf(title.trim() || (firstHeading(sections) ?? nameOf(path))) }
   return { document: { ...about, sections, ...(remark && { remark }) } }
 }

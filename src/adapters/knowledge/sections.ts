@@ -20,7 +20,7 @@ interface Heading {
 const maxSections = 2_000
 const maxHeading = 160
 
-/** The sections of a Markdown text, in order. Headings in fenced code do not count. */
+/** The sections of a Markdown text, in order. Lines in fenced code are no headings. */
 export function markdownSections(text: string): readonly Section[] {
   const headings = headingsIn(text).slice(0, maxSections - 1)
   const unique = createAnchors()

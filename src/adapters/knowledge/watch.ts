@@ -13,7 +13,7 @@ const longestMs = 5_000
 
 /**
  * Calls `onChange` after files below the folders have changed. Many changes in a short time lead to one call. If a folder can not be
- * watched, `onError` is called, and the others are watched.
+ * watched, `onError` is called, and the other folders are still watched.
  */
 export function watchFolders(
   folders: readonly KnowledgeFolder[],
@@ -30,7 +30,7 @@ export function watchFolders(
    * changes it.
    */
   async function noteChange(folder: KnowledgeFolder, name: string | null): Promise<void> {
-    // the folder may have been removed
+    // if the folder was removed, the check fails, and the removal is treated as a change of documents
     const isOther = name !== null && !(await mayHoldDocuments(folder, name.replaceAll(sep, '/')).catch(() => true))
     if (!isOther && !closed) changed()
   }

@@ -21,7 +21,7 @@ export function createClient(version: string, { onListChanged, onQuestion }: Cli
       ? { action: 'accept' as const, content: reply.content as Record<string, string> }
       : { action: reply.action }
   })
-  // an error about a message that belongs to no request. If the message was meant for a call, this call ends at its time limit
+  // Errors about messages that belong to no request are ignored. If such a message was meant for a call, this call ends at its time limit.
   client.onerror = () => {}
   return client
 }

@@ -10,7 +10,7 @@ import { createTokenFile } from './oauth/token-file.ts'
 import { createProgramTransport, type ServerTransport } from './program.ts'
 import { createRunningCalls } from './running-calls.ts'
 
-/** The connection to one server. It is opened when it is needed, and again after it was lost. */
+/** The connection to one server. It is opened when it is first needed. After it was lost, it is opened again. */
 export interface Connection {
   /** Asks the server for its tools if they are not known. Never rejects. */
   list(): Promise<McpServerState>
@@ -36,9 +36,9 @@ const STABLE_MS = 30_000
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100
 const PING_MS = 5_000
-/** The list of tools is read at most this often, unless a turn needs it. */
+/** The shortest time between two requests for the list of tools, unless a turn needs the list. */
 const REREAD_MS = 250
-/** The SDK has a time-out of its own, which can not pause. This is the longest time that a timer can wait. */
+/** The time-out of the SDK can not pause, so it is set to the longest time that a timer can wait. `createCallTimer` has the real limit. */
 const NO_TIMEOUT = 2 ** 31 - 1
 
 interface Open {
@@ -152,7 +152,7 @@ export function createConnection(
         const { client } = await open()
         tools = await readTools(client, startSeconds * 1000)
         failures = 0
-        problem = tools.length >= MAX_TOOLS ? `it has more than ${MAX_TOOLS} tools: the others are left out` : undefined
+        problem = tools.length >= MAX_TOOLS ? `it has ${MAX_TOOLS} tools or more: only the first ${MAX_TOOLS} are used` : undefined
       } catch (error) {
         problem ??= errorText(error)
         onProblem(new Error(`the tools of the MCP server ${server} are not known: ${errorText(error)}`, { cause: error }))

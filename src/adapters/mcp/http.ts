@@ -48,8 +48,8 @@ const reconnection = { initialReconnectionDelay: 5_000, maxReconnectionDelay: 60
 const MAX_REDIRECTS = 5
 
 /**
- * Sends a request, and follows redirects only to other paths of the same server. `fetch` would send the parameters of a call and headers
- * with keys to any address.
+ * Sends a request, and follows redirects only to other paths of the same server. If `fetch` itself followed redirects, it would send the
+ * parameters of a call and headers with keys to any address.
  */
 async function fetchOwn(send: typeof fetch, first: URL, init: RequestInit | undefined): Promise<Response> {
   let address = first

@@ -84,8 +84,8 @@ function withResult(message: { readonly [key: string]: unknown }): object {
 const INTERNAL_ERROR = -32_603
 
 /**
- * Passes on the body of a response. If one message is too long or the connection breaks, the body ends and `onBroken` is called with the
- * reason. In an event stream, a blank line ends a message. Any other body is one message.
+ * Passes on the body of a response. If one message is too long or the connection breaks, reading the body fails, and `onBroken` is called
+ * with the reason. In an event stream, a blank line ends a message. Any other body is one message.
  */
 export function limitedBody(
   response: Response,

@@ -14,11 +14,11 @@ export interface ServerTransport extends Transport {
   readonly lastWords: string
 }
 
-/** How long a program may take to end after its input was closed, and again after it got SIGTERM. */
+/** If a program has not ended this long after its input was closed, it gets SIGTERM. If it still runs after the same time, it is killed. */
 const END_MS = 1_000
 const MAX_LAST_WORDS = 2_000
 
-/** The variables that every program gets. Others may contain keys. */
+/** The environment variables that every program gets. Other variables are not passed on, because they may contain keys. */
 const passedVariables = [
   'HOME',
   'LOGNAME',
@@ -82,7 +82,7 @@ export function createProgramTransport({ command, args = [], env, cwd }: McpProg
       started.stderr.on('data', (piece: Buffer) => {
         lastWords = cutEnd(lastWords + piece.subarray(-MAX_LAST_WORDS).toString(), MAX_LAST_WORDS)
       })
-      // ignored, because the exit of the process is reported and tells more about the cause
+      // Errors of the streams are ignored. The exit of the process is reported, and tells more about the cause.
       for (const stream of [started.stdin, started.stdout, started.stderr]) stream.on('error', () => {})
       const spawned = Promise.withResolvers<void>()
       started.once('spawn', () => {

@@ -17,7 +17,7 @@ export interface RunningCall {
   end(): Promise<void>
 }
 
-/** How many questions a server may ask in one call. Each is an entry of the journal. */
+/** How many questions a server may ask in one call. Further questions reach no person, because each adds entries to the journal. */
 const MAX_QUESTIONS = 50
 
 interface Entry {

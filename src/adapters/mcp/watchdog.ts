@@ -8,8 +8,8 @@ import { spawn } from 'node:child_process'
 const script = 'read -r line; [ "$line" = ended ] && exit; sleep 2; kill -s KILL -- "-$1"'
 
 /**
- * Starts a small process that ends a server if Daybook is killed, together with the processes that the server has started. Otherwise a server
- * that does not read its input would run forever. Returns a function to call when the server has ended.
+ * Starts a small process that ends a server if Daybook is killed, together with the processes that the server has started. Otherwise a
+ * server that does not read its input would run forever. Returns a function to call when the server has ended.
  */
 export function watchGroup(group: number): () => void {
   if (process.platform === 'win32') return () => {} // Windows has no process groups

@@ -127,8 +127,8 @@ export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): 
           yield event
           continue
         }
-        // An image or a document may be the reason for the error, so the request is sent again without images and documents. If that fails
-        // too, the first error is reported.
+        // An image or a document may be the reason for the error, so the request is sent again without images and documents. If the second
+        // request also fails, the error of the first request is reported.
         const withoutBinaries = omittedParts(parts, rules, new Set([...refused.hashes, ...sent]))
         const answer = await firstEvent(send(withoutBinaries))
         if (answer.first.type === 'error') return yield event

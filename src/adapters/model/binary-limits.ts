@@ -1,21 +1,22 @@
 import type { BinaryPart, Part } from '../../core/render/types.ts'
 
 /**
- * The images and documents that a provider accepts in one request. Every request of a conversation contains its earlier images again. So a
- * single image that the provider refuses would make every later request fail.
+ * The limits of a provider for the images and documents of one request. Images and documents above these limits are not sent. Every request
+ * of a conversation contains its earlier images and documents again, so a single one that the provider refuses would make every later
+ * request fail.
  */
 export interface BinaryLimits {
   /** The greatest size of one image or document, in bytes. */
   readonly bytes: number
   /** The greatest size of all images and documents together, in bytes. */
   readonly totalBytes: number
-  /** The greatest number of images and documents. */
+  /** The greatest number of images and documents together. */
   readonly count: number
   /** The greatest width and height of an image, in pixels. */
   readonly pixels: number
-  /** A smaller limit of pixels for requests with more than `count` images. */
+  /** Another limit for the width and height of each image, in requests with more than `many.count` images. */
   readonly many?: { readonly count: number; readonly pixels: number }
-  /** The greatest number of pages of a document. */
+  /** The greatest number of pages of one document. */
   readonly pages: number
 }
 
@@ -30,7 +31,7 @@ interface BinaryRules {
 }
 
 /**
- * The parts that are not sent, by index, with the reason. If there are too many images and documents, the newest are sent. `refused` has
+ * The parts that are not sent, by index, with the reason. If all together are too many or too large, the newest are sent. `refused` has
  * the hashes of the images and documents that the provider has refused before.
  */
 export function omittedParts(parts: readonly Part[], rules: BinaryRules, refused: ReadonlySet<string>): ReadonlyMap<number, Omission> {

@@ -75,7 +75,7 @@ const kindsWithDetail: ReadonlySet<ServiceErrorKind> = new Set([
 
 function messageOf(kind: ServiceErrorKind, { message }: ErrorFacts, secrets: readonly string[]): string {
   const detail = kindsWithDetail.has(kind) ? redact(message, secrets) : ''
-  return detail === '' ? messages[kind] : `${messages[kind]} It said: ${detail}`
+  return detail === '' ? messages[kind] : `${messages[kind]} The provider said: ${detail}`
 }
 
 const malformedNames = /JSONParse|TypeValidation|EmptyResponseBody|InvalidResponseData|NoContentGenerated/

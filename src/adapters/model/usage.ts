@@ -14,7 +14,7 @@ export function parseUsage(
   const { inputTokens, outputTokens, raw } = withAllFields(reported)
   const { total, noCache } = inputTokens
   if ([total, inputTokens.cacheRead, inputTokens.cacheWrite, outputTokens.total, outputTokens.reasoning].some(isAbsurd)) return undefined
-  // the SDK computes `noCache` as a difference, so it may be negative. A negative value counts as 0
+  // the SDK computes `noCache` as a difference, so it may be negative. A negative value is treated as 0
   if (isNothing(total ?? noCache) || !Number.isFinite(noCache ?? 0)) return undefined
   if (hasOutput && isNothing(outputTokens.total)) return undefined
   const cacheRead = tokenCount(inputTokens.cacheRead)

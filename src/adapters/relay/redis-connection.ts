@@ -2,7 +2,10 @@ import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { createReplyReader, formatCommand, type RedisReply } from './redis-protocol.ts'
 
-/** How long a connection may take to open, and how long the server may be silent after a PING. */
+/**
+ * How long a connection may take to open, the time between two PINGs, and how long the server may be silent before the connection is
+ * closed.
+ */
 const CONNECT_MS = 10_000
 const PING_MS = 10_000
 const SILENCE_MS = 25_000

@@ -59,7 +59,10 @@ interface Subscription {
   readonly sender: KeptConnection
 }
 
-/** Keeps a connection open. With a subscription, it receives messages. A subscribed connection can not send, so two connections are needed. */
+/**
+ * Keeps a connection open, to send messages or to receive those of a subscription. Redis does not accept other messages on a subscribed
+ * connection, so a relay needs two connections.
+ */
 function keepConnected(url: string, { addresses = [], listener, sender }: Partial<Subscription>): KeptConnection {
   let connection: RedisConnection | undefined
   /** The latest connection that was opened. It becomes `connection` when it has subscribed to all addresses. */
@@ -93,7 +96,7 @@ function keepConnected(url: string, { addresses = [], listener, sender }: Partia
       await sender?.opened()
       if (connection === next && !ended) listener?.onConnected()
     } catch {
-      next?.close() // the server may refuse a subscription
+      next?.close() // the connection is still open if the server has refused a subscription
       if (!connection && timer === undefined) lost() // if an open connection was lost, `onLost` has called `lost` already
     }
   }

@@ -22,7 +22,7 @@ export interface BubblewrapOptions {
   readonly limits?: Partial<SandboxLimits>
   /** How many seconds of processor time each process of a program may use. 600 by default. */
   readonly cpuSeconds?: number
-  /** If the folders that a program can write to contain more bytes than this, the program is not started. 2 GiB by default. */
+  /** If the folders that a program can write to contain more bytes than this together, the program is not started. 2 GiB by default. */
   readonly workspaceBytes?: number
   /** How long a program may take to end by itself after its time limit, before it is killed. 5,000 by default. */
   readonly graceMs?: number

@@ -43,8 +43,8 @@ const sliceMs = 4
 
 /**
  * Adds up the files below a folder and calls `visit` for each entry and for the folder itself. The entry `skip` of the folder is left out.
- * A file with several names counts once. The size of a file is its length or the space that it takes on disk, whichever is greater, because
- * a file may have holes.
+ * A file with several names is counted once. The size of a file is its length or the space that it takes on disk, whichever is greater,
+ * because a file may have holes.
  */
 export async function walkFolder(
   root: string,

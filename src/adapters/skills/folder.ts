@@ -19,7 +19,7 @@ export interface SkillProblem {
   readonly problem: string
 }
 
-/** The largest file of a skill. */
+/** The maximum size of one file of a skill. A larger file is reported as a problem and not used. */
 export const maxFileBytes = 256 * 1024
 /** At most this many entries of a folder are read. */
 const maxEntries = 1_000

@@ -18,7 +18,7 @@ export interface SkillFile {
   readonly tools: readonly SkillTool[]
   /** The skills that this skill builds on, as `namespace.id`. */
   readonly imports: readonly string[]
-  /** True when the agent may not see the name of the skill. The skill is then not listed. */
+  /** True when the agent must not see the name of the skill. The skill is then not listed. */
   readonly hidden: boolean
   readonly body: string
 }

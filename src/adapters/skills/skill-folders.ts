@@ -18,7 +18,7 @@ export function openSkillFolders(folders: FolderList): FolderSkills {
   return mayChange ? followChanges(skills, chosen) : skills
 }
 
-/** The files are checked for changes at most this often. */
+/** The shortest time between two checks of the files for changes. */
 const lookEveryMs = 2_000
 
 /**
@@ -69,7 +69,7 @@ function stateOf(folders: readonly SkillFolder[]): string | undefined {
     for (const { path } of folders) visit(path, 0)
     return lines.sort().join('\n')
   } catch {
-    return undefined // the folder was removed or may not be read. `daybook doctor` reports this
+    return undefined // the folder was removed or can not be read. `daybook doctor` reports this
   }
 }
 

@@ -33,7 +33,7 @@ interface LoadedSkill extends SkillFile {
 
 /** An agent has at most this many skills, because all of them are in every prompt. */
 const maxSkills = 64
-/** The most skills that one skill can import, directly and indirectly. */
+/** The most skills that one skill can import, directly and indirectly. Further imports are left out. */
 const maxImports = 32
 
 /** The folder of the skills that are part of Daybook. */

@@ -245,7 +245,7 @@ export function createTurnSpans(tracer: Pick<Tracer, 'startSpan'>, agentName: st
   }
 }
 
-/** The tokens and the price of a response and of the failed attempts before it. Calls whose price is not known count as 0. */
+/** The tokens and the price of a response and of the failed attempts before it. The price of a call is 0 if it is not known. */
 function costOf(response: ResponseReceived, { chargeOf }: ObservedAgent): { readonly usage: ModelUsage; readonly money: number } {
   let usage = noUsage
   let money = 0

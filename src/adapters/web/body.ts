@@ -7,8 +7,8 @@ export class TooLarge extends Error {
 }
 
 /**
- * A body that grows by more than this factor is refused, once it is longer than `ratioFreeBytes`. Text rarely grows by more than a factor
- * of 20.
+ * If decompressing makes a body more than this many times larger, the body is refused, once it is longer than `ratioFreeBytes`. Compressed
+ * text rarely grows by more than a factor of 20.
  */
 const maxRatio = 200
 const ratioFreeBytes = 1024 * 1024
@@ -17,8 +17,8 @@ const ratioFreeBytes = 1024 * 1024
 export const acceptedEncodings = 'gzip, deflate, br, zstd'
 
 /**
- * Reads a body and decompresses it while it arrives. Throws `TooLarge` as soon as the decompressed body is too large. So at most `maxBytes`
- * and one more piece are in memory.
+ * Reads a body and decompresses it while it arrives. Throws `TooLarge` as soon as the received or the decompressed body is larger than
+ * `maxBytes`, or grows too much when it is decompressed. So a hostile body can not fill the memory.
  */
 export async function readBody(stream: Readable, encoding: string | undefined, maxBytes: number): Promise<Uint8Array> {
   const counter = { received: 0 }

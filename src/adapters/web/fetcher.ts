@@ -126,7 +126,7 @@ function createRobotsCache(request: (url: string, signal: AbortSignal) => Promis
 
   async function load(origin: string, signal: AbortSignal): Promise<RobotsRules> {
     const response = await request(`${origin}/robots.txt`, signal)
-    if (!response.ok) return [] // the file redirects too often
+    if (!response.ok) return [] // the file redirects too often, so the site is treated as one without rules
     if (response.status >= 500) return forbidsEverything
     return response.status >= 400 ? [] : parseRobots(new TextDecoder().decode(response.bytes), product)
   }

@@ -88,7 +88,10 @@ function unsavedFiles(current: Contents, record: CheckoutRecord | undefined, kep
 
 const unsavedMessage = (rels: readonly string[]) => `made in this turn and not saved yet: ${nameSome(rels)}`
 
-/** The files in the folder that can not be read. They would be lost, because they can not be copied to the new folder. */
+/**
+ * The files in `files/` of the turn that can not be read, because they are hard links or can not be opened. The checkout replaces the whole
+ * folder, so it would delete them. Files that a version of the turn would not contain are left out.
+ */
 function unreadFiles(skipped: readonly SkippedEntry[], kept: KeptFiles): readonly string[] {
   const isUnread = ({ path, reason }: SkippedEntry) => unreadReasons.has(reason) && kept.has(path)
   return skipped.filter(isUnread).map(({ path }) => path)

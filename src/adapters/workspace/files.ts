@@ -116,7 +116,7 @@ interface FolderListing {
   readonly skipped: readonly SkippedEntry[]
 }
 
-/** All files below a folder, and what else is in it. Names that begin with a dot are included. */
+/** All files below a folder, and the entries that can not be opened as files. Names that begin with a dot are included. */
 export async function listFolder(files: Files, folder: string): Promise<FolderListing> {
   const listed = await files.list(folder, { dotEntries: true })
   if (listed.truncated) throw new Failure('workspace.failed', `${folder} has more files than a workspace can store: remove some of them`)
@@ -139,7 +139,7 @@ export async function listSkipped(files: Files, folder: string): Promise<readonl
 const skippedBelow = (folder: string, skipped: readonly SkippedEntry[]): readonly SkippedEntry[] =>
   skipped.map(({ path, reason }) => ({ path: path.slice(folder.length + 1), reason }))
 
-/** The reasons of skipped files and folders that exist, but can not be read. */
+/** The reasons for which an entry is skipped although it is a file or a folder: it can not be read. */
 export const unreadReasons: ReadonlySet<UnsafeFileReason> = new Set(['hard_link_blocked', 'no_access'])
 
 const PARALLEL_READS = 16

@@ -84,7 +84,7 @@ function failureOrThrow(error: unknown): Failure {
 }
 
 interface HydratedRef {
-  /** The sizes of the fetched files. The key is the path below `files/`, `outputs/` or `attachments/`, such as `app/report.md`. */
+  /** The sizes of the files that were found. The key is the path below `files/`, `outputs/` or `attachments/`, such as `app/report.md`. */
   readonly sizes: ReadonlyMap<string, number>
   /** Files that the journal lists, but whose bytes were not found. */
   readonly lost: readonly string[]

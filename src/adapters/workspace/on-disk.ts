@@ -24,7 +24,7 @@ export function createOnDisk(
     try {
       const onDisk = { out: join(temporary.path, 'out'), work: join(temporary.path, 'work'), runtime: join(temporary.path, 'runtime') }
       const copies = { files: temporary.openFiles('out'), scratch: temporary.openFiles('work'), runtime: temporary.openFiles('runtime') }
-      // The subfolders of `runtime` are not copied: they contain records of earlier programs, which no program may see.
+      // The subfolders of `runtime` are not copied: they contain records of earlier programs, which other programs must not see.
       for (const name of ['files', 'scratch', 'runtime'] as const) await copyFiles(folders[name], copies[name], name !== 'runtime')
       await makeFolders(onDisk, turnId)
       try {
@@ -45,7 +45,7 @@ async function makeFolders({ out, work, runtime }: Paths, turnId: string): Promi
   await mkdir(runtime, { recursive: true })
 }
 
-/** Makes a folder. If an earlier program has put a link or a file at this path, it stays there. The next program can remove it. */
+/** Makes a folder, unless an earlier program has put a link or a file at this path. The next program can remove the link or file. */
 async function makeIfMissing(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true })
@@ -63,7 +63,7 @@ async function copyFiles(from: Files, to: Files, subfolders: boolean): Promise<v
   }
 }
 
-/** Makes the files in a folder of `to` equal to those of `from`. Links and devices are left out. */
+/** Makes the files in a folder of `to` equal to those of `from`. Read-only files of `to` stay. Links and devices of `from` are left out. */
 async function mirrorFiles(from: Files, to: Files, folder: string): Promise<void> {
   const present = (await from.list(folder, { dotEntries: true })).files
   const kept = new Set(present.map(({ path }) => path))

@@ -61,7 +61,7 @@ interface LeftOutFiles {
 /**
  * The field `left_out` of the publish record. It lists folders, such as `app/node_modules`, with the number of left-out files in each. The
  * folder that is listed for a file is the folder with an excluded name. If there is none, it is the outermost folder that has no file in
- * the version. The model sees the names.
+ * the version. If every folder above the file has files in the version, the file itself is listed. The model sees the names.
  */
 export function leftOutField(
   { ignored, skipped }: LeftOutFiles,

@@ -93,7 +93,7 @@ export interface WorkspaceKind {
   /** Runs after a program ran. A kind needs this function only if it caches data about the folder. */
   programRan?(): void
   publish: Workspace['publish']
-  /** Removes the folder of a closed turn, after its files were removed, and everything that this kind stored for the running turn. */
+  /** Removes the folder of a closed turn, after its files were removed, and everything that this kind stored for the turn while it ran. */
   removeTurn(turnId: string): Promise<void>
   /** Data for the announce that only this kind has. `last` is the outcome of the last publish in this process. */
   describe(turnId: string, view: FolderView, last: PublishOutcome | undefined): Promise<KindFacts>

@@ -29,9 +29,9 @@ export interface Administration {
    */
   leases(): Promise<readonly HeldLease[]>
   /**
-   * Ends the lease of a conversation, so that another process continues its turn. Returns false when no process has the lease. If it is not
-   * proven that the process with the lease is dead, the function throws `conversation.busy`, unless `force` is set. With `force`, the next
-   * step of that process fails.
+   * Ends the lease of a conversation, so that another process continues its turn. Returns false when no process has the lease. If the
+   * process with the lease may still be alive, the function throws `conversation.busy`, unless `force` is set. With `force`, the next step
+   * of that process fails.
    */
   releaseLease(key: string, options?: { readonly force?: boolean }): Promise<boolean>
 }

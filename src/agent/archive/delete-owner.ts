@@ -91,8 +91,8 @@ export async function deleteOwner(owner: UserOrTenant, parts: DeleteOwnerParts):
         'conversation.busy',
         'new conversations are created all the time: end the access of the user first, and delete again',
       )
-    // Deleting a conversation also deletes the conversations of its sub-agents. These come last, because most of them are already deleted
-    // then.
+    // Deleting a conversation also deletes the conversations of its sub-agents. Therefore the conversations of sub-agents come last: most
+    // of them are already deleted then.
     for (const key of [...keys].sort((a, b) => Number(isChildKey(a)) - Number(isChildKey(b)))) await deleteWhenFree(key, receiptId, parts)
   }
   await finishOthers(subject, receipts, parts)
@@ -179,9 +179,9 @@ function deletionOf(stored: StoredReceipt, owner: UserOrTenant, { workspaces }: 
 function remainders(sharedBlobs: number, isGit: boolean): readonly Remainder[] {
   return [
     ...(sharedBlobs > 0
-      ? [{ what: 'shared blobs' as const, count: sharedBlobs, why: 'conversations of others have the same bytes, and refer to them' }]
+      ? [{ what: 'shared blobs' as const, count: sharedBlobs, why: 'conversations of other users refer to the same bytes' }]
       : []),
-    { what: 'back-ups', why: 'copies that were made before have the data until they are deleted; delete again after a restore' },
+    { what: 'back-ups', why: 'older back-ups have the data until you delete them; after a restore, delete the data again' },
     {
       what: 'log of the database',
       why: 'PostgreSQL keeps removed rows until it vacuums the tables and reuses its log; SQLite overwrites them, and empties its log as soon as no process reads',
@@ -191,6 +191,6 @@ function remainders(sharedBlobs: number, isGit: boolean): readonly Remainder[] {
       : []),
     { what: 'other machines', why: 'working files of open turns may be in the data folders of other servers until these remove them' },
     { what: 'knowledge base', why: 'its documents are files of the installation, and belong to no user' },
-    { what: 'providers and logs', why: 'what was sent to models, tools, logs and traces is not stored by Daybook' },
+    { what: 'providers and logs', why: 'Daybook can not delete the data that it has sent to models, tools, logs and traces' },
   ]
 }

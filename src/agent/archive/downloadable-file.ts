@@ -35,8 +35,8 @@ export async function findFile(
 }
 
 /**
- * The blocks that have the resource name of a hosted file. They are looked for in three places: at the path of the file, then in the turn of
- * the file, then in the current timeline. Most files have a block at their own path. The block of a file that a tool has hosted may have
+ * The blocks that have the resource name of a hosted file. They are looked for in three places: at the path of the file, then in the turn
+ * of the file, then in the current timeline. Most files have a block at their own path. The block of a file that a tool has hosted may have
  * another path, and may be in a later turn.
  */
 async function blocksOfFile(

@@ -26,7 +26,7 @@ export interface HeldLease {
   readonly idleSeconds: number
 }
 
-/** The tenants of a store, sorted by name. It reads the list of all conversations. */
+/** The tenants of a store, sorted by name. The function reads the list of all conversations. */
 export async function summariseTenants(store: ConversationStore): Promise<readonly TenantSummary[]> {
   const tenants = new Map<string, { users: Set<string>; summary: TenantSummary }>()
   for await (const { conversationId, openTurn, waits, parked, lastActivityAt } of allConversations(store, { top: true })) {
@@ -55,7 +55,8 @@ export async function summariseTenants(store: ConversationStore): Promise<readon
 export async function listHeldLeases(store: ConversationStore, asker: Owner, clock: Clock): Promise<readonly HeldLease[]> {
   const leases: HeldLease[] = []
   for await (const { conversationId, openTurn, lastActivityAt } of allConversations(store, { open: true })) {
-    // The conversation of a sub-agent is left out, because the process that runs the calling conversation also has its lease.
+    // The conversation of a sub-agent is left out, because the process that runs the calling conversation also has the lease of the
+    // sub-agent's conversation.
     if (openTurn === null || isChildKey(conversationId)) continue
     const owner = await store.findOwner(conversationId, asker)
     if (!owner) continue

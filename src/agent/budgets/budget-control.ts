@@ -55,7 +55,7 @@ export interface BudgetPage {
 export interface BudgetControl {
   /** The budgets of the store, page by page, in the order of their names. */
   list(query?: BudgetQuery): Promise<BudgetPage>
-  /** The budgets of a conversation that have limits, from the largest to the smallest. */
+  /** The budgets of a conversation that have limits, from the widest (`day`) to the narrowest (`conversation`). */
   of(conversationId: string): Promise<readonly Budget[]>
   /** One budget. A budget from which nothing was spent is also returned. */
   get(name: string): Promise<Budget>
@@ -66,10 +66,11 @@ export interface BudgetControl {
   left(conversationIds: readonly string[], kinds?: readonly BudgetKind[]): Promise<ReadonlyMap<string, BudgetLimits>>
   /**
    * Sets the limits of a budget, such as `tenant/acme`. They apply in all processes, within about a second. With an empty object, the
-   * budget has no limits. With null, the limits in the settings apply again. What was spent before the budget had limits is not counted.
+   * budget has no limits. With null, the limits in the settings apply again. The sums do not include amounts that were spent before the
+   * budget had limits.
    */
   set(name: string, limits: BudgetLimits | null): Promise<Budget>
-  /** Removes a budget and what was counted for it. Returns false when there is no budget with this name. */
+  /** Removes a budget and its sums. Returns false when there is no budget with this name. */
   remove(name: string): Promise<boolean>
 }
 

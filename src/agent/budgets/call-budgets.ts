@@ -29,7 +29,7 @@ export interface CallBudgets {
    * limit.
    */
   reserve(slot: CallSlot, call: () => ExpectedCall, isWrapUp?: boolean): Promise<BudgetRefusal | undefined>
-  /** The changes of the budgets that an append with these changes makes. Undefined when there are none. */
+  /** The costs that an append with these changes adds to the budgets. Undefined when there are none. */
   entryFor(changes: readonly Change[]): BudgetEntry | undefined
 }
 
@@ -58,7 +58,7 @@ export interface BudgetRefusal {
 /** The result of a check for limits is used for this many milliseconds. After that, the store is asked again. */
 const LOOK_MS = 1_000
 
-/** Finds out whether any budget has limits. Without limits, calls are not reserved. */
+/** Finds out whether any budget has limits. If no budget has limits, no amounts are reserved for calls. */
 export interface BudgetWatch {
   hasBudgets(): Promise<boolean>
   /** Makes the next call of `hasBudgets` ask the store again. Called when this process has set limits. */

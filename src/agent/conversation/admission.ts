@@ -11,8 +11,8 @@ import type { Problem } from '../agent-context.ts'
 interface Admission {
   /**
    * Checks and stores the attached files of a message. The result is available when the message may be delivered. Messages to one
-   * conversation are delivered in the order in which they were sent, even if the check of one takes long. A message without files waits
-   * only if an earlier message is not delivered yet.
+   * conversation are delivered in the order in which they were sent, even if the check of one message takes long. A message without files
+   * waits only if an earlier message is not delivered yet.
    */
   admit(conversationId: string, message: IncomingMessage): AdmittedMessage | Promise<AdmittedMessage>
 }

@@ -4,7 +4,7 @@ import type { Inbox } from './inbox.ts'
 /** The error for the caller of `run` whose message was taken back. */
 export function cancelledError(how: 'withdrawn' | 'read', cause: unknown): Error {
   const message =
-    how === 'withdrawn' ? 'The message was withdrawn: no turn reads it.' : 'The message is already part of a turn. That turn goes on.'
+    how === 'withdrawn' ? 'The message was withdrawn: no turn reads it.' : 'The message is already part of a turn. That turn continues.'
   return Object.assign(new DOMException(message, 'AbortError'), { cause })
 }
 
@@ -12,10 +12,10 @@ export function cancelledError(how: 'withdrawn' | 'read', cause: unknown): Error
  * Takes a message back. `eventId` is undefined for a message that has started the first turn of a running conversation. There are three
  * cases:
  * - `withdrawn`: the message waited as a followup and is removed from the inbox.
- * - `stopped`: a turn began with the message, and this turn is stopped. If the turn is about to start, waits for its start.
- * - `read`: a turn of another message has read the message. That turn goes on.
+ * - `stopped`: a turn began with the message, and this turn is stopped. If the turn is about to start, the function waits for its start.
+ * - `read`: a turn of another message has read the message. That turn continues.
  *
- * `withdrawalId` is the id of the offer that asks for this, if another process does. The offer is taken in the same commit.
+ * If another process asks to take the message back, `withdrawalId` is the id of its offer. The offer is taken in the same commit.
  */
 export async function cancelMessage(
   inbox: Inbox,

@@ -47,7 +47,8 @@ type ProcessFacts = Pick<Owner, 'startedAt' | 'bootId' | 'pidNs'>
 
 /**
  * Data that identifies this process. It does not change while the process runs, so it is read once. All agents of a process must have the
- * same data, even in different worker threads. Otherwise one agent would take another one for a dead process with the same pid.
+ * same data, even in different worker threads. Otherwise one agent would conclude that another agent belongs to a dead process that had the
+ * same pid.
  */
 let processFacts: ProcessFacts | undefined
 

@@ -65,7 +65,9 @@ export interface Conversation extends ConversationContext {
 /** A conversation that is running in this process. It has one claim and runs one turn at a time. Its inbox stays open between two turns. */
 export interface RunningConversation {
   readonly firstTurnId: string
-  /** Whether the first turn was open before: another process has left it, or it waited. */
+  /**
+   * Whether the first turn was already open when the conversation was started, because another process left it open or because it waited.
+   */
   readonly isResumed: boolean
   /**
    * The event id of the message that started the conversation. Set only if the message waits in the inbox, because an earlier turn has to
@@ -98,8 +100,8 @@ export interface RunningConversation {
 export type StartReason =
   | { readonly kind: 'message'; readonly input: TurnInput }
   /**
-   * An open turn must be resumed, or a turn must be started for a waiting followup or an offer. `claim` is set if the conversation was taken
-   * from the work list.
+   * An open turn must be resumed, or a turn must be started for a waiting followup or an offer. `claim` is set if the conversation was
+   * taken from the work list.
    */
   | { readonly kind: 'unfinished'; readonly claim?: Claim }
   /** An event must be journaled. The next turn reads it. */

@@ -35,7 +35,8 @@ export async function startConversation(
   const { store } = agent
   const { kept } = shared
   const isUnfinished = reason.kind === 'unfinished'
-  // only a message may create a conversation. Any other reason would bring back a conversation that was just deleted, without entries
+  // only a message may create a conversation. With any other reason, the claim could create an empty conversation in place of one that was
+  // just deleted
   const create = reason.kind === 'message' ? {} : ({ create: false } as const)
   const claimed = isUnfinished
     ? (reason.claim ?? store.claim(conversationId, owner, create).catch(ignoreMissing))
@@ -58,7 +59,8 @@ export async function startConversation(
     await releaseClaim(agent, claim, { failed: errorMessage(error) })
     throw error
   }
-  // the work list has the conversation, although there is nothing to do. Without a pause, a worker would take it again at once
+  // If the work list has the conversation although there is nothing to do, the release reports a failure, which causes a pause. Without the
+  // pause, a worker would take the conversation again at once.
   await releaseClaim(agent, claim, isUnfinished ? NOTHING_TO_DO : undefined)
   return undefined
 }
@@ -75,7 +77,10 @@ function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
-/** A conversation that the store lists as work, but that has none, is tried again later. */
+/**
+ * The result of the release if the store lists the conversation as work although it has none. The conversation is then tried again after a
+ * pause.
+ */
 const NOTHING_TO_DO = { failed: 'there was nothing to do, although the conversation is listed as unfinished' }
 
 /**
@@ -115,7 +120,7 @@ async function startTurns(conversation: Conversation, reason: StartReason, offer
   }
 }
 
-/** The budgets of a conversation. Undefined when no budget has limits, so that its model calls need not be reserved. */
+/** The budgets of a conversation. Undefined when no budget has limits, so that no amounts have to be reserved for its model calls. */
 async function budgetsFor({ store: { budgets }, budgetWatch, settings }: AgentContext, claim: Claim): Promise<CallBudgets | undefined> {
   return budgets && (await budgetWatch.hasBudgets()) ? createCallBudgets({ budgets, settings, claim }) : undefined
 }
@@ -184,8 +189,8 @@ function onEntry(
 }
 
 /**
- * Runs the first turn, then one turn for each waiting followup. The caller of a turn gets its result when it is known that a next turn
- * follows. If no turn follows, the caller gets the result after the claim is released.
+ * Runs the first turn, then one turn for each waiting followup. The caller of a turn gets the result of the turn as soon as it is known
+ * that another turn follows. If no turn follows, the caller gets the result after the claim is released.
  */
 async function runQueuedTurns(conversation: Conversation, first: RunningTurn | undefined, takeOffers: () => Promise<void>): Promise<void> {
   const { agent, inbox } = conversation

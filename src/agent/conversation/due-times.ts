@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import { MAX_TIMER_MS } from '../settings.ts'
 
-/** Conversations that are resumed at a time. */
+/** Conversations that are to be resumed, each at its own time. */
 export interface DueTimes {
   /** Notes that the conversation is to be resumed at this time, in milliseconds. */
   add(conversationId: string, due: number): void

@@ -22,7 +22,7 @@ const STEER_WAIT_MS = 10_000
 const STEER_POLL_MS = 50
 
 interface LocalConversations {
-  /** Whether the conversation is running in this process, or must not be started. */
+  /** Whether the conversation must not be started, because it is running in this process or is being deleted. */
   isActive(conversationId: string): boolean
   /**
    * Whether conversations are taken from the work list, by this process or by others. If so, the functions of this file start no
@@ -34,8 +34,8 @@ interface LocalConversations {
 }
 
 /**
- * Sends events to conversations that other processes run. An event is offered: it is stored at once, and the other process takes it. If that
- * process ends before the event is answered, this process continues the conversation:
+ * Sends events to conversations that other processes run. An event is offered: it is stored at once, and the other process takes it. If
+ * that process ends before the event is answered, this process continues the conversation:
  *
  *   this process    offers, then tries to claim
  *   the other one   takes offers while it runs, releases its claim, then looks for offers again
@@ -43,7 +43,7 @@ interface LocalConversations {
  * So an offer that comes while the other process ends is seen by one of the two.
  */
 export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalConversations) {
-  const { store, onProblem } = agent // read once: if parts of the agent are replaced, this has no effect here
+  const { store, onProblem } = agent // not changed when parts of the agent are replaced
   const closed = new AbortController()
   const watched = new Set<string>()
   const dueTurns = createDueTimes(agent.clock, (conversationId) => {
@@ -72,7 +72,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
 
   /**
    * Resumes a turn at `dueAt`, if this process still runs then and the turn waits for a model provider. A turn that waits for a sub-agent
-   * is resumed, too, because the sub-agent may wait for a provider. Other waits end when something arrives.
+   * is also resumed then, because the sub-agent may wait for a provider. Other waits end when something arrives.
    */
   function resumeWhenDue({ conversationId, waits, dueAt }: ConversationInfo): void {
     if (local.isLeftToWorkers() || dueAt === null || !waits.some(({ kind }) => kind === 'provider' || kind === 'child')) return
@@ -98,7 +98,10 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     }
   }
 
-  /** Waits until the offer is taken. Returns undefined when it is not taken in time. The turn then reads the offer when it goes on. */
+  /**
+   * Waits until the offer is taken. Returns undefined when it is not taken in time. In this case the offer stays stored, and the turn reads
+   * it later.
+   */
   async function untilTaken(conversationId: string, eventId: string): Promise<OfferOutcome | undefined> {
     for (let waited = 0; waited < STEER_WAIT_MS && !closed.signal.aborted; waited += STEER_POLL_MS) {
       const outcome = await store.findOffer(conversationId, eventId)
@@ -123,7 +126,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
 
     /**
      * Puts an event into the work list of the store, in one transaction. With `create`, the conversation is created if it does not exist.
-     * An event that the journal already has is offered, too. The process that takes the offer then sees that the event is known.
+     * Even an event that the journal already has is offered. The process that takes the offer then sees that the event is known.
      */
     async queue(conversationId: string, event: NewEvent, create: boolean): Promise<DeliveryResult> {
       const head = await store.head(conversationId)
@@ -133,8 +136,8 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     },
 
     /**
-     * Offers a steer to the process that runs the open turn. Resolves with false when no turn is running, or when it has just ended. Resolves
-     * with `here` when this agent has just claimed the conversation.
+     * Offers a steer to the process that runs the open turn. Resolves with false when no turn is running, or when it has just ended.
+     * Resolves with `here` when this agent has just claimed the conversation.
      */
     async steer(conversationId: string, event: NewEvent): Promise<Awaited<ReturnType<Inbox['accept']>> | 'here'> {
       const openTurn = (await store.head(conversationId))?.openTurn
@@ -174,7 +177,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
 
 const isClosedStore = (error: unknown) => error instanceof Failure && error.code === 'store.closed'
 
-/** Whether a process must go on with the conversation. A turn that waits for a person or a late result needs no process. */
+/** Whether the conversation has work for a process. A turn that waits for a person or a late result needs no process. */
 function hasWork(head: ConversationInfo | undefined): boolean {
   if (head === undefined || head.offers > 0) return head !== undefined
   return head.waits.length === 0 && (head.openTurn !== null || head.waiting.length > 0)

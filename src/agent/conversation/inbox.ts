@@ -32,29 +32,29 @@ export interface Inbox {
   accept(event: NewEvent, offered?: 'offered'): Promise<'accepted' | 'known' | false>
   /**
    * Removes a message that no turn has read. Returns false when a turn has read the message, or when the next turn is started for the
-   * message. If a message is removed, the offer `withdrawalId` is taken in the same commit. With `replacement`, a message with this id and
-   * text takes its place in the same commit, and keeps its files.
+   * message. If a message is removed, the offer `withdrawalId` is taken in the same commit. With `replacement`, the same commit adds a
+   * message with the id and text of the replacement, and with the files of the removed message.
    */
   withdraw(eventId: string, ts: string, withdrawalId?: string, replacement?: Replacement): Promise<boolean>
   /** Whether a steer for the current turn is waiting. */
   hasSteer(): boolean
   /**
-   * Begins a turn. A steer that is accepted from now on, and that names no target turn, is for this turn. `eventId` is the id of the message
-   * with which the turn begins, if the message has an id.
+   * Begins a turn. A steer that is accepted from now on, and that names no target turn, is for this turn. `eventId` is the id of the
+   * message with which the turn begins, if the message has an id.
    */
   startTurn(turnId: string, eventId: string | undefined): void
   /** The id of the running turn. Undefined between two turns. */
   readonly currentTurn: string | undefined
   /**
-   * The id of the message with which the current turn began. Between two turns, the followup with which the next turn begins. Undefined for
-   * a message without an id, and for a resumed turn.
+   * The id of the message with which the current turn began. Between two turns, it is the id of the followup with which the next turn
+   * begins. Undefined for a message without an id, and for a resumed turn.
    */
   readonly openingEvent: string | undefined
   /** Ends the turn. No steer is accepted until the next turn starts. */
   endTurn(): void
   /**
-   * Limits the time of the turn. After `ms` milliseconds the running model call or tool is aborted, and every later one too. A new limit
-   * replaces the previous limit. The limit is removed by `undefined` and by the end of the turn.
+   * Limits the time of the turn. After `ms` milliseconds the running model call or tool is aborted, and so is every later call of the turn.
+   * A new limit replaces the previous limit. The limit is removed by `undefined` and by the end of the turn.
    */
   limitTime(ms: number | undefined): void
   /** True when the time limit of the turn is reached. */
@@ -78,7 +78,9 @@ export interface Inbox {
    * commit, and commits run one after the other, so no event can be accepted between them.
    */
   nextFollowupOrClose(): Promise<InboxEvent | undefined>
-  /** Closes the inbox of a turn that waits. Returns false, and leaves it open, when something has arrived with which the turn can go on. */
+  /**
+   * Closes the inbox of a turn that waits. Returns false, and leaves it open, when something has arrived with which the turn can continue.
+   */
   closeWhileWaiting(now: string): Promise<boolean>
   close(): void
   readonly closed: boolean
@@ -112,7 +114,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortS
   function limitTime(ms: number | undefined): void {
     clearTimeout(limitTimer)
     self.timeUp = false
-    if (ms === undefined || ms > MAX_TIMER_MS) return // a time limit without a timer is checked only before each round
+    if (ms === undefined || ms > MAX_TIMER_MS) return // a limit that is too long for a timer is checked only before each round
     if (ms <= 0) endTime()
     else limitTimer = setTimeout(endTime, ms)
   }
@@ -258,7 +260,7 @@ export interface Activity {
 
 /**
  * Begins an activity and adds it to `open` until it ends. Several activities may run at the same time, and each ends by itself. `open` is a
- * list, because a set makes a new table whenever its last item is removed.
+ * list, because a set allocates a new table whenever its last item is removed.
  */
 export function openActivity(open: Activity[] = []): Activity {
   const controller = new AbortController()

@@ -12,11 +12,15 @@ export interface OpenTimeline {
 }
 
 /**
- * Keeps the timelines of conversations that have run, so that their next turns need not load and render them again. When they take too much
- * memory, the one that was not used for the longest time is dropped. The timeline of the conversation that ran last is always kept.
+ * Keeps the timelines of conversations that have run, so that their next turns need not load and render them again. When the timelines take
+ * too much memory, the timeline that was not used for the longest time is dropped. The timeline of the conversation that ran last is always
+ * kept.
  */
 export interface KeptTimelines {
-  /** The timeline of a conversation that was just claimed. It is loaded if another process has claimed the conversation meanwhile. */
+  /**
+   * The timeline of a conversation that was just claimed. It is loaded from the store if it is not kept, or if another process has claimed
+   * the conversation meanwhile.
+   */
   open(agent: TimelineOwner, claim: Claim): Promise<OpenTimeline>
   /** Keeps the timeline that the holder of `claim` leaves behind. */
   keep(agent: TimelineOwner, claim: Claim, timeline: OpenTimeline): void

@@ -14,8 +14,8 @@ export interface Ledger {
   readonly lastSeq: number
   /**
    * Appends the changes to the journal, then applies them to the timeline, then sends them to listeners. A change that a client has seen is
-   * therefore always stored. The same append marks the offers that `takes` returns as taken. `takes` is called after the changes were made.
-   * `raises` raises budgets in the same append.
+   * therefore always stored. The same append marks the offers that `takes` returns as taken. If `changes` is a function, `takes` is called
+   * after it. `raises` raises budgets in the same append.
    */
   commit(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void>
 }
@@ -31,7 +31,7 @@ export type JournalStore = Pick<ConversationStore, 'append'>
 
 /**
  * Opens a ledger. Commits run one after the other. If the store fails, every later commit fails with the same error, because a turn can not
- * go on without its journal. Changes that the store rejects as invalid do not have this effect. `budgetFor` says what the changes cost.
+ * continue without its journal. Changes that the store rejects as invalid do not have this effect. `budgetFor` says what the changes cost.
  */
 export function openLedger(
   start: Saved,
@@ -93,8 +93,8 @@ export interface CommitTimes {
   /** Appends through `store`, and measures how long each append takes. */
   measured(store: JournalStore): JournalStore
   /**
-   * How many commits have waited for longer than `ms` milliseconds. Commits are measured from the first call on, because only servers ask,
-   * and measuring takes 0.4 µs of a round in memory.
+   * How many commits have waited for longer than `ms` milliseconds. Commits are measured from the first call of this function on, because
+   * only servers call it, and measuring adds 0.4 µs to a round with a store in memory.
    */
   countOver(ms: number): number
 }
@@ -102,7 +102,7 @@ export interface CommitTimes {
 /** `nowMs` is the time in milliseconds. */
 export function createCommitTimes(nowMs: () => number): CommitTimes {
   let isAsked = false
-  // The waiting commits, oldest first. It is a list, because a map makes a new table whenever its last item is removed.
+  // The waiting commits, oldest first. It is a list, because a map allocates a new table whenever its last item is removed.
   const waiting: { readonly began: number }[] = []
 
   async function measure(store: JournalStore, commit: Parameters<JournalStore['append']>): ReturnType<JournalStore['append']> {

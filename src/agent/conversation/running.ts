@@ -31,9 +31,9 @@ export interface RunningConversations {
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
   /** Starts a conversation that this process has claimed. Releases the claim if it can not be started. */
   startClaimed(claim: Claim): Promise<RunningConversation | undefined>
-  /** From now on, a worker also runs turns here, until the returned function is called. */
+  /** Attaches the worker that takes conversations from the work list for this process. The returned function detaches it. */
   attachWorker(worker: Pick<Worker, 'wake' | 'isFull'>): () => void
-  /** How many conversations of each tenant this process runs. Those of sub-agents are not counted. */
+  /** How many conversations of each tenant this process runs. Conversations of sub-agents are not counted. */
   byTenant(): ReadonlyMap<string, number>
   find(conversationId: string): Promise<RunningConversation | undefined>
   /**
@@ -46,8 +46,8 @@ export interface RunningConversations {
   slowCommits(ms: number): number
   readonly size: number
   /**
-   * Resolves when no conversation is running, at the latest after `withinMs` milliseconds. If other machines may share the store, a turn ends
-   * after its current round and stays open, so that another process continues it.
+   * Resolves when no conversation is running, at the latest after `withinMs` milliseconds. With `handOver`, and if the store has a relay, a
+   * running turn stops after its current round and stays open, so that another process continues it.
    */
   drain(withinMs: number, handOver?: boolean): Promise<void>
   /** Aborts all running conversations. No conversation can be started after this. Resolves when all claims are released. */
@@ -75,13 +75,13 @@ export interface OfferedMessage {
 
 /**
  * `agent` returns the context for the conversations that start now. A running conversation keeps the context that it was started with. With
- * `acceptOnly`, no conversation is started here: messages and events are offered, and other processes run them.
+ * `acceptOnly`, no conversation is started here: messages and events are offered, and other processes run the conversations.
  */
 export function createRunningConversations(agent: () => AgentContext, owner: Owner, { acceptOnly = false } = {}): RunningConversations {
   const active = new Map<string, Promise<RunningConversation | undefined>>()
   const excluded = new Map<string, Promise<void>>()
   let closed = false
-  const { store, clock, onProblem, settings } = agent() // read once: if parts of the agent are replaced, this has no effect here
+  const { store, clock, onProblem, settings } = agent() // not changed when parts of the agent are replaced
   const kept = createKeptTimelines(settings.keptTimelineBytes)
   const commits = createCommitTimes(() => performance.now())
   const shared = { kept, journal: commits.measured(store) }
@@ -207,7 +207,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       const { conversationId } = claim
       if (!closed && !active.has(conversationId) && !excluded.has(conversationId))
         return start(conversationId, { kind: 'unfinished', claim })
-      await releaseClaim(agent(), claim, 'done') // a message has started the conversation meanwhile, or it is being deleted
+      await releaseClaim(agent(), claim, 'done') // a message has started it meanwhile, it is being deleted, or the agent is closed
       return undefined
     },
     byTenant() {
@@ -253,10 +253,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
   }
 }
 
-/**
- * Returns `elsewhere` if the error means that another process runs the conversation, has to run it, or has just taken it. Throws any other
- * error.
- */
+/** Returns `elsewhere` if the error means that another process runs the conversation or has just taken it. Throws any other error. */
 function unlessElsewhere(error: unknown): 'elsewhere' {
   if (runsElsewhere(error) || isSuperseded(error)) return 'elsewhere'
   throw error
@@ -272,7 +269,7 @@ async function unlessLost(running: RunningConversation | undefined): Promise<Run
   return running
 }
 
-/** Gives an event to a running conversation. If another process has taken the conversation, the conversation ends here. */
+/** Gives an event to a running conversation. If another process has taken the conversation, the conversation ends in this process. */
 async function acceptUnlessLost(running: RunningConversation, event: NewEvent): Promise<'accepted' | 'known' | 'lost' | false> {
   try {
     return await running.inbox.accept(event)

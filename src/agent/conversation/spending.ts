@@ -9,8 +9,8 @@ import type { BlocksAppended, Change, ResponseReceived } from '../../core/timeli
 /** Adds up what each turn of a running conversation uses: tokens and money. Calls for titles and summaries are included. */
 export interface Spending {
   /**
-   * Responses, and results of sub-agents, that are not counted yet. `of` counts them. In most turns it is called once, at the end, so that
-   * a round only adds to a list.
+   * Responses, and results of sub-agents, that are not counted yet. `of` counts them. In most turns `of` is called once, at the end. Until
+   * then, each round only adds to this list, which is fast.
    */
   readonly uncounted: (ResponseReceived | BlocksAppended)[]
   of(turnId: string): TurnSums

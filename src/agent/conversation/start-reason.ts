@@ -8,7 +8,7 @@ import { optionsIn } from '../turn/turn-options.ts'
 import type { StartReason } from './context.ts'
 import type { NewEvent } from './inbox.ts'
 
-/** A message or an event for a conversation. If the conversation is not running, it starts the conversation. */
+/** A message or an event for a conversation. If the conversation is not running, the message or event starts it. */
 export type DeliveryReason = Exclude<StartReason, { readonly kind: 'unfinished' }>
 
 /** The event to put into the inbox when the conversation is running or a dead process left work in it. A message becomes a followup. */

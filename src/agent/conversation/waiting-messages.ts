@@ -10,11 +10,14 @@ import type { RunningConversations } from './running.ts'
 import { missingConversation } from './start-reason.ts'
 import { unreadWithdrawalOf } from './take-offers.ts'
 
-/** How long a withdrawal waits for the process that runs the conversation, and how often it looks. */
+/** How long a withdrawal waits until the process that runs the conversation has taken the request, and how often it checks this. */
 const WAIT_MS = 10_000
 const POLL_MS = 50
 
-/** `recorded`: another process runs the conversation and has not answered in time. It answers when it goes on. */
+/**
+ * `done`: the message was withdrawn or replaced. `recorded`: another process runs the conversation and has not taken the request in time.
+ * The request stays stored, and that process takes it later.
+ */
 export type WithdrawalState = 'done' | 'recorded'
 
 /** What can be done with a message that waits until a turn reads it. */
@@ -25,8 +28,8 @@ export interface WaitingMessages {
    */
   withdraw(conversationId: string, eventId: string): Promise<WithdrawalState>
   /**
-   * Replaces the text of a message that no turn has read. Its files stay. The changed message has another id, and waits behind the others.
-   * Throws as `withdraw` does.
+   * Replaces the text of a message that no turn has read. Its files stay. The changed message has another id, and waits behind all other
+   * waiting messages. Throws as `withdraw` does.
    */
   changeMessage(
     conversationId: string,
@@ -49,14 +52,17 @@ export function createWaitingMessages({ store, clock, conversations }: WaitingMe
     const saved = await store.loadVisible(conversationId)
     if (!saved) throw missingConversation(conversationId)
     const isOffered = (await store.findOffer(conversationId, eventId)) === 'open'
-    if (!isOffered && !isKnownEvent(saved.timeline, eventId)) throw new Failure('message.missing', 'there is no such message')
+    if (!isOffered && !isKnownEvent(saved.timeline, eventId)) throw new Failure('message.missing', 'no message has this event id')
     if (replacement && isKnownEvent(saved.timeline, replacement.eventId)) return 'done' // the same request was made before
     const isWaiting = saved.timeline.inbox.some(({ event_id, kind }) => event_id === eventId && kind === 'followup')
     if (!isWaiting && !isOffered) throw messageRead()
     return askOwner(conversationId, eventId, replacement)
   }
 
-  /** Offers the withdrawal to the process that runs the conversation. If there is none, this process claims the conversation for it. */
+  /**
+   * Offers the withdrawal to the process that runs the conversation. If no process runs it, this process claims the conversation and takes
+   * the offer.
+   */
   async function askOwner(conversationId: string, eventId: string, replacement: Replacement | undefined): Promise<WithdrawalState> {
     const withdrawal = unreadWithdrawalOf(eventId, clock, replacement)
     await store.offer(conversationId, withdrawal)

@@ -18,8 +18,8 @@ export interface EventHub {
   /** Adds a listener and returns a function that removes it. */
   subscribe(conversationId: string, listener: Listener): () => void
   /**
-   * Records in `range` which entries are published. Returns a function that ends the recording. A range does not count as a watcher: if
-   * there is only a range, the live output of a response is not computed.
+   * Records in `range` which entries are published. Returns a function that ends the recording. A range is not a watcher: if a conversation
+   * has only ranges and no listeners, the live output of its responses is not computed.
    */
   noteEntries(conversationId: string, range: EntryRange): () => void
   /** Calls the callbacks of `onDeleted`. The agent calls this after it has deleted the conversation, which then has no further events. */

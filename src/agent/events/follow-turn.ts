@@ -36,7 +36,9 @@ interface FollowParts {
   onProblem(problem: Problem): void
 }
 
-/** How often `findOffer` is called for a withdrawal. If the message was already read, no entry has the outcome of the withdrawal. */
+/**
+ * How often `findOffer` is called for a withdrawal. The journal can not show the outcome, because a refused withdrawal appends no entry.
+ */
 const WITHDRAWAL_POLL_MS = 100
 
 /**
@@ -85,7 +87,10 @@ export async function followTurn(message: FollowedMessage, parts: FollowParts): 
  */
 const KEEP_ALIVE_MS = 60_000
 
-/** The result of the turn, as it is read from the journal. A turn that is still open, because the agent was closed, counts as cancelled. */
+/**
+ * The result of the turn, as it is read from the journal. If the turn is still open because the agent was closed, the exit reason is
+ * `cancelled`.
+ */
 async function resultOf({ kind, turnId }: Answer, conversationId: string, { store, priceOf }: FollowParts): Promise<TurnResult> {
   if (turnId === undefined || kind !== 'answered') return cancelledBeforeAnswer(turnId ?? '')
   const saved = await store.loadVisible(conversationId)

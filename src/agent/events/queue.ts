@@ -57,7 +57,9 @@ export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** A first-in, first-out list. It is a linked list, because `Array.shift` would move all items of a long array for each item that is taken. */
+/**
+ * A first-in, first-out list. It is a linked list, because `Array.shift` would move all items of a long array for each item that is taken.
+ */
 function createFifo<T>() {
   let first: Link<T> | undefined
   let last: Link<T> | undefined

@@ -37,9 +37,9 @@ export interface FeedHandle {
 }
 
 /**
- * Opens a turn handle. The events come from the hub. After `start` has called `begin`, they come from `start`. Before the first iteration
- * it stores no events. It stores only which entries were not read yet. A reader that starts late gets these entries from the journal, then
- * the live events of the current response, then all later events.
+ * Opens a turn handle. The events come from the hub. After `start` has called `begin`, they come from `start`. Before the first iteration,
+ * the handle keeps no events. It keeps only the range of the entries that were not read yet. A reader that starts late gets these entries
+ * from the journal, then the live events of the current response, then all later events.
  *
  *   unread    7 8 9 … 41                    read from the journal, as fast as the reader takes the entries
  *   queue                ~ ~ 42 ~ ~ ~ 43 …   filled from the first iteration on. Numbers are entries, `~` are live events

@@ -106,5 +106,5 @@ function note(state: EventState, change: Change, eventId: string): void {
   if (change.type === 'turn.closed' && change.turn_id === state.turnId) state.end = 'closed'
 }
 
-const unknownMessage = () => new Failure('message.missing', 'there is no such message')
+const unknownMessage = () => new Failure('message.missing', 'no message has this event id')
 const withdrawn = () => new Failure('message.withdrawn', 'the message was taken back or refused, so no turn answers it')

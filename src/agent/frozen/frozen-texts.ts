@@ -8,13 +8,13 @@ import type { BlobStore } from '../../ports/blobs.ts'
  *
  * A changed system text makes the provider process the whole prompt again. Therefore a turn freezes the text: all prompts of the turn have
  * the same text, and `turn.opened` stores it. A new text is adopted only when the prompt has to be processed again anyway: by the first
- * turn of a conversation, by a turn that starts after the provider's cache has expired, and by a compaction. Before that, the announce
- * tells the model what has changed.
+ * turn of a conversation, by a turn that starts after the provider's cache has expired, and by a compaction. Until then, the announce tells
+ * the model what has changed.
  */
 export interface ChangingText {
   /** The current text. The function may have to wait, for example for an MCP server. The promise never rejects. */
   current(): Promise<string>
-  /** What the model should know about this part now, for a turn that has frozen the text `frozen`. */
+  /** Sentences for the model about this part, such as what has changed since the text `frozen` was made. */
   remarks(frozen: string): readonly string[]
 }
 
@@ -22,8 +22,8 @@ export interface ChangingText {
 export type Texts = ReadonlyMap<string, string>
 
 /**
- * After how many seconds the cache of a provider counts as expired if its rules do not say how long it lasts. After this time, a changed
- * text is adopted.
+ * After how many seconds Daybook assumes that the cache of a provider has expired, if the rules of the provider do not say how long it
+ * lasts. After this time, a changed text is adopted.
  */
 const UNKNOWN_TTL_SECONDS = 3_600
 

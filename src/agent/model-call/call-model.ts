@@ -43,8 +43,9 @@ const maxOverflows = 3
 /**
  * Sends the prompt and reads the response. If the call fails, it is repeated, but only while the user has seen nothing of the response.
  * Before the retry, `callModel` waits, or compacts the timeline if the prompt was too long. If the provider can not answer, the fallback
- * model is asked. An error that can not be retried is in the returned response. If both models fail, it is the error of the usual model.
- * Each attempt is reserved in the budgets of the conversation. If the first attempt does not fit into a budget, no call is made.
+ * model is asked. If the error can not be retried, the returned response contains the error. If both models fail, it contains the error of
+ * the usual model. The cost of each attempt is reserved in the budgets of the conversation. If the first attempt does not fit into a
+ * budget, no call is made.
  */
 export async function callModel(
   turn: Turn,
@@ -130,7 +131,7 @@ interface BuiltCall {
   readonly prompt: DecisionPrompt
 }
 
-/** Reserves a call in the budgets. If it does not fit, the cheaper model of the settings is tried. */
+/** Reserves the cost of a call in the budgets. If the cost does not fit, the cheaper model of the settings is tried. */
 async function findAffordable(
   budgets: CallBudgets,
   turn: Turn,

@@ -12,9 +12,9 @@ import { createStopTimer, isEnd, openAfterFinishMs, toUsageRecord } from './read
 export type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
 
 /**
- * Calls the model and returns the response as a change that can be committed. Never rejects, because the turn can go on without a title or
- * summary. `finish_reason` is `error` after a failure, and if a budget has too little left for the call. It is `interrupted` if `activity`
- * was aborted.
+ * Calls the model and returns the response as a change that can be committed. Never rejects, because the turn can continue without a title
+ * or summary. `finish_reason` is `error` after a failure, and if a budget has too little left for the call. It is `interrupted` if
+ * `activity` was aborted.
  */
 export async function callQuietly(
   turn: Turn,
@@ -70,7 +70,7 @@ export async function callQuietly(
 
   /**
    * Sets `interrupted`. Called when the stream ends, or when the model did not stop in time after an abort. A response that the model has
-   * completed does not count as interrupted, even if the call was aborted.
+   * completed is not interrupted, even if the call was aborted.
    */
   function checkInterrupted(): void {
     interrupted = activity.signal.aborted && !finished

@@ -48,7 +48,9 @@ function shownNativeAnswer(raw: string, options: ReadOptions): string | undefine
   return reader.liveOutput.answer()?.text
 }
 
-/** The model events that led to this entry. If the adapter of the model had thrown an error, throws an error at the same place. */
+/**
+ * The model events that led to this entry. If the adapter of the model threw an error, the generator throws an error after the same events.
+ */
 export async function* journaledEvents({
   raw,
   dialect,

@@ -124,7 +124,7 @@ export function thinkingDrafts(origin: BlockOrigin, response: ModelResponse): re
 interface ResponseReading {
   /** Undefined when the response is rejected. */
   readonly decision?: Decision
-  /** An answer in a rejected response that the user has already seen. The turn may go on after it. */
+  /** An answer in a rejected response that the user has already seen. The turn may continue after it. */
   readonly kept?: FinalDecision
   /** Notices about rules that the response broke. If the response is rejected, the last notice gives the reason. */
   readonly notices: readonly Notice[]

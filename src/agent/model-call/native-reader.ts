@@ -14,7 +14,7 @@ export interface NativeReader {
   /** The parts received so far, as text that the model can read. */
   text(): string
   content(): NativeContent
-  /** Whether the arguments of a call are not complete. */
+  /** Whether the response has a call whose arguments are not complete. */
   isOpen(): boolean
 }
 

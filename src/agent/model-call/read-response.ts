@@ -37,7 +37,7 @@ export interface ModelResponse {
   readonly finish: { readonly reason: FinishReason; readonly modelName: string } | undefined
   /** Set when the provider failed or the adapter threw an error. */
   readonly error: ServiceError | undefined
-  /** The usage that the provider reported. It may be set for a failed response too. */
+  /** The usage that the provider reported. It may also be set for a failed response. */
   readonly usage: ModelUsage | undefined
   /** The error that the adapter threw. It is never journaled, because its message may contain secrets such as a key. */
   readonly thrown: unknown
@@ -147,8 +147,8 @@ export async function readResponse(
 
   /**
    * Sets `interrupted`. Called when the stream ends, or when the model did not stop in time after an abort. A response that the model has
-   * completed does not count as interrupted, even if the call was aborted. Some adapters report an end after an abort although the text is
-   * not complete. Such an end is ignored.
+   * completed is not interrupted, even if the call was aborted. Some adapters report an end after an abort although the text is not
+   * complete. Such an end is ignored.
    */
   function checkInterrupted(): void {
     if (endedAfterAbort && (!isEnd(finish?.reason) || (finish?.reason === 'stop' && isIncomplete()))) finish = undefined
@@ -210,7 +210,9 @@ const parsedBy = (reader: ChannelReader, interrupted: boolean): ParsedContent =>
   violation: interrupted ? undefined : reader.violation,
 })
 
-/** Whether a response ends inside of a channel. If the call was aborted before, such a response is not complete, whatever the adapter says. */
+/**
+ * Whether a response ends inside of a channel. If the call was aborted before, such a response is not complete, whatever the adapter says.
+ */
 const isUnclosed = (raw: string, channels: readonly Channel[]): boolean =>
   parseChannels(raw, channels).channels.some(({ closed }) => closed === 'cut')
 
@@ -229,14 +231,18 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   return { channels: collectChannels(events), preamble: parser.preamble }
 }
 
-/** How many milliseconds an adapter may keep its stream open after its event `finish`. Then the response is used without waiting longer. */
+/**
+ * How many milliseconds an adapter may keep its stream open after its event `finish`. After this time, the response is used although the
+ * stream is still open.
+ */
 export const openAfterFinishMs = 100
 
 /**
- * Limits the time that a model may take to stop. When the time is up, its response so far is used, and the model is no longer waited for.
+ * Limits the time that a model may take to stop. When the time is up, its response so far is used, and the turn continues without waiting
+ * for the model.
  */
 export interface StopTimer {
-  /** Called when the model was told to stop. Its stream has `ms` milliseconds to end. Only the first call counts. */
+  /** Called when the model was told to stop. Its stream has `ms` milliseconds to end. Later calls have no effect. */
   start(ms: number): void
   /** Called when the model has finished. Most streams end at once, so `start` is called only if the stream is open in the next task. */
   startIfOpen(ms: number): void

@@ -6,7 +6,9 @@ import type { TurnServices } from '../agent-context.ts'
 import type { Turn } from '../turn/turn.ts'
 import { withModel } from '../turn/turn-options.ts'
 
-/** The longest pause that the provider may ask for. If it asks for a longer pause, the call is not repeated at once. */
+/**
+ * The longest pause that the provider may ask for. If it asks for a longer pause, `callModel` does not wait and does not repeat the call.
+ */
 const maxRetryAfterSeconds = 60
 
 /** Whether a failed call may be repeated after a short pause. */

@@ -48,9 +48,9 @@ interface Parts {
 }
 
 /**
- * Throws `tool.missing` if this agent does not have the tool of a call in the open turn that was approved or whose sub-agent has to
- * continue. Calls whose tool has already started are not checked, because they can be settled without the tool. Calls of sub-agents are not
- * checked either, because the tool of their caller has chosen their agent.
+ * Throws `tool.missing` if the open turn has a call whose tool this agent does not have, and if this call was approved or its sub-agent has
+ * to continue. Calls whose tool has already started are not checked, because they can be settled without the tool. The turns of sub-agents
+ * are not checked either, because the tool that opened the conversation of a sub-agent has chosen its agent.
  */
 export async function checkToolsOfTurn(
   { store, toolbox, clock }: Parts,

@@ -89,7 +89,7 @@ export async function recoverAll(
 /**
  * Does the work that is not in the work list. It finishes deletions. It also wakes the callers of sub-agents for which an event is stored,
  * because the process that stored the event may have died before it woke them. A worker that starts also wakes the callers of deleted
- * sub-agents. This is not repeated later, because it reads all turns that wait.
+ * sub-agents. This is not repeated later, because the search for deleted sub-agents reads all turns that wait.
  */
 export async function keepUp(
   store: ConversationStore,

@@ -101,7 +101,7 @@ function firstDifference(one: unknown, other: unknown, path = ''): string | unde
 }
 
 function inKeys(one: object, other: object, path: string): string | undefined {
-  const left = one as Readonly<Record<string, unknown>> // arrays are compared by key too
+  const left = one as Readonly<Record<string, unknown>> // arrays are also compared by key
   const right = other as Readonly<Record<string, unknown>>
   for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
     const difference = firstDifference(left[key], right[key], path === '' ? key : `${path}.${key}`)

@@ -65,8 +65,8 @@ export interface Player {
   /** Whether the next entry of the turn itself is the response of a decision. */
   hasResponseNext(): boolean
   /**
-   * The budget that the recorded turn reached before the call that begins now. Undefined when the call was made. `isWrapUp` is true for the last
-   * call of a turn that has reached a limit.
+   * The budget that the recorded turn reached before the call that begins now. Undefined when the call was made. `isWrapUp` is true for the
+   * last call of a turn that has reached a limit.
    */
   reachedBudget(isWrapUp: boolean): BudgetRefusal | undefined
   /** The recorded changes that the replay has reached so far. */

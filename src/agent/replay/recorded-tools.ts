@@ -7,7 +7,7 @@ import type { Recording } from './recording.ts'
 
 /**
  * Reads the lists of tools of MCP servers that the turn has frozen, at its start and at compactions. Returns a function that returns the
- * tools of a list. A list whose blob is lost counts as empty.
+ * tools of a list. If the blob of a list is lost, the function returns no tools for it.
  */
 export async function recordedTools(
   blobs: BlobStore,

@@ -80,8 +80,8 @@ export function recordedModel(
       if (response === 'died') return die()
       if (response === undefined) return halt()
       if (response.finish_reason === 'interrupted') {
-        // The steer arrives before the text, so that the replayed response counts as interrupted too. Otherwise its incomplete text would
-        // be rejected because it breaks rules.
+        // The steer arrives before the text, so that the replayed response is also interrupted. Otherwise its incomplete text would be
+        // rejected because it breaks rules.
         for (const arrival of player.dueEvents()) await deliver(arrival, inbox)
         if (!signal.aborted) endTime()
       }

@@ -55,7 +55,7 @@ export interface LostCache {
   readonly ttlSeconds: number | null
 }
 
-/** The functions of a store that a rehearsal calls. It only reads. */
+/** The functions of a store that a rehearsal calls. All of them only read. */
 export type RehearsedStore = RecordedStore & Pick<ConversationStore, 'list' | 'head'>
 
 /**
@@ -165,7 +165,10 @@ function cachedTokens(
   return shown.slice(from, end).reduce((sum, { parts }) => sum + estimator.parts(parts), 0)
 }
 
-/** The calls that wait for an approval and that the current tools refuse. Parameters that refer to content are not parsed. */
+/**
+ * The calls that wait for an approval and that the current tools refuse. If the parameters contain a reference, the tool does not check
+ * them.
+ */
 async function unfitWaits(
   store: RehearsedStore,
   { conversationId, waits }: ConversationInfo,

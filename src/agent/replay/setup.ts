@@ -53,7 +53,7 @@ export interface ReplayParts
 export interface ReplaySetup {
   readonly turn: Turn
   readonly player: Player
-  /** The turn as the next process resumed it. Undefined unless the process died at this point of the recording. */
+  /** The turn as the next process resumed it, if the process died at this point of the recording. Otherwise undefined. */
   resumed(): Turn | undefined
   rounds(): number
 }
@@ -97,7 +97,7 @@ export async function setUpReplay(
     rounds: prompts.rounds,
   }
 
-  /** Opens the turn in a process that has not seen it before. */
+  /** Opens the turn in the same way as a new process would. */
   function openTurn(saved: Timeline, lastSeq: number): { readonly turn: Turn; died(): boolean } {
     const stop = new AbortController()
     let died = false
@@ -184,8 +184,8 @@ export async function setUpReplay(
         ...servicesFor(servicesOf(tools), options && { stored: options }, () => undefined), // every model is replaced by the recording
         approve: undefined, // no person is asked again
         get hooksDelayCompletion() {
-          // If a response is the next entry, the replay commits it alone, before its blocks. The comparison accepts this, whether the recorded
-          // turn made one commit or two.
+          // If a response is the next entry, the replay commits it alone, before its blocks. The comparison accepts this, whether the
+          // recorded turn made one commit or two.
           return player.hasResponseNext()
         },
       }),

@@ -74,7 +74,7 @@ export interface StreamWithChannelsOptions {
   readonly emit: Emit
   readonly agent: string
   readonly artifactName?: string
-  /** The sources that citations refer to. The function is called for each citation, so sources may be added during the call. */
+  /** Returns the sources that citations refer to. It is called for each citation, because sources may be added while the model writes. */
   readonly sources?: () => SourceMap
   readonly subscribers?: ChannelSubscribers
   /** Called with each piece of text before the piece is parsed. */

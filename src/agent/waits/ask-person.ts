@@ -10,9 +10,9 @@ import { answerId, isExpired, readDecisionEvent } from './wait-events.ts'
 const CHECK_MS = 1_000
 
 /**
- * Asks a person for a tool that is running. The question is in the journal, so any process can list it and record an answer. Only this
- * process can use the answer. If this process dies, the outcome of the call is unknown. Returns `cancel` if the signal is aborted or the
- * time for approvals is over.
+ * Asks a person a question of a tool that is running. The question is in the journal, so any process can list it and record an answer. Only
+ * this process can use the answer. If this process dies, the outcome of the call is unknown. Returns `cancel` if the signal is aborted or
+ * the time for approvals is over.
  */
 export async function askPerson(
   turn: Turn,

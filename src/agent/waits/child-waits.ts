@@ -27,8 +27,8 @@ export const wokenChild = ({ kind, payload }: OfferedEvent): string | undefined 
 export const wakes = (event: OfferedEvent, { kind, child_id }: Wait): boolean => kind === 'child' && wokenChild(event) === child_id
 
 /**
- * Wakes the callers of a sub-agent, because something has arrived for it. Returns the conversation at the top. A call that is not waiting
- * yet finds the event when it is about to wait. A second call for the same state of the sub-agent has no effect.
+ * Wakes the callers of a sub-agent, because something has arrived for it. Returns the outermost calling conversation. A call that is not
+ * waiting yet finds the event when it is about to wait. A second call for the same state of the sub-agent has no effect.
  */
 export async function wakeCallers(store: Pick<ConversationStore, 'head' | 'offer'>, child: string, ts: string): Promise<string> {
   const state = await stateOf(store, child)
@@ -42,8 +42,9 @@ export async function wakeCallers(store: Pick<ConversationStore, 'head' | 'offer
 }
 
 /**
- * Differs whenever something has arrived for the sub-agent. It contains the turn, because a deleted sub-agent may be asked again, and then
- * has the same number of entries as before. If the sub-agent does not exist, the state differs each time its caller waits for it.
+ * A text that changes whenever something has arrived for the sub-agent. It contains the turn, because a deleted sub-agent may be asked
+ * again, and then has the same number of entries as before. If the sub-agent does not exist, the state differs each time its caller waits
+ * for it.
  */
 async function stateOf(store: Pick<ConversationStore, 'head'>, child: string): Promise<string> {
   const head = await store.head(child)
@@ -68,8 +69,9 @@ export async function isAwaited(store: Pick<ConversationStore, 'head'>, child: s
 }
 
 /**
- * Yields the sub-agents that were deleted while their callers wait for them. The deletion of a conversation deletes its sub-agents first, so
- * this happens if the process dies before it has deleted the conversation itself. The caller is woken, and its call asks a new sub-agent.
+ * Yields the sub-agents that were deleted while their callers wait for them. The deletion of a conversation deletes its sub-agents first,
+ * so this happens if the process dies before it has deleted the conversation itself. The caller is woken, and its call asks a new
+ * sub-agent.
  */
 export async function* deletedChildren(store: Pick<ConversationStore, 'head' | 'list'>, now: string): AsyncGenerator<string> {
   let cursor: string | undefined

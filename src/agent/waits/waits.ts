@@ -36,7 +36,8 @@ async function park({ turnId, agent, conversation }: Turn): Promise<boolean> {
     parked = waits.length > 0 && !canGoOn(timeline, waits, turnId, ts)
     if (!parked) return []
     const unusable = unusableEvents(timeline, waits)
-    // The turn is already parked. If all calls wait, the commit with the calls parks the turn.
+    // If the turn is already parked, nothing is committed. It is already parked if all its calls wait, because the commit with the calls
+    // parks it.
     if (unusable.length === 0 && timeline.openTurn?.waiting_since !== undefined) return []
     const folded = { type: 'event.folded' as const, ts, event_ids: unusable.map(({ event_id }) => event_id), turn_id: null }
     return [...(unusable.length > 0 ? [folded] : []), { type: 'turn.waiting' as const, turn_id: turnId, ts, waits: [] }]

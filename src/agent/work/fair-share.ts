@@ -4,8 +4,8 @@
  * A turn needs the processor and the database most when it starts. If a worker claimed conversations as fast as it can, its process and the
  * database would be slow for all tenants. Therefore each claim costs its tenant some time, in proportion to the time that a start takes
  * now. A start is the claim itself and everything that follows until the message is in the journal. The time of the claim alone is not
- * enough: a claim does not wait for the disk of the database, so its time would not show that the disk is busy. A tenant that has spent
- * more time than its allowance is not served until this time has passed:
+ * enough: a claim does not wait for the disk of the database, so its time would not show that the disk is busy. If the claims of a tenant
+ * have cost more time than its allowance, the tenant is not served until the excess time has passed:
  *
  *   a tenant with many messages    claim claim claim ─ left out ─ claim ─ left out ─ claim ─ left out ─▶
  *   a tenant with few messages     claim ──────────────── claim ─────────────────────────────── claim ─▶
@@ -76,7 +76,7 @@ interface FairShareParts {
   readonly slots: number
   /** How many conversations of each tenant the worker runs. */
   running(): ReadonlyMap<string, number>
-  /** A time in milliseconds that never goes back. */
+  /** The current time in milliseconds, from a clock that is never set back. */
   nowMs(): number
 }
 

@@ -8,7 +8,7 @@ import { createFairShare } from './fair-share.ts'
 
 /** Options of `Agent.work`. */
 export interface WorkOptions {
-  /** How many conversations this agent runs at the same time. Further ones wait in the store. Default: 1,000. */
+  /** How many conversations this agent runs at the same time. Further conversations wait in the store. Default: 1,000. */
   readonly conversations?: number
   /** How many conversations of one tenant run at the same time, in all processes with this store. Default: without limit. */
   readonly perTenant?: number
@@ -77,7 +77,7 @@ export function createWork({
 
 /** The time and the timers of a worker. */
 export interface WorkerTimers {
-  /** A time in milliseconds that never goes back. */
+  /** The current time in milliseconds, from a clock that is never set back. */
   nowMs(): number
   /** Calls `run` once after `ms` milliseconds, unless the returned function is called before. Does not keep the process running. */
   after(ms: number, run: () => void): () => void
@@ -216,7 +216,7 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
   return {
     wake(conversationId) {
       if (stopped) return
-      // Slots are kept for this tenant, even while the worker is full.
+      // The tenant is recorded even while the worker is full, so that slots are kept for it when conversations end.
       if (conversationId !== undefined) share.seen(tenantOfKey(conversationId))
       if (isLooking) again = true
       else if (conversations.size >= max)

@@ -57,8 +57,8 @@ export async function removeEpochFile(runtime: Files, turnId: string): Promise<v
 }
 
 /**
- * Whether the folder of a resumed turn has the files that the turn had last. False if the turn was begun or continued on another machine.
- * Older versions of Daybook wrote no epoch files. If there is no epoch file, the result is true if the folder has any file.
+ * Whether the folder of a resumed turn has the latest files of the turn. False if the turn was begun or continued on another machine. Older
+ * versions of Daybook wrote no epoch files. If there is no epoch file, the result is true if the folder has any file.
  */
 export async function isFolderCurrent({ runtime, files }: Workspace, turnId: string, epoch: number): Promise<boolean> {
   const last = await readEpochFile(runtime, turnId)

@@ -18,7 +18,7 @@ export interface Chat {
   readonly unread: Set<string>
   /** The event ids that turns have read since the chat was opened. */
   readonly read: Set<string>
-  /** Whether Ctrl-C was pressed since the last message or the last end of a turn. If so, Ctrl-C leaves the chat. */
+  /** Whether Ctrl-C was pressed since the last message or the last end of a turn. If so, the next Ctrl-C leaves the chat. */
   interrupted: boolean
   /** The files that are sent with the next message. */
   attached: readonly AttachedFile[]
@@ -41,8 +41,8 @@ const commandsWithoutText = new Set(['stop', 'approve', 'files', 'new', 'help', 
 const chatHelp = `any text        sends a message; while a turn runs it is added to that turn
 /steer <text>   interrupts the turn and gives it a new direction
 /stop           stops the turn (or Ctrl-C)
-/approve        lets the call run that waits for you
-/refuse <text>  refuses this call; the agent reads the text
+/approve        approves the call that waits for you, so that it runs
+/refuse <text>  refuses the call that waits for you; the agent reads the text
 /attach <file>  sends a file with your next message
 /files          lists attached and delivered files
 /new            starts a new conversation
@@ -69,7 +69,8 @@ export async function runChatCommand(chat: Chat, command: ChatCommand): Promise<
     case 'message':
       return submitMessage(chat, command.text)
     case 'steer':
-      if (!(await session.conversation.steer(command.text))) screen.printLine('no turn is running: send it as a message')
+      if (!(await session.conversation.steer(command.text)))
+        screen.printLine('no turn is running, so the text was not sent: send it as a message')
       return
     case 'stop':
       if (!(await session.conversation.stop())) screen.printLine('no turn is running')

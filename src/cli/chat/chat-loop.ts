@@ -88,7 +88,7 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
     if (change.type === 'turn.closed') chat.waits = []
     if (!pausesTurn(change)) continue
     if (chat.waits.some(({ kind }) => kind === 'approval' || kind === 'child'))
-      chat.screen.printLine(chat.style.dim('/approve lets it run, /refuse <reason> does not'))
+      chat.screen.printLine(chat.style.dim('/approve runs the call, /refuse <reason> refuses it'))
     Object.assign(chat, { running: false, interrupted: false })
     onIdle()
   }

@@ -22,7 +22,7 @@ export function backupCommand({ terminal, style, settings: readSettings }: Comma
       const report = await withProgress(terminal, style, 'backing up', work)
       if (json) return printLine(terminal, JSON.stringify(report, undefined, 2))
       printLine(terminal, `backed up to ${target}: ${contents(report)}`)
-      if (report.bucket) printLine(terminal, 'blobs and files for users are in the bucket: copy it now, after the database')
+      if (report.bucket) printLine(terminal, 'blobs and files for users are in the bucket, which was not copied: copy the bucket now')
     })
   return withExamples(command, [['daybook backup /backups/$(date +%F)', '']])
 }

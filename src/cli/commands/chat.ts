@@ -13,7 +13,7 @@ interface ChatOptions {
 
 export function chatCommand(context: CommandContext): Command {
   const command = new Command('chat')
-    .description('chat with the agent; /help lists the commands inside')
+    .description('chat with the agent; /help lists the commands of the chat')
     .option('--conversation <id>', 'continue this conversation; created if it does not exist', conversationName)
     .option('--continue', 'continue the conversation that was active last')
     .action((options: ChatOptions) => chat(context, options))

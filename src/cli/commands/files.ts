@@ -11,7 +11,7 @@ export function filesCommand({ terminal, withConversations }: CommandContext): C
   const command = new Command('files')
     .description('list the files of a conversation, or save the files that the agent made')
     .argument('<conversation>')
-    .option('--save <folder>', 'save the files that the agent made into this folder; a file that exists is kept')
+    .option('--save <folder>', 'save the files that the agent made into this folder; existing files are not overwritten')
     .action((id: string, { save }: { save?: string }) =>
       withConversations(async (client) => {
         const files = await client.files(id)

@@ -15,7 +15,10 @@ export function mcpCommand({ terminal, settingsWithAgent }: CommandContext): Com
     .description('offer the agent to another program over MCP, on standard input and output')
     .action(async () => {
       const settings = await settingsWithAgent()
-      if (settings.server !== undefined) throw new RangeError(`connect to ${settings.server}/mcp, and leave out --server here`)
+      if (settings.server !== undefined)
+        throw new RangeError(
+          `this command offers a local agent: leave out --server, or connect the other program to ${settings.server}/mcp`,
+        )
       // imported on demand, because no other command needs these modules
       const { createProtocolServer, ownerOfMachine } = await import('../../server/mcp/protocol-server.ts')
       const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js')

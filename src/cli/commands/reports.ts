@@ -70,7 +70,7 @@ function unpricedLines({ models, total: { unpriced, calls } }: CostReport): read
   if (unpriced === 0) return []
   const names = [...models].filter(([, sum]) => sum.unpriced > 0).map(([name]) => name || 'a model without a name')
   const reason = `no price is known for ${plainLine(names.join(', '))}`
-  return [unpriced === calls ? reason : `at least that: ${reason} (${plural(unpriced, 'call')})`]
+  return [unpriced === calls ? reason : `the real total may be higher: ${reason} (${plural(unpriced, 'call')})`]
 }
 
 /**
@@ -127,7 +127,9 @@ export function cacheTable({ rows, billed, hitRate, misses }: CacheReport, style
     '',
     `${style.bold(`hit rate ${formatPercent(hitRate)}`)}: read ${formatNumber(billed.read)}, written ${formatNumber(billed.write)}, in full ${formatNumber(billed.uncached)}`,
     misses.length === 0 ? style.success('no misses') : `${plural(misses.length, 'miss', 'misses')}: ${plural(lost, 'token')} paid again`,
-    ...(rows.some(({ predicted }) => !predicted) ? ['the cache rules of some models are not known: nothing is expected of them (–)'] : []),
+    ...(rows.some(({ predicted }) => !predicted)
+      ? ['the cache rules of some models are not known, so the table can not say what they should have read (–)']
+      : []),
   ].join('\n')
 }
 

@@ -97,7 +97,7 @@ it('says which process uses a busy conversation, until when, and what to do', as
   await store.close()
   expect(await line.run('rename', 'c1', 'Mine')).toMatchObject({
     exitCode: 1,
-    text: `conversation.busy: conversation c1 is in use by process 4711 on elsewhere until ${expiresAt}, or longer if it goes on working: try again then, or end it first; if it is a chat, close it; if it is a server, use it with --server <address>`,
+    text: `conversation.busy: conversation c1 is in use by process 4711 on elsewhere until ${expiresAt}, or longer if it keeps working: try again then, or end it first; if the process is a chat, close it; if it is a server, use --server <address>`,
   })
 })
 
@@ -122,7 +122,7 @@ it('says what to do when a turn has a limit of cost and the price of its model i
   const { exitCode, errors } = await line.run('run', 'Hello.')
   expect(exitCode).toBe(1)
   expect(errors).toContain(
-    'remove the limit budget.money (DAYBOOK_BUDGET_MONEY) and those of money in budgets, or choose a model whose price is known\n',
+    'a limit of money needs the price of the model: remove budget.money (DAYBOOK_BUDGET_MONEY) and the money limits in budgets, or choose another model\n',
   )
 })
 

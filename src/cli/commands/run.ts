@@ -29,7 +29,7 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   const command = new Command('run')
     .description('send one message; the answer is printed on the standard output, the rest of the turn on the error stream')
     .argument('<prompt>', 'the message; - reads it from the standard input')
-    .option('--attach <file>', 'send a file with it; may be given several times', collect)
+    .option('--attach <file>', 'send a file with the message; may be given several times', collect)
     .option('--json', 'print one JSON line per event, the result last')
     .option('--quiet', 'print only the answer, and errors')
     .option('--conversation <id>', 'continue this conversation; created if it does not exist', conversationName)
@@ -52,7 +52,7 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
 }
 
 const unpricedAdvice =
-  'remove the limit budget.money (DAYBOOK_BUDGET_MONEY) and those of money in budgets, or choose a model whose price is known'
+  'a limit of money needs the price of the model: remove budget.money (DAYBOOK_BUDGET_MONEY) and the money limits in budgets, or choose another model'
 
 async function run(
   command: Command,
@@ -102,7 +102,8 @@ async function run(
 
 /** Tells the user what to do about a turn that waits. */
 function howToDecide({ waits }: TurnView, id: string): string {
-  if (waits.some(({ kind }) => kind === 'approval')) return `to let it run: daybook approve ${id}\nto refuse it: daybook refuse ${id}`
+  if (waits.some(({ kind }) => kind === 'approval'))
+    return `to approve the call: daybook approve ${id}\nto refuse the call: daybook refuse ${id}`
   return `the turn waits: daybook waiting lists what it waits for, and daybook show ${id} shows the conversation`
 }
 

@@ -31,7 +31,7 @@ async function send(settings: Settings, id: string, text: string): Promise<strin
   const store = await openStore(settings)
   try {
     await store.offer(id, { event_id: randomBytes(6).toString('hex'), kind: 'followup', ts: new Date().toISOString(), text })
-    return `stored for ${id}: the process that runs the conversation answers, or a server, or the next daybook run or chat with this conversation`
+    return `stored for ${id}: the process that runs the conversation will answer, or a server, or the next daybook run or chat with this conversation`
   } finally {
     await store.close()
   }

@@ -21,7 +21,7 @@ const keptTimelineBytes = 64 * 1024 * 1024
 export function serveCommand(context: CommandContext): Command {
   const command = new Command('serve')
     .description('run the agent as a server with a web page, until Ctrl-C or SIGTERM')
-    .option('--host <address>', 'address to listen on; any but a loopback address needs auth (or DAYBOOK_HOST)')
+    .option('--host <address>', 'address to listen on; every address except a loopback address needs auth (or DAYBOOK_HOST)')
     .option('--port <n>', 'port; 0 chooses a free one (or DAYBOOK_PORT)', portNumber)
     .option('--role <role>', 'web, worker or both: accept messages, run turns, or both (or DAYBOOK_ROLE)')
     .action(async (flags: { host?: string; port?: number; role?: string }) =>

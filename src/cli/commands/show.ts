@@ -15,8 +15,8 @@ export function showCommand({ terminal, style, withConversations }: CommandConte
   const command = new Command('show')
     .description('show a conversation block by block: the visible timeline, one turn, or the prompt of one round')
     .argument('<conversation>')
-    .option('--turn <id>', 'every block of this turn, with whole texts, including those hidden or summarised since')
-    .option('--round <n>', 'the prompt of this round, of --turn or of the last turn; rounds count from 0', wholeNumber)
+    .option('--turn <id>', 'every block of this turn with its whole text, including blocks that were hidden or summarised later')
+    .option('--round <n>', 'the prompt of this round of the turn --turn, or of the last turn; rounds count from 0', wholeNumber)
     .action((id: string, { turn, round }: { turn?: string; round?: number }) =>
       withConversations(async (client) => {
         const print = (line: string) => printLine(terminal, line)

@@ -45,12 +45,12 @@ it('the cache table has a line per round, the reason for a miss below it, and a 
     "turn    round   hit    read  expected  written  in full
     turn_1      0   0 %       0         0   12,000      700
                 1  87 %  10,500    12,000      900      710
-        ✗ hide: react.hide folded b_7 (tc:turn_1.c1.result) away (1,500 tokens)
+        ✗ hide: the agent hid b_7 (tc:turn_1.c1.result) with react.hide (1,500 tokens)
                 2     ?       ?         –        ?        ?
 
     hit rate 42.3 %: read 10,500, written 12,900, in full 1,410
     1 miss: 1,500 tokens paid again
-    the cache rules of some models are not known: nothing is expected of them (–)"
+    the cache rules of some models are not known, so the table can not say what they should have read (–)"
   `)
   expect(cacheTable({ ...report, rows: [] }, plain)).toBe('no model was called yet')
 })
@@ -108,7 +108,7 @@ it('the cost table has a column for reasoning only if tokens were used for it, a
     b_1 ar:t1.␛]0;mine␇user.prompt  ≥ $0.003000  100.0 %  18,000      600      200      80
 
     total ≥ $0.003000 for 2 calls
-    at least that: no price is known for acme/mystery (1 call)"
+    the real total may be higher: no price is known for acme/mystery (1 call)"
   `)
   const unknown = { ...report, total: unpriced, models: new Map([['acme/mystery', unpriced]]), calls: [call] }
   expect(costTable(unknown, new Map(), plain)).toMatch(/total \? for 1 call\nno price is known for acme\/mystery$/)

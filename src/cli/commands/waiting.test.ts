@@ -27,7 +27,7 @@ it('run exits with 3 when the turn waits, and approve prints the rest of the tur
   const { exitCode, errors } = await line.run('run', 'Plan it.', '--conversation', 'c1')
   expect(exitCode).toBe(3)
   expect(errors).toContain('? May the agent call react.plan?')
-  expect(errors).toContain('to let it run: daybook approve c1\nto refuse it: daybook refuse c1\n')
+  expect(errors).toContain('to approve the call: daybook approve c1\nto refuse the call: daybook refuse c1\n')
   expect(errors).not.toContain('daybook run')
   const { text } = await line.run('waiting')
   expect(text).toMatch(/^c1 {2}[0-9a-f]{12} {2}May the agent call react\.plan\?\n.*"steps":\["look"\]/)
@@ -111,7 +111,7 @@ it('approve, refuse, complete, run and chat change nothing if another agent has 
   ])
     expect(await line.run(...command)).toMatchObject({
       exitCode: 1,
-      text: expect.stringContaining('this agent has no tool parts.order: use --agent <module> or --server <address>'),
+      text: expect.stringContaining('an unfinished call needs the tool parts.order, which this agent lacks'),
     })
   expect((await line.run('chat', '--continue')).exitCode).toBe(1)
   expect(await shop.archive.head('c1')).toEqual(before)
@@ -126,7 +126,7 @@ it('a chat asks, and goes on after /approve', async () => {
   askBeforePlans(plan, reply.answer('Planned.'))
   const chat = line.start('chat')
   chat.type('Plan it.')
-  await chat.until('/approve lets it run')
+  await chat.until('/approve runs the call')
   chat.type('/approve')
   await chat.until('Planned.')
   chat.type('/approve')

@@ -9,7 +9,7 @@ import { openSession, type Session } from '../session.ts'
 import { plainLine, printLine, styleFor } from '../terminal.ts'
 import { createTurnPrinter } from '../turn-printer.ts'
 
-const CONVERSATION = 'the conversation; without --server also one of another user, as daybook admin work shows it'
+const CONVERSATION = 'the conversation; without --server, it may belong to another user: name it as daybook admin work shows it'
 
 /** The command `waiting`. It lists what turns wait for. */
 export function waitingCommand({ terminal, style, withConversations }: CommandContext): Command {
@@ -86,7 +86,7 @@ export function completeCommand(context: CommandContext, exit: (code: number) =>
     .argument('<conversation>', CONVERSATION, conversationNameOrKey)
     .argument('<result>', 'the result: JSON, or any text')
     .option('--call <id>', 'the call; not needed if only one call waits')
-    .option('--failed <code>', 'the call has failed; the result is the message')
+    .option('--failed <code>', 'report that the call failed with this code; <result> is then the error message')
     .action(async (conversation: string, result: string, { call, failed }: { call?: string; failed?: string }) => {
       // any text and any JSON value is a valid output
       const output = (parseJson(result) ?? result) as Extract<CompletionBody, { ok: true }>['output']
@@ -108,7 +108,9 @@ async function settle(
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
   const settings = await context.settingsWithAgent()
   if (settings.server !== undefined && conversation.includes('/'))
-    throw new RangeError('a server knows only the conversations of the user of the token: give the name alone, or run it without --server')
+    throw new RangeError(
+      'a server knows only the conversations of the user of the token: give the name alone, or run the command without --server',
+    )
   const session = await openSession(settings, { conversation, onProblem })
   const abort = new AbortController()
   try {

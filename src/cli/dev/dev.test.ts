@@ -93,7 +93,7 @@ it('serves the agent, loads it again when an imported file changes, and keeps th
   expect(await say(url, 'Hello')).toBe('Two.')
 
   write('words.ts', '\nexport const words = {{')
-  expect(await dev.until('cannot load')).toMatch(/\(words\.ts:2\)[^\n]*\n.*the agent from before keeps running/)
+  expect(await dev.until('cannot load')).toMatch(/\(words\.ts:2\)[^\n]*\n.*the previous version of the agent keeps running/)
   expect(await say(url, 'Hello')).toBe('Two.')
 
   write('words.ts', words('Three.'))

@@ -19,7 +19,7 @@ interface DevOptions {
 export function devCommand(context: CommandContext): Command {
   const command = new Command('dev')
     .description('serve your agent with a web page, and load it again when one of its files changes')
-    .option('--host <address>', 'address to listen on; any but a loopback address needs auth (or DAYBOOK_HOST)')
+    .option('--host <address>', 'address to listen on; every address except a loopback address needs auth (or DAYBOOK_HOST)')
     .option('--port <n>', 'port; 0 chooses a free one (or DAYBOOK_PORT)', portNumber)
     .action((options: DevOptions) => dev(context, options))
   return withExamples(command, [
@@ -76,7 +76,7 @@ async function dev(context: CommandContext, options: DevOptions): Promise<void> 
       const changed = (await loader.untilChange()).map((file) => relative(terminal.folder, file))
       const settings = await loader.load()
       if (!settings) {
-        print(style.dim('the agent from before keeps running until the error is fixed'))
+        print(style.dim('the previous version of the agent keeps running until the error is fixed'))
         continue
       }
       try {

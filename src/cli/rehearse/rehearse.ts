@@ -110,8 +110,8 @@ async function rehearseAll(
 }
 
 /**
- * Adds the price of the lost cache. Without the change, the tokens would have been read from the cache. With the change, they are sent
- * again and, if the provider uses marks, written to the cache again.
+ * Adds the price of the lost cache. With the agent from before, the tokens would have been read from the cache. With the current agent,
+ * they are sent again and, if the provider uses marks, written to the cache again.
  */
 function withPrice(conversation: RehearsedConversation, at: string): AffectedConversation {
   const { lost } = conversation
@@ -135,7 +135,9 @@ function linesOf(conversation: AffectedConversation, style: Style): readonly str
     ...prompt.map((difference) => style.failure(`    next prompt: ${plainLine(divergenceText(difference))}`)),
     ...(divergence ? [style.failure(`    last turn: ${plainLine(divergenceText(divergence))}`)] : []),
     ...unfitWaits.map(({ callId, toolId, problem }) =>
-      style.failure(`    call ${callId} of ${plainLine(toolId)} waits for an approval and no longer fits: ${plainLine(problem)}`),
+      style.failure(
+        `    call ${callId} of ${plainLine(toolId)} waits for an approval, but the current agent can not run it: ${plainLine(problem)}`,
+      ),
     ),
   ]
 }
@@ -152,7 +154,7 @@ function summaryOf(
     style.bold(`${checked} checked`),
     `${plural(otherPrompts, 'next prompt has', 'next prompts have')} other bytes than before: ${formatNumber(sums.lostTokens)} cached tokens lost at ${sums.at}, ${money}`,
     `${plural(divergences, 'last turn')} would differ`,
-    `${plural(unfitWaits, 'waiting approval')} no longer fit`,
+    `${plural(unfitWaits, 'call that waits for an approval', 'calls that wait for an approval')} can not be run by the current agent`,
   ]
 }
 

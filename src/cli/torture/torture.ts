@@ -21,15 +21,17 @@ interface TortureFlags {
 
 const MAX_SEED = 2 ** 31
 
-/** The command `torture`. It exits with 1 when the store breaks a rule, or when there was no time for a row. */
+/**
+ * The command `torture`. It exits with 1 when the store breaks a rule, or when a row of the table did not run because the time was over.
+ */
 export function tortureCommand(context: CommandContext, exit: (code: number) => void): Command {
   const { terminal, style } = context
   const command = new Command('torture')
-    .description('kill, freeze and race processes on your own store, in a scratch place that is removed, and check what it has kept')
+    .description('kill and freeze processes that use a temporary store of the same kind as yours, and check that the store loses nothing')
     .option('--database <url>', 'a PostgreSQL database, in scratch schemas (default: the store of the settings)')
     .option('--store-module <file>', 'a module that exports `openStore`, for a store of your own')
-    .option('--rounds <number>', 'how often each row is run', positiveInteger, 1)
-    .option('--seconds <number>', 'begin no row after this time', positiveInteger)
+    .option('--rounds <number>', 'how often each row (a scenario, such as kill-commit) is run', positiveInteger, 1)
+    .option('--seconds <number>', 'start no further scenario after this many seconds', positiveInteger)
     .option('--only <rows>', 'the names of rows, with commas between them')
     .option('--seed <number>', 'chooses the random moments (default: a random number, which is printed)', positiveInteger)
     .option('--real-time', 'wait for the end of leases instead of moving the clock of the processes')

@@ -25,7 +25,7 @@ export interface Announce {
   readonly constraints?: readonly string[] | undefined
   /** Instructions for this turn only, from the application. They are never cut. */
   readonly instructions?: string | undefined
-  /** Requirements for the answer of this turn. It is never cut. */
+  /** Requirements for the answer of this turn. They are never cut. */
   readonly output?: string | undefined
   /** Sentences that tell the model which tools of MCP servers have changed, and which MCP servers can not be used. */
   readonly tools?: readonly string[] | undefined
@@ -58,7 +58,7 @@ export interface AnnounceSection {
   readonly text: string
 }
 
-/** The section of the host application. */
+/** Writes one section of the host application. Its text is cut after `limits.announceExtra` characters. */
 function applicationSection({ title, text }: AnnounceSection, limits: Caps): Section {
   return `[APPLICATION: ${oneLine(title, limits.id).replace(/[[\]]/g, '')}]\n${clip(indented(text), limits.announceExtra)}`
 }
@@ -135,8 +135,8 @@ function duration(seconds: number): string {
 }
 
 /**
- * The section with the open plans. If there are too many, it shows only those that changed last. It marks the current plan, because only
- * steps of the current plan can be reported as done.
+ * The section with the open plans. If there are more than `limits.openPlans`, it shows only the plans that changed last. It marks the
+ * current plan, because the model can report only steps of the current plan as done.
  */
 function plansSection(openPlans: readonly Plan[], limits: Caps): Section {
   const plans = openPlans.slice(-limits.openPlans)

@@ -138,7 +138,7 @@ interface Completion {
 }
 
 /**
- * The block of an answer. A turn has several answers if it went on after the user had seen an answer. The path of the last answer has no
+ * The block of an answer. A turn has several answers if it continued after the user had seen an answer. The path of the last answer has no
  * number. The paths of the earlier answers contain `index`.
  */
 export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {

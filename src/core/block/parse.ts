@@ -86,8 +86,8 @@ function moveHiddenIntoMeta(block: IncompleteBlock & { readonly hidden?: unknown
 const isoShape = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?$/
 
 /**
- * Converts a time to ISO text with `Z`. The value may be ISO text, epoch seconds, or epoch milliseconds. A number above 1e12 counts as
- * milliseconds. ISO text without a time zone counts as UTC. Undefined when the value is not a time.
+ * Converts a time to ISO text with `Z`. The value may be ISO text, epoch seconds, or epoch milliseconds. A number above 1e12 is read as
+ * milliseconds. ISO text without a time zone is read as UTC. Undefined when the value is not a time.
  */
 export function isoTime(value: string | number | undefined): string | undefined {
   if (typeof value === 'string') return isoTimeFromText(value)

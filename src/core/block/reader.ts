@@ -73,7 +73,7 @@ export const isMissingOr =
   (value) =>
     value === undefined || check(value)
 
-/** A check for each field of an object that may have other fields, too. */
+/** One check for each field that T declares. Fields that T does not declare need no check. */
 export type FieldChecks<T> = { readonly [K in keyof T as string extends K ? never : number extends K ? never : K]-?: FieldCheck }
 
 /**

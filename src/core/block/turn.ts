@@ -116,7 +116,7 @@ export function stageBlock<S extends StageName>(name: S, turnId: string, ts: str
   return meta === undefined ? block : { ...block, meta }
 }
 
-/** Questions to the user. The agent needs the answers before it can go on. */
+/** Questions to the user. The agent needs the answers before it can continue its work. */
 export function clarificationBlock(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
   return stageBlock('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
 }

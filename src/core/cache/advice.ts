@@ -1,8 +1,8 @@
 import type { MissCause } from './misses.ts'
 
 /**
- * What people can do about a cache miss. If `avoidable` is true, a change of the set-up prevents such misses. Other misses can not be
- * avoided, for example those after a compaction.
+ * What people can do about a cache miss. If `avoidable` is true, a change in the configuration or use of the agent prevents such misses.
+ * Other misses can not be avoided, for example those after a compaction.
  */
 interface MissAdvice {
   readonly avoidable: boolean
@@ -12,7 +12,7 @@ interface MissAdvice {
 const adviceByCause: { readonly [C in MissCause]: MissAdvice } = {
   'model switch': {
     avoidable: true,
-    advice: 'Ask one model in a conversation. Each model has a cache of its own, and the whole prompt is paid again after a switch.',
+    advice: 'Use only one model in a conversation. Each model has a cache of its own, so the whole prompt is paid again after a switch.',
   },
   'dialect switch': { avoidable: false, advice: 'Set `dialect` to one value, so that all processes ask the model in the same way.' },
   'system text changed': {
@@ -25,35 +25,41 @@ const adviceByCause: { readonly [C in MissCause]: MissAdvice } = {
   },
   'ttl gap': {
     avoidable: false,
-    advice: 'The pause was longer than the provider keeps its cache. A longer time to live costs more per write.',
+    advice: 'The pause before this call was longer than the provider keeps its cache. A longer caching time costs more per cache write.',
   },
   hide: {
     avoidable: false,
-    advice: 'The agent made its prompt shorter. What follows the hidden block is paid once more, and less from then on.',
+    advice: 'The agent hid a block to make its prompt shorter. The prompt after this block is paid once more. Later prompts cost less.',
   },
-  reveal: { avoidable: false, advice: 'The agent looked at a hidden block again. What follows the block is paid once more.' },
+  reveal: { avoidable: false, advice: 'The agent made a hidden block visible again. The prompt after this block is paid once more.' },
   expiry: {
     avoidable: false,
     advice:
-      'Old blocks were hidden while the provider still had its cache. Set `expiry.ttlSeconds` to the time that the provider keeps it.',
+      'Old blocks were hidden while the provider still had them in its cache. Set `expiry.ttlSeconds` to the time that the provider keeps its cache.',
   },
   compaction: { avoidable: false, advice: 'The conversation was summarised to fit into the context. Prompts are shorter from here on.' },
   'feedback inserted': {
     avoidable: true,
     advice:
-      'Feedback on an old turn changes the middle of the prompt. With the setting `expiry.ttlSeconds` it waits until the cache is cold.',
+      'Feedback on an old turn changes the middle of the prompt. Set `expiry.ttlSeconds` to the time that the provider keeps its cache: then feedback is inserted only after the cache has expired.',
   },
   'timeline imported': { avoidable: false, advice: 'The conversation was imported, so the provider has not seen this prompt before.' },
   'rendered differently': {
     avoidable: true,
     advice: 'Another version of Daybook, or of a block renderer, writes this block differently. Run one version for a conversation.',
   },
-  'look-back exceeded': { avoidable: true, advice: 'Too many parts came at once. Send fewer messages and images in one round.' },
+  'look-back exceeded': {
+    avoidable: true,
+    advice: 'One round added too many parts to the prompt. Send fewer messages and images in one round.',
+  },
   'mark limit': {
     avoidable: true,
-    advice: 'The request has more cache marks than the provider takes. Lower the marks in the setting `cache`.',
+    advice: 'The request had more cache marks than the provider accepts. Correct `maxMarks` in the rules of the provider.',
   },
-  'below minimum': { avoidable: false, advice: 'The provider keeps only longer prompts. This becomes better as the conversation grows.' },
+  'below minimum': {
+    avoidable: false,
+    advice: 'The provider caches only longer prompts. Prompts will be cached when the conversation is longer.',
+  },
   'not reported': {
     avoidable: false,
     advice: 'The provider did not report the use of its cache, or the call was cut off. The numbers are an estimate.',

@@ -51,17 +51,29 @@ export function lintStability(one: readonly PromptText[], other: readonly Prompt
   const [ours, theirs] = [tools(names), tools(others)]
   const missing = [...ours.filter((name) => !theirs.includes(name)), ...theirs.filter((name) => !ours.includes(name))]
   if (missing.length > 0) {
-    return [{ rule: 'changing tools', where: 'tools', words: `constructed twice, the agent has different tools: ${missing.join(', ')}` }]
+    return [
+      { rule: 'changing tools', where: 'tools', words: `the agent was constructed twice and had different tools: ${missing.join(', ')}` },
+    ]
   }
   const moved = ours.find((name, index) => name !== theirs[index])
   const order: readonly CacheFinding[] =
     moved === undefined
       ? []
-      : [{ rule: 'unstable tool order', where: moved, words: 'constructed twice, the tools are in a different order: sort them' }]
+      : [
+          {
+            rule: 'unstable tool order',
+            where: moved,
+            words: 'the agent was constructed twice, and its tools were in a different order: sort them',
+          },
+        ]
   const unequal = one.filter(({ where, text }) => other.some((each) => each.where === where && each.text !== text))
   return [
     ...order,
-    ...unequal.map(({ where }) => ({ rule: 'unstable text' as const, where, words: 'constructed twice, the text is different' })),
+    ...unequal.map(({ where }) => ({
+      rule: 'unstable text' as const,
+      where,
+      words: 'the agent was constructed twice, and this text was different',
+    })),
   ]
 }
 
@@ -111,7 +123,7 @@ const longRoundFinding =
   (row: CacheRow): CacheFinding => ({
     rule: 'long round',
     where: roundName(row),
-    words: `the prompt has ${row.reach} more parts than in the call before, and the provider may not find its cached prompt after more than ${roundParts}: show fewer images at once`,
+    words: `the prompt has ${row.reach} more parts than in the previous call. After more than ${roundParts} new parts, the provider may not find its cached prompt: show fewer images at once`,
   })
 
 /**
@@ -133,7 +145,7 @@ function hitRateFindings(report: CacheReport, budget: CacheBudget): readonly Cac
     {
       rule: 'hit rate',
       where: 'conversation',
-      words: `${percent(hitRate)} was read from the cache, at least ${percent(budget.hitRate)} should be`,
+      words: `${percent(hitRate)} of the prompt tokens were read from the cache, but at least ${percent(budget.hitRate)} should be`,
     },
   ]
 }

@@ -26,7 +26,7 @@ export type MissCause =
 /** A cache miss: tokens that the provider should have read from its cache or written to it, and the reason why it did not. */
 export interface Miss {
   readonly cause: MissCause
-  /** The number of tokens that were not read or not written. */
+  /** The number of tokens that the provider did not read from its cache or did not write to it. */
   readonly tokens: number
   /** The first block that the provider had to process without the cache. */
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
@@ -50,20 +50,20 @@ const missTexts: { readonly [C in MissCause]: (about: MissFacts) => string } = {
   'dialect switch': ({ from, to }) => `the model was asked in another dialect: ${from}, then ${to}`,
   'system text changed': () => 'the system text is not the one of the call before',
   'tool text changed': () => 'the catalogue of tools is not the one of the call before',
-  'ttl gap': ({ seconds, ttl }) => `${span(seconds)} without a call; the provider keeps ${span(ttl)}`,
-  hide: ({ block }) => `react.hide folded ${block} away`,
-  reveal: ({ block }) => `${block}, hidden before, is shown again`,
-  expiry: ({ block }) => `${block} was folded away as old while the provider still had it`,
-  compaction: ({ block }) => `the context was compacted: ${block} stands for what left`,
-  'feedback inserted': ({ block }) => `feedback ${block} was put into an old turn`,
-  'timeline imported': ({ block }) => `the timeline was imported anew, from ${block} on`,
+  'ttl gap': ({ seconds, ttl }) => `${span(seconds)} passed without a call, and the provider keeps its cache for ${span(ttl)}`,
+  hide: ({ block }) => `the agent hid ${block} with react.hide`,
+  reveal: ({ block }) => `${block} was hidden before and is shown again`,
+  expiry: ({ block }) => `Daybook hid the old block ${block} while the provider still had it in its cache`,
+  compaction: ({ block }) => `the conversation was compacted, and the prompt changed from ${block} on`,
+  'feedback inserted': ({ block }) => `the feedback ${block} was inserted into an old turn`,
+  'timeline imported': ({ block }) => `the timeline was imported, and the prompt changed from ${block} on`,
   'rendered differently': ({ block }) => `${block} is the same, but the code that shows it has changed`,
   'look-back exceeded': ({ block, parts, reach }) =>
-    `${parts} parts lie between the last mark and what was cached before ${block}; the provider looks back over ${reach}`,
-  'mark limit': ({ marks, most }) => `${marks} marks were asked for, the provider takes ${most}`,
-  'below minimum': ({ planned, minimum }) => `about ${planned} tokens are too few to be kept; from ${minimum} on they are`,
-  'not reported': () => 'the provider did not say what it cached',
-  'dropped by provider': () => 'nothing changed and time was not up: the provider no longer had it',
+    `${parts} parts are between the cached prompt and the mark at ${block}, but the provider looks back over only ${reach}`,
+  'mark limit': ({ marks, most }) => `the request had ${marks} marks, but the provider accepts at most ${most}`,
+  'below minimum': ({ planned, minimum }) => `about ${planned} tokens are too few: the provider caches at least ${minimum}`,
+  'not reported': () => 'the provider did not report how many tokens it cached',
+  'dropped by provider': () => 'no other cause was found, so the provider must have removed the prompt from its cache',
 }
 
 /** The values that the sentences in `missTexts` contain. Each cause uses only some of them. */

@@ -22,9 +22,9 @@ interface VolatilePattern {
 }
 
 const adviceFor: { readonly [R in VolatileTextRule]: string } = {
-  'date in system text': 'move changing values to the announcement, which is never cached',
-  'time in system text': 'move changing values to the announcement, which is never cached',
-  'id in system text': 'an id of a user, session or request makes the text different for each of them: leave it out',
+  'date in system text': 'move changing values to the announce, which is never cached',
+  'time in system text': 'move changing values to the announce, which is never cached',
+  'id in system text': 'the id of a user, session or request makes the text different for each user, session or request: leave it out',
 }
 
 const months =

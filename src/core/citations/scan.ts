@@ -12,7 +12,7 @@ export interface CitationScannerOptions {
   /** When true, citations in fenced code blocks are ignored. */
   readonly fences: boolean
   /**
-   * When true, a citation directly between two backticks is found, too. When false, it is taken for code and is not passed to `replace`.
+   * When true, a citation directly between two backticks is passed to `replace`. When false, it is treated as code and not passed.
    */
   readonly inCode?: boolean
   /** When true, HTML such as `<sup class="cite" data-sids="1">…</sup>` is also found as a citation. */

@@ -181,8 +181,8 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
 }
 
 /**
- * The digest of an artifact, made from the block with its content. If the block has a copy of the digest in `meta`, the result is this
- * copy. Otherwise the result has only the path and the type.
+ * The digest of an artifact, made from the block with its content. If the block has a copy of the digest in `meta`, the result is this copy
+ * with the visibility of the block. Otherwise the result has only the path and the type.
  */
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined

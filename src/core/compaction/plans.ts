@@ -46,7 +46,10 @@ export function planEntry({ block, plan }: { readonly block: Block; readonly pla
   }
 }
 
-/** The number of plans that can still be read by path after a compaction. Older plans are only in the digest of the summary. */
+/**
+ * After a compaction, the agent can still read this many of the newest plans by path, and this many of the newest unfinished plans. Older
+ * plans are only in the digest of the summary. The text about earlier plans has at most this many plans.
+ */
 export const MAX_PLANS = 12
 const MAX_STEPS = 20
 const STEP_CHARS = 120

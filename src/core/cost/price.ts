@@ -1,8 +1,8 @@
 import type { ModelUsage } from '../model-event.ts'
 
 /**
- * The prices of a model per million tokens. Because prices change, `as_of` has the day on which they were looked up, and `source` has the
- * page.
+ * The prices of a model per million tokens. Because prices change, `as_of` has the day on which they were looked up, and `source` says
+ * where they were found.
  */
 export interface Price {
   /** The model as `provider/model`. The prices also apply to dated versions of the model. */

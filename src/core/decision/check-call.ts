@@ -112,7 +112,7 @@ function checkRequired({ name, type, required }: Parameter, params: JsonObject, 
   return { code: 'wrong_type', param: name, expected: type, got: describeType(value) }
 }
 
-/** Splits the parameters into those that the tool gets and those that are dropped. A parameter with the value null counts as missing. */
+/** Splits the parameters into those that the tool gets and those that are dropped. A parameter that is null is treated as missing. */
 function splitParams(
   params: JsonObject,
   { parameters }: ToolSignature,

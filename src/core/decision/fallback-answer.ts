@@ -75,7 +75,7 @@ function openSteps(timeline: Timeline): readonly string[] {
   )
 }
 
-/** The files that this turn made for the user. Internal files are left out. Files whose latest version failed are left out, too. */
+/** The files that this turn made for the user. Internal files are left out, and so are files whose last write failed. */
 function filesOfTurn(timeline: Timeline, turnId: string): readonly string[] {
   const newest = new Map<string, boolean>()
   for (const block of blocksOfTurn(timeline, turnId)) {

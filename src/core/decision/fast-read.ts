@@ -93,7 +93,7 @@ export function scanActionKeys(text: string): ActionKeys {
 /**
  * A faster form of `scanActionKeys`. It takes the keys from the parsed value instead of the text. It returns undefined in these cases:
  *
- *   there is a list of calls      the keys of each call are needed
+ *   there is a list of calls      this function reads the keys of one call only
  *   a key may be repeated         the text has more colons after a quote or a blank than the value has keys
  *   the order may have changed    the first parameter name starts with a digit, and objects list number-like keys first
  *

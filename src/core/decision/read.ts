@@ -47,7 +47,7 @@ interface AnswerContext {
    * answer is used.
    */
   readonly delivered?: string | undefined
-  /** True for a SID that may be cited. Default: every SID. An answer that contains only citations of other SIDs counts as blank. */
+  /** True for a SID that may be cited. Default: every SID. An answer that contains only citations of other SIDs is treated as blank. */
   isSource?(sid: number): boolean
 }
 

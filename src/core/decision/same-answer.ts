@@ -45,8 +45,8 @@ function sameWords(a: string, b: string): boolean {
 }
 
 /**
- * The words of a text. In scripts without spaces between words, each character counts as a word. Each punctuation mark also counts as a
- * word.
+ * The words of a text. In scripts without spaces between words, each character is treated as a word. Each punctuation mark is also treated
+ * as a word.
  */
 const wordsOf = (text: string): readonly string[] =>
   text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}]+|\S/gu) ?? []

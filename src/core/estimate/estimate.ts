@@ -104,8 +104,8 @@ const MAX_CALIBRATION = 4
  * between 1 and 4. It is 1 when no usage was reported.
  *
  * A ratio below 1 is raised to 1. Text that was added after the previous call may have a higher ratio, and with a ratio below 1 the next
- * prompt could exceed the limit. Only compaction multiplies estimates by the ratio. Hiding uses the uncorrected estimates, so that a replay
- * gives the same result.
+ * prompt could exceed the limit. Compaction, the limit of the tail and the reservations of budgets use the ratio. Hiding uses the
+ * uncorrected estimates, so that a replay gives the same result.
  */
 export function calibrationOf({ lastResponse }: Pick<Timeline, 'lastResponse'>): number {
   const { usage, prompt } = lastResponse ?? {}

@@ -132,7 +132,7 @@ function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpiryS
  */
 type TurnAge = 'old' | 'recent' | 'intact'
 
-/** Makes a function that returns the age of a turn. The current turn counts as the newest, even if it has no block yet. */
+/** Makes a function that returns the age of a turn. The current turn is the newest turn, even if it has no block yet. */
 function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: ExpirySettings): (turnId: string) => TurnAge {
   const newestFirst = [...turnIdsOf(blocks).filter((id) => id !== currentTurnId), currentTurnId].reverse()
   const ages = new Map(newestFirst.map((turnId, rank): [string, TurnAge] => [turnId, ageOf(turnId, rank)]))

@@ -45,7 +45,7 @@ export type HidePlan =
 
 export interface HideLimits {
   readonly tokens: TokenCounter
-  /** The greatest number of tokens that may follow a hidden block in the prompt. The size of the block itself does not count. */
+  /** The greatest number of tokens that may follow a hidden block in the prompt. The tokens of the block itself are not included. */
   readonly tailTokens: number
 }
 
@@ -93,8 +93,8 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
 }
 
 /**
- * The number of blocks and tokens that are removed from the prompt. Blocks that were already hidden only get a new replacement text, so
- * they are not counted.
+ * The number of blocks and tokens that are removed from the prompt. A block that was already hidden only gets a new replacement text: the
+ * block is not counted, but the tokens of its old replacement text are.
  */
 function hiddenCounts(
   group: readonly ShownBlock[],

@@ -17,7 +17,10 @@ export interface Locator {
   readonly exhausted: boolean
 }
 
-/** A run is a list of consecutive lines, stored as their numbers. A line that does not occur in the text has the number -1. */
+/**
+ * A list of consecutive lines. Each line is stored as the number that the locator gave to its content, and not as its position: equal lines
+ * have the same number. A line that does not occur in the text has -1.
+ */
 export type LineRun = Int32Array
 
 /** The greatest number of comparisons for one patch. A patch with correct line numbers needs only one comparison for each of its lines. */

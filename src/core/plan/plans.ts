@@ -25,8 +25,8 @@ export function stepStatus(plan: Plan, step: number): StepStatus {
 export const isFinished = (status: StepStatus): boolean => status === 'done' || status === 'failed'
 
 /**
- * The newest block of every plan, in the order in which the plans were created. Hidden blocks count too, because hiding only shortens the
- * prompt.
+ * The newest state of every plan, in the order in which the plans were created. Hidden plan blocks are read, too, because hiding only
+ * shortens the prompt.
  */
 export function plansOf(timeline: Timeline): readonly Plan[] {
   const blocks = planBlocks(timeline)

@@ -1,6 +1,6 @@
 import { type Word, wordsOf } from './terms.ts'
 
-/** The greatest number of names that are used of one text. */
+/** When the names of a text have given this many terms, the other names of the text are not used. */
 const MAX_ENTITIES = 24
 
 /**
@@ -24,7 +24,8 @@ function isNamed(text: string, word: Word, capitals: ReadonlySet<string>): boole
 }
 
 /**
- * The words that have a capital letter inside a sentence. They are probably names, so they also count as names where they begin a sentence.
+ * The words that have a capital letter inside a sentence. They are probably names, so they are also treated as names where they begin a
+ * sentence.
  */
 function capitalsInsideSentences(text: string, words: readonly Word[]): ReadonlySet<string> {
   const found = new Set<string>()

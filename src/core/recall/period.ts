@@ -35,7 +35,7 @@ function monthAt(words: readonly string[], at: number, now: number): Period | un
   const after = dayOf(words[at + 1])
   const day = after ?? dayOf(words[at - 1])
   const named = [words[at + 1], words[at + 2]].find(isYear)
-  // `may` and `march` are often other words, so they count only beside a number or after a word such as `in`
+  // `may` and `march` are often other words, so they are read as months only beside a number or after a word such as `in`
   if (
     ['may', 'march'].includes(words[at] ?? '') &&
     day === undefined &&

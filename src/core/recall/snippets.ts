@@ -96,7 +96,7 @@ const lookups: ReadonlySet<string> = new Set(
 
 const noFacts: readonly TurnFact[] = []
 
-/** The facts about turns in a change: one for a turn that it opens, or one for each message and each tool call in it. */
+/** The facts about turns in a change: one for a turn that it opens, or one for each tool call and each searchable block in it. */
 export function turnFactsOf(change: Change): readonly TurnFact[] {
   if (change.type === 'turn.opened') return [{ turnId: change.turn_id, searched: false, worked: false }]
   const blocks = blocksOfChange(change).filter(({ type }) => type === 'react.tool.call' || roles.has(type))

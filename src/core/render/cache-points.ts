@@ -108,7 +108,7 @@ function withPathGroup({ shown }: Slice, position: number): number {
 
 /**
  * A provider looks for a cached beginning at most 20 parts before a mark. A round is at least one part, and a turn also has other parts.
- * Therefore a turn with this many rounds counts as long.
+ * Therefore a turn with at least this many rounds is treated as long.
  */
 const longTurnRounds = 14
 

@@ -215,7 +215,7 @@ export function shortenJson(value: Json, limits: ShortenLimits): { readonly valu
 /** A shorter run of base64 characters stays in the prompt. It may be a key, a hash or a long word. */
 const minRunChars = 2_048
 
-/** A line with fewer characters does not count as a line of base64. */
+/** A line with fewer characters is not treated as base64. */
 const minLineChars = 60
 
 const lineBreak = /^(?:\r?\n|\\r\\n|\\n)$/

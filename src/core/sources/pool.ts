@@ -99,8 +99,8 @@ export function selectSources(pool: SourcePool, sids: Iterable<number>): Selecte
 export const sourcesBySid = (pool: SourcePool): ReadonlyMap<number, SourceRow> => new Map(pool.rows.map((row) => [row.sid, row]))
 
 /**
- * The rows that an exported timeline contains: without `content` and the fields about hosting (`rn`, `hosted_uri`, `key`), and with a
- * shortened `text`.
+ * The rows that an exported timeline contains. They have only the fields that `compactRow` copies: no `content`, no scores, no fields about
+ * hosting and no fields of the application. `text` is shortened.
  */
 export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool.rows.map(compactRow)
 

@@ -234,7 +234,7 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
  */
 export const isKnowledgeSource = ({ url }: SourceFields): boolean => url?.startsWith('ks:') === true
 
-/** Whether an answer may cite this source with a link. Only web pages can be cited. Files can be embedded in an answer. */
+/** Whether an answer may cite this source with a link. Only web pages can be cited in this way. Files can be embedded in an answer. */
 export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
   return isWebAddress(row.url)

@@ -117,8 +117,8 @@ export function findBacktick(body: ChannelBody, text: string, from: number, limi
 }
 
 /**
- * Whether the position is in a code fence. The line that closes the fence does not count, because models write "```</channel:answer>" on
- * this line.
+ * Whether the position is in a code fence. False on the line that closes the fence, because models write "```</channel:answer>" on this
+ * line.
  */
 const isInFence = (code: CodeContext): boolean => code.fence !== 0 && !code.closing
 
@@ -130,7 +130,7 @@ function advanceJson(body: ChannelBody, text: string, from: number, to: number):
 }
 
 function advanceJsonBy(body: ChannelBody, code: number): void {
-  if (code === backtick) body.backticks++ // an escaped backtick counts too: models write it, although JSON has no such escape
+  if (code === backtick) body.backticks++ // an escaped backtick is counted, too: models write it, although JSON has no such escape
   if (body.escaped) body.escaped = false
   else if (code === backslash) body.escaped = body.inString
   else if (code === quote) {

@@ -36,7 +36,7 @@ export function createCodeContext(): CodeContext {
   return { backticks: 0, fence: 0, fenceLength: 0, opening: false, closing: false, indent: 0, run: 0, runCharacter: 0 }
 }
 
-/** Whether the position is in a code fence. The line that closes the fence still counts. */
+/** Whether the position is in a code fence. Also true on the line that closes the fence. */
 export const isFenced = (context: CodeContext): boolean => context.fence !== 0
 
 /** Updates the state after the text from index `from` to index `to` (exclusive) was read. */

@@ -48,7 +48,7 @@ export function conflictingKeys(text: string): readonly string[] {
 /** How many calls one response may have. A response with more is rejected. */
 export const maxCalls = 16
 
-/** Whether a list `tool_calls` has a call. A value that is not a list, such as a single call, counts as a call. */
+/** Whether a list `tool_calls` has a call. A value that is not a list, such as a single call, is treated as a call. */
 export const hasCallList = (calls: unknown): boolean =>
   Array.isArray(calls) ? calls.some((call) => !isEmptyCall(call)) : !isEmptyCall(calls)
 
@@ -61,7 +61,7 @@ export function isEmptyCall(call: unknown): boolean {
   return !named && (params === null || (isObject(params) && Object.keys(params).length === 0))
 }
 
-/** Whether the calls of an action with a list of calls are accepted. */
+/** Whether the list `tool_calls` in the text of an action is accepted. Also true when the action has no such list. */
 export function hasAcceptedCalls(action: string): boolean {
   const parsed = parseModelJson(action)
   const { tool_call: call, tool_calls: list } = parsed.ok && isObject(parsed.value) ? parsed.value : {}

@@ -21,7 +21,7 @@ const maxLeadingBlank = 256
 
 export function createNativeTextParser(channels: readonly Channel[]): NativeTextParser {
   const parser = createChannelParser(channels, 'answer')
-  // `start`: a tag may follow. `thinking`: after the open tag. `text`: everything else goes to the channel parser
+  // `start`: an open tag may follow. `thinking`: after the open tag. `text`: all further text goes to the channel parser
   let state: 'start' | 'thinking' | 'text' = 'start'
   let held = ''
 

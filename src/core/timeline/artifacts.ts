@@ -6,7 +6,7 @@ import { normalizeTarget, toLogical } from '../path/physical.ts'
 import { blockAt, blocksAtPath, blocksOfCall, digestBlocksOf, type Timeline } from './timeline.ts'
 import { knownTurns } from './turns.ts'
 
-/** An artifact, with its newest digest and its newest content. Hidden blocks are also used. */
+/** An artifact, with its newest digest and its newest content. Both may come from hidden blocks. */
 export interface Artifact {
   readonly path: string
   readonly kind: ArtifactKind
@@ -46,8 +46,8 @@ export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId
 }
 
 /**
- * Whether a file that the model names is internal. A path without a turn refers to the newest file of that name. A file that the timeline
- * does not know counts as internal.
+ * Whether a file that the model names is internal. A path without a turn refers to the newest file of that name. A file that is not in the
+ * timeline is treated as internal.
  */
 export function isInternalFile(timeline: Timeline, path: string): boolean {
   if (findArtifact(timeline, path)?.metadata.visibility === 'internal') return true
@@ -132,6 +132,6 @@ function firstWins(objects: readonly object[]): Meta & Partial<Digest> {
   return Object.assign({}, ...[...objects].reverse())
 }
 
-/** Whether users may see the file at a path. A value that is not a path counts as internal. */
+/** Whether users may see the file at a path. A value that is not a path is treated as internal. */
 export const visibilityOfFile = (timeline: Timeline, path: unknown): Visibility =>
   typeof path === 'string' && !isInternalFile(timeline, path) ? 'external' : 'internal'

@@ -67,7 +67,7 @@ function turnChanges(log: TurnLog, ts: string): readonly Change[] {
 export function parseBundle(value: unknown): Bundle {
   if (!isObject(value)) throw invalid('a bundle must be a JSON object')
   if (value.format === undefined && value.version === 1 && Array.isArray(value.blocks)) return bundleFromTimeline(value)
-  if (value.format !== 'daybook.bundle') throw invalid('not a Daybook bundle and not a conv.timeline.v1 payload')
+  if (value.format !== 'daybook.bundle') throw invalid('the JSON is neither a Daybook bundle nor a conv.timeline.v1 payload')
   if (value.version !== 1) throw invalid(`bundle version ${JSON.stringify(value.version)} is not supported; this Daybook reads version 1`)
   if (typeof value.conversation_id !== 'string' || value.conversation_id === '') throw invalid('bundle.conversation_id must be text')
   if (!Array.isArray(value.turn_logs)) throw invalid('bundle.turn_logs must be a list')

@@ -108,11 +108,11 @@ export interface TurnWaiting {
   readonly turn_id: string
   readonly ts: string
   readonly waits: readonly Wait[]
-  /** Set when the turn goes on beside these waits, for example because other calls of the same response are running. */
+  /** Set when the turn continues its work during these waits, for example because other calls of the same response are running. */
   readonly active?: true
 }
 
-/** These waits have ended, and the turn goes on. */
+/** The waits `wait_ids` have ended, and the turn continues. */
 export interface TurnResumed {
   readonly type: 'turn.resumed'
   readonly turn_id: string

@@ -18,7 +18,7 @@ export function forkBundleAt(bundle: Bundle, journal: Parameters<typeof forkPoin
   const last = journal.at(-1)?.seq ?? 0
   if (!Number.isSafeInteger(seq) || seq < 1 || seq > last) throw refused(id, `there is no entry ${seq}; the latest entry is ${last}`)
   if (journal.some((entry, index) => entry.seq !== index + 1 && entry.seq <= seq))
-    throw refused(id, `a retention policy has removed entries before entry ${seq}`)
+    throw refused(id, `a retention policy has removed entries before entry ${seq}, so a copy up to this entry is not possible`)
   const cut = forkPoint(journal, seq)
   const changes = journal.slice(0, cut).map(({ change }) => change)
   const timeline = changes.reduce(applyChange, emptyTimeline())

@@ -10,7 +10,9 @@ import type { Bundle } from './bundle.ts'
  */
 export function nameInBundle({ conversation_id: name }: Bundle): string {
   if (/^[A-Za-z0-9_-]{1,128}$/.test(name)) return name
-  throw invalid('the name of the conversation in the bundle must be letters, digits, "_" and "-", at most 128: choose another name')
+  throw invalid(
+    'the name of the conversation in the bundle must be letters, digits, "_" and "-", at most 128 characters: choose another name',
+  )
 }
 
 /**

@@ -9,7 +9,7 @@ export type MessageKind = 'followup' | 'steer' | 'feedback' | 'external'
  */
 export type InboxEventKind = MessageKind | 'decision' | 'completion' | 'withdrawal'
 
-/** An event in the inbox: a message or feedback of a user, or an event of the application. It waits until a turn reads it. */
+/** An event in the inbox. It stays there until a turn reads it, or until it is withdrawn or expires. */
 export interface InboxEvent {
   readonly event_id: string
   readonly sequence: number

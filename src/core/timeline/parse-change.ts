@@ -180,6 +180,6 @@ export function parseChange(value: unknown): Change {
   const type = isObject(value) ? value.type : undefined
   const known = typeof type === 'string' && Object.hasOwn(changeChecks, type)
   const problem = known ? changeChecks[type as Change['type']](value) : `type ${JSON.stringify(type)} is unknown`
-  if (problem !== undefined) throw new Failure('change.invalid', `not a change: ${known ? type : ''}${problem}`)
+  if (problem !== undefined) throw new Failure('change.invalid', `the change is invalid: ${known ? type : ''}${problem}`)
   return value as Change // `changeChecks` has checked the fields
 }

@@ -89,7 +89,7 @@ export function parsePayload(value: unknown): TimelinePayload {
   return buildPayload(value, value.blocks.map(parseBlock))
 }
 
-/** Parses a payload of unknown origin. Never throws: a wrong field counts as missing, and a wrong block is left out. */
+/** Parses a payload of unknown origin. Never throws: an invalid field is treated as missing, and an invalid block is left out. */
 export function parsePayloadLeniently(value: unknown): TimelinePayload {
   const fields = isObject(value) ? value : {}
   const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(parseBlockOrSkip) : []

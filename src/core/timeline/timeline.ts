@@ -22,7 +22,7 @@ export interface Timeline {
   readonly title?: string
   readonly startedAt?: string
   readonly lastTs?: string
-  /** The turn that was opened and not closed yet. It is running, or a crash interrupted it. */
+  /** The turn that was opened and not closed yet. It is running, it waits, or a crash interrupted it. */
   readonly openTurn?: OpenTurn
   /** The parts of the system text that stay the same during a whole turn, as the last turn uses them. */
   readonly frozen?: FrozenTexts

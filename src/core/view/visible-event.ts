@@ -28,7 +28,7 @@ type ConversationEvent =
       readonly waits: readonly Wait[]
       readonly parked: boolean
     }
-  /** These waits have ended, and the turn goes on. */
+  /** The waits `waitIds` have ended, and the turn continues. */
   | { readonly kind: 'turn.resumed'; readonly turnId: string; readonly ts: string; readonly waitIds: readonly string[] }
   | ResponseEvent
   | { readonly kind: 'title'; readonly ts: string; readonly title: string }
@@ -147,7 +147,7 @@ interface AnswerEvent {
   /** The object that the model wrote in the `usage` channel of this answer. */
   readonly usage: JsonObject | undefined
   /**
-   * An `attempt` is an answer after which the turn went on, because a followup came or a second action followed. At the end of the turn,
+   * An `attempt` is an answer after which the turn continued, because a followup came or a second action followed. At the end of the turn,
    * the attempts are appended again as `superseded`, before the `final` answer.
    */
   readonly state: 'attempt' | 'superseded' | 'final'
@@ -161,7 +161,7 @@ export interface FileView {
   readonly filename: string
   readonly mime: string | undefined
   readonly size: number | undefined
-  /** The resource name for `/v1/resources/`. Only delivered files have one. */
+  /** The resource name for `/v1/resources/`. Undefined when the file is not hosted. */
   readonly rn: string | undefined
   readonly description: string | undefined
 }

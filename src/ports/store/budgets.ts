@@ -9,8 +9,9 @@ import type { Claim } from '../store.ts'
 export interface Budgets {
   /**
    * Reserves an amount in all of the named budgets, or in none if it does not fit into one of them. A reservation belongs to the claim, and
-   * ends with its lease. Each `slot` of a conversation has at most one reservation: a new reservation replaces the earlier one. Nothing is
-   * reserved in budgets without limits. Throws `conversation.superseded` when the claim is lost.
+   * ends when the lease of the claim ends. A `slot` is the name of a kind of model call. Each slot of a conversation has at most one
+   * reservation: a new reservation replaces the earlier one. Nothing is reserved in budgets without limits. Throws
+   * `conversation.superseded` when the claim is lost.
    */
   reserve(claim: Claim, request: ReserveRequest): Promise<ReserveResult>
   /** Ends the reservation of a slot. No cost is counted for it. Does nothing when the claim is lost. */
@@ -21,7 +22,8 @@ export interface Budgets {
   list(query?: BudgetQuery): Promise<StoredBudgetPage>
   /**
    * Sets the limits of a budget. With null, the limits in the settings apply to the budget again. With an empty object, the budget has no
-   * limits. Amounts that an operator has allowed in addition are removed. What was spent before a budget had limits is not counted.
+   * limits. Amounts that an operator has allowed in addition are removed. The sums do not include amounts that were spent before the budget
+   * had limits.
    */
   setLimits(name: string, limits: AmountLimits | null): Promise<StoredBudget>
   /** Removes a budget with its sums. Returns false when the store has no such budget. */

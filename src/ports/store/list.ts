@@ -6,7 +6,7 @@ export interface ListQuery {
   readonly limit?: number
   /** The `next` of the previous page. */
   readonly cursor?: string
-  /** Only conversations whose title contains this text. Upper and lower case count as equal. */
+  /** Only conversations whose title contains this text. The comparison ignores case. */
   readonly search?: string
   /** Only conversations whose id begins with this text. */
   readonly prefix?: string
@@ -18,7 +18,7 @@ export interface ListQuery {
   readonly children?: true
   /**
    * Only conversations with work that can be done now: a turn is open, a followup waits to start a turn, or an offer was not taken. An open
-   * turn that waits for a person or a late result does not count as work, until something arrives for it or `dueAt` is reached.
+   * turn that waits for a person or a late result is not work until something arrives for it or `dueAt` is reached.
    */
   readonly open?: true
   /** Only conversations whose open turn waits for something. */

@@ -9,7 +9,10 @@ import type { Scope } from '../../core/scope.ts'
 export interface MemoryIndex {
   /** The snippets that match the question best, one per turn, best first. A question without terms finds nothing. */
   search(question: string, filter: MemoryFilter): Promise<readonly MemoryMatch[]>
-  /** The first snippets of the turns that the filter selects, in the order of time. */
+  /**
+   * Snippets that the filter selects, in the order of time. With `ordinal`, all of them are from the turn with this number. Otherwise the
+   * list has one snippet per turn, the first in this order.
+   */
   list(filter: MemoryFilter & { readonly ordinal?: number; readonly order?: 'oldest' | 'newest' }): Promise<readonly MemoryMatch[]>
   /**
    * Indexes the entries that are not in the index. With `within`, only entries of this conversation or user are indexed. Returns how many
@@ -25,8 +28,8 @@ export interface MemoryIndex {
  */
 export interface MemoryVectors {
   /**
-   * Chooses the model whose vectors are kept from now on, and returns its key. If its name or the length of its vectors differs from the
-   * model before, all vectors have to be made again.
+   * Chooses the model whose vectors are kept from now on, and returns its key. If its name or the length of its vectors differs from those
+   * of the previous model, all vectors have to be made again.
    */
   choose(model: VectorModel): Promise<number>
   /** At most `limit` snippets that have no vector of this model yet. Undefined when another process has chosen another model. */

@@ -33,7 +33,7 @@ export type Counts = Readonly<Record<string, number>>
 export interface StoredReceipt {
   readonly receiptId: string
   readonly startedAt: string
-  /** When the deletion was finished. Missing before. */
+  /** When the deletion was finished. Missing while it is unfinished. */
   readonly finishedAt?: string
   /** The rows that were removed, by table, and the files, by kind. A name with the prefix `files.` is a kind of file. */
   readonly counts: Counts
@@ -41,10 +41,10 @@ export interface StoredReceipt {
   readonly unfinished: number
 }
 
-/** The count of blobs that a deletion has removed. */
+/** The name of the count of blobs that a deletion has removed. */
 export const REMOVED_BLOBS = 'files.blobs'
 /**
- * The count of blobs that are not removed, because conversations of others refer to them. The receipt has this count only when it is
- * finished.
+ * The name of the count of blobs that are not removed, because conversations of other users refer to them. The receipt has this count only
+ * when it is finished.
  */
 export const SHARED_BLOBS = 'kept.blobs'

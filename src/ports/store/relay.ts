@@ -12,8 +12,8 @@ export interface Relay {
    */
   send(address: string, text: string): Promise<void>
   /**
-   * Listens to addresses until the returned function is called. After a lost connection, the relay connects again by itself. Listening alone
-   * does not keep the process running.
+   * Listens to addresses until the returned function is called. After a lost connection, the relay connects again by itself. Listening
+   * alone does not keep the process running.
    */
   listen(addresses: readonly string[], listener: RelayListener): () => void
 }

@@ -19,8 +19,8 @@ export interface Schedules {
   /**
    * Offers the events of all schedules that are due, and returns when the next schedule is due. Any process may call it at any time.
    * - The event with the number n of a schedule has the id `<schedule id>-<n>`.
-   * - Times that passed while no process ran are skipped: a repeated schedule fires once for all of them.
-   * - If the clock was set back, a repeated schedule fires within its interval after the new time.
+   * - If several times of a repeated schedule have passed, for example while no process ran, the schedule fires once for all of them.
+   * - If the clock was set back, a repeated schedule fires again at the latest one interval after the new time.
    * - An event is left out while the conversation has `MAX_OPEN_OFFERS` offers that no process has taken.
    */
   fire(): Promise<{ readonly fired: number; readonly nextAt: string | undefined }>

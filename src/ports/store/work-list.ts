@@ -10,7 +10,7 @@ import type { Claim, Owner } from '../store.ts'
  *                                                                    too many failed attempts      ▼
  *                                                                                               parked
  *
- * The conversations of sub-agents are not in the list: the process that runs the call of a sub-agent runs the sub-agent, too.
+ * The conversations of sub-agents are not in the list, because the process that runs the call of a sub-agent also runs the sub-agent.
  */
 export interface WorkList {
   /**
@@ -29,8 +29,8 @@ export interface WorkList {
    */
   retry(conversationId: string): Promise<boolean>
   /**
-   * How many messages and turns of a tenant wait: its conversations that could be claimed now, each with its offers. `conversationId` is any
-   * conversation of the tenant. At most `atMost` conversations are counted.
+   * How many messages and turns of a tenant wait: its conversations that could be claimed now, each with its offers. `conversationId` is
+   * any conversation of the tenant. At most `atMost` conversations are counted.
    */
   backlog(conversationId: string, atMost: number): Promise<number>
   /** The state of the whole list, for metrics. */
@@ -60,7 +60,7 @@ export type NextWork =
 export interface WorkSummary {
   /** Conversations that could be claimed now. */
   readonly waiting: number
-  /** How long the first of the waiting conversations has waited, in seconds. Conversations without a known time count as 0. */
+  /** How long the first of the waiting conversations has waited, in seconds. If this time is not known for a conversation, 0 is used. */
   readonly longestWaitSeconds: number
   /** Conversations with work that a process runs now. */
   readonly running: number

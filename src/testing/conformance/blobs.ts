@@ -32,7 +32,7 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       expect(await blobs.has(abc)).toBe(false)
     })
 
-    it('does not change when the caller modifies the array it put or the array it read', async () => {
+    it('keeps the stored bytes when the caller modifies the array that it put or the array that it read', async () => {
       const blobs = await create()
       const mine = bytes('abc')
       await blobs.put(mine)
@@ -74,7 +74,7 @@ export function describeBlobs({ describe, it, expect }: TestRunner, name: string
       for await (const _ of blobs.stream(empty)) expect('an empty blob has no pieces').toBe('')
     })
 
-    it('can stop streaming at any piece, and does not change when the caller modifies a piece', async () => {
+    it('can stop streaming at any piece, and keeps the stored bytes when the caller modifies a piece', async () => {
       const blobs = await create()
       const blob = await blobs.put(new Uint8Array(300_000).fill(7))
       for await (const piece of blobs.stream(blob)) {

@@ -75,7 +75,7 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
       await expect(files.read('a', { maxBytes: 4 })).rejects.toMatchObject(unsafe('too_large'))
     })
 
-    it('does not change when the caller modifies the array it wrote or the array it read', async () => {
+    it('keeps the stored file when the caller modifies the array that it wrote or the array that it read', async () => {
       const files = await create()
       const mine = bytes('abc')
       await files.write('a', mine)

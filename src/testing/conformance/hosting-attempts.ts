@@ -34,8 +34,8 @@ function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope):
     ['a user in look-alike letters', { ...owner, user: user.replace('a', '\u0430') }],
     ['a user that is a longer path', { ...owner, user: `${user}/c1` }],
     ['a user that is a shorter name', { ...owner, user: user.slice(0, -1) }],
-    ['a user that climbs', { ...owner, user: `eve/../${user}` }],
-    ['a tenant that holds the project', { tenant: `${tenant}:${project}`, project: 'chatbot', user }],
+    ['a user with `..` in the name', { ...owner, user: `eve/../${user}` }],
+    ['a tenant whose name includes the project', { tenant: `${tenant}:${project}`, project: 'chatbot', user }],
     ['a wildcard', { tenant: '*', project: '*', user: '*' }],
     ['an empty scope', { tenant: '', project: '', user: '' }],
   ]
@@ -51,7 +51,7 @@ function byAnotherSpelling(hosted: HostingHandles, own: HostingHandles, owner: S
   const mine = own.key.slice(0, own.key.indexOf(`/${intruder.user}/`))
   const climbs = ['..', '%2e%2e', '%2E%2E', '%252e%252e', '.%2e', '..%2f..', '\uff0e\uff0e', '..\0', '.. ', '...'].map(
     (up): readonly [string, string] => [
-      `a key that climbs by ${JSON.stringify(up)}`,
+      `a key that leaves the folder of its user with ${JSON.stringify(up)}`,
       `${mine}/${intruder.user}/${up}/${hosted.key.slice(mine.length + 1)}`,
     ],
   )
@@ -79,7 +79,7 @@ function nameSpellings({ rn }: HostingHandles, { user }: Scope): readonly (reado
     ['an rn of another stage', rn.replace(':file:', ':attachment:')],
     ['an rn of a stage that is not hosted', rn.replace(':file:', ':message:')],
     ['an rn of another turn', rn.replaceAll('turn_1', 'turn_2')],
-    ['an rn that climbs', rn.replace(tail, `..%2F${tail}`)],
+    ['an rn with `..` in its path', rn.replace(tail, `..%2F${tail}`)],
     ['an rn with a NUL', `${rn}%00`],
     ['an rn with a space behind it', `${rn} `],
     ['an rn with a newline behind it', `${rn}\n`],
@@ -108,7 +108,7 @@ function keySpellings({ key, blob }: HostingHandles): readonly (readonly [string
     ['the bytes themselves', `daybook/blobs/${blob.sha256.slice(0, 2)}/${blob.sha256}`],
     ['the hash of the bytes', blob.sha256],
     ['a path on disk', '/etc/passwd'],
-    ['a path on disk that climbs', '../../../../etc/passwd'],
+    ['a path on disk with `..`', '../../../../etc/passwd'],
     ['a path below OUT_DIR', 'turn_1/files/q3 report.pdf'],
     ['a handle without end', `${key}${'/x'.repeat(100_000)}`],
   ]
@@ -124,7 +124,7 @@ function uriSpellings({ key, hosted_uri }: HostingHandles): readonly (readonly [
     ['a uri with a query', `${hosted_uri}?versionId=1`],
     ['a uri with a fragment', `${hosted_uri}#x`],
     ['a uri that climbs', hosted_uri.replace('daybook/', 'daybook/../daybook/')],
-    ['a uri that climbs, encoded', hosted_uri.replace('daybook/', 'daybook/%2e%2e/daybook/')],
+    ['a uri with an encoded `..`', hosted_uri.replace('daybook/', 'daybook/%2e%2e/daybook/')],
     ['a uri with a host', `file://localhost/${encoded}`],
     ['a uri with one slash', `file:/${encoded}`],
     ['a file uri of the machine', 'file:///etc/passwd'],

@@ -62,7 +62,7 @@ export function describeRelay({ describe, it, expect }: TestRunner, name: string
       sending.end()
     })
 
-    it('of up to the greatest size, with any characters, as they are', async () => {
+    it('of up to the maximum size, with any characters, unchanged', async () => {
       const fixture = await create()
       const [sender, receiver] = [await fixture.open(), await fixture.open()]
       const sending = await listen(sender, ['one'])
@@ -90,7 +90,7 @@ export function describeRelay({ describe, it, expect }: TestRunner, name: string
       sending.end()
     })
 
-    it('again after the connection was lost, and says that it is back', async () => {
+    it('again after the connection was lost, and tells listeners that it is connected again', async () => {
       const fixture = await create()
       const [sender, receiver] = [await fixture.open(), await fixture.open()]
       const sending = await listen(sender, ['one'])

@@ -30,7 +30,7 @@ export async function openSandboxFixture(sandbox: Sandbox): Promise<SandboxFixtu
         folders,
         timeoutSeconds: 60,
         signal: new AbortController().signal,
-        answer: () => Promise.reject(new Error('this program may not ask')),
+        answer: () => Promise.reject(new Error('this program may not send requests')),
         ...options,
       }),
     async write(path, content) {

@@ -99,7 +99,7 @@ export function describeSandbox({ describe, it, expect }: TestRunner, name: stri
         return { requests, end: report.end, log: report.log }
       }
 
-      it('gives them the content of the conversation, and never throws', () =>
+      it('gives them the content of the conversation; a failed request returns an error and throws nothing', () =>
         withFixture(async (fixture) => {
           const { end, log, requests } = await runAsking(fixture, code.askForContext)
           const paths = ['so:sources_pool[1,3]', 'ar:x', 'a', 'b']

@@ -84,7 +84,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       expect(next?.found).toEqual({ epoch: again.epoch, lastSeq: 1, offers: 1 })
     })
 
-    it('finds another epoch after a deletion or an import, so that an earlier timeline is not taken for the stored one', async () => {
+    it('finds another epoch after a deletion or an import, so that no process uses a timeline that it loaded before', async () => {
       const { store } = await create()
       const first = await store.claim('c1', owner('a'))
       await store.append(first, [appended([prompt('hello')])])
@@ -169,7 +169,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       }
     })
 
-    it('finds the owner of a lease without changing anything, and none if the lease is free for the asking process', async () => {
+    it('finds the owner of a lease without changing anything, and undefined if the asking process could get the lease', async () => {
       const { store, clock } = await create()
       const asker = createOwner(clock)
       expect(await store.findOwner('c1', asker)).toBe(undefined)
@@ -190,7 +190,7 @@ function describeLeases({ describe, it, expect }: TestRunner, create: CreateStor
       expect(await store.findOwner('mine', asker)).toBe(undefined)
     })
 
-    it('knows the process of an owner also after a renewal', async () => {
+    it('still knows the process of an owner after a renewal', async () => {
       const { store, clock } = await create()
       await store.renew(await store.claim('dead', { ...createOwner(clock), startedAt: '1' }))
       await store.claim('dead', createOwner(clock))

@@ -99,7 +99,7 @@ function checkBlock(block: Fields, place: string, problems: Problems): void {
     case 'tool_result':
       return
     default:
-      problems.require(false, place, `a block of the type ${String(block.type)}`)
+      problems.require(false, place, `a block of the type ${String(block.type)} is not allowed`)
   }
 }
 

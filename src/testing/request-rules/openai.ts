@@ -68,10 +68,14 @@ function checkItem(item: Fields, next: Fields | undefined, { outputs, calls }: K
       return
     case 'reasoning':
       problems.require(next !== undefined && next.type !== 'reasoning', place, 'reasoning was provided without its required following item')
-      problems.require(item.encrypted_content === undefined, place, 'the encrypted content may come from another model or account')
+      problems.require(
+        item.encrypted_content === undefined,
+        place,
+        'must have no encrypted content, because it may come from another model or account',
+      )
       return
     default:
-      problems.require(false, place, `an item of the type ${String(item.type)}`)
+      problems.require(false, place, `an item of the type ${String(item.type)} is not allowed`)
   }
 }
 
@@ -79,7 +83,7 @@ function checkInputPart({ type, text, image_url, file_data }: Fields, place: str
   if (type === 'input_text' || type === 'output_text') problems.require(isFilled(text), place, 'text content is empty')
   else if (type === 'input_image') checkDataUrl(image_url, imageTypes, place, problems)
   else if (type === 'input_file') checkDataUrl(file_data, ['application/pdf'], place, problems)
-  else problems.require(false, place, `a part of the type ${String(type)}`)
+  else problems.require(false, place, `a part of the type ${String(type)} is not allowed`)
 }
 
 function checkDataUrl(url: unknown, types: readonly string[], place: string, problems: Problems): void {
@@ -134,7 +138,7 @@ function checkMessage(
     if (type === 'text') problems.require(isFilled(text), where, 'text content is empty')
     else if (type === 'image_url') checkDataUrl(fieldsOf(image_url).url, imageTypes, where, problems)
     else if (type === 'file') checkDataUrl(fieldsOf(file).file_data, ['application/pdf'], where, problems)
-    else problems.require(false, where, `a part of the type ${String(type)}`)
+    else problems.require(false, where, `a part of the type ${String(type)} is not allowed`)
   }
   const calls = listOf(tool_calls).map(fieldsOf)
   for (const { id, function: called } of calls) {

@@ -26,7 +26,7 @@ export const isFilled = (value: unknown): value is string => typeof value === 's
 
 /** Every string of a request must be well-formed. Half a surrogate pair is an error for most JSON parsers. */
 export function checkTexts(value: unknown, place: string, problems: Problems): void {
-  if (typeof value === 'string') problems.require(value.isWellFormed(), place, 'half a surrogate pair')
+  if (typeof value === 'string') problems.require(value.isWellFormed(), place, 'must not contain half of a surrogate pair')
   else if (Array.isArray(value)) for (const [index, item] of value.entries()) checkTexts(item, `${place}[${index}]`, problems)
   else if (isObject(value)) for (const [name, item] of Object.entries(value)) checkTexts(item, `${place}.${name}`, problems)
 }
@@ -45,7 +45,7 @@ export interface CheckedTool {
 
 /** Checks names, descriptions and schemas of tools. No provider accepts two tools with one name. */
 export function checkTools(tools: readonly CheckedTool[], { name: pattern, most }: ToolRules, problems: Problems): void {
-  problems.require(tools.length <= most, 'tools', `at most ${most}`)
+  problems.require(tools.length <= most, 'tools', `at most ${most} tools are allowed`)
   problems.require(new Set(tools.map(({ name }) => name)).size === tools.length, 'tools', 'every name once')
   for (const { name, description, schema } of tools) {
     const place = `tool ${String(name)}`
@@ -53,7 +53,11 @@ export function checkTools(tools: readonly CheckedTool[], { name: pattern, most 
     problems.require(description === undefined || isFilled(description), place, 'a description must not be empty')
     const { type, properties, anyOf, oneOf, allOf, required } = fieldsOf(schema)
     problems.require(type === 'object', place, 'the schema must be of the type object')
-    problems.require(anyOf === undefined && oneOf === undefined && allOf === undefined, place, 'no alternatives at the top of the schema')
+    problems.require(
+      anyOf === undefined && oneOf === undefined && allOf === undefined,
+      place,
+      'the schema must not have anyOf, oneOf or allOf at its top level',
+    )
     const names = Object.keys(fieldsOf(properties))
     for (const parameter of names)
       problems.require(/^[a-zA-Z0-9_.-]{1,64}$/.test(parameter), place, `the parameter ${parameter} has an invalid name`)

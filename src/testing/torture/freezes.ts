@@ -13,7 +13,7 @@ const grown = (before: States, after: States): readonly string[] =>
 
 const frozen: Scenario = {
   name: 'freeze',
-  title: 'frozen at each commit for longer than its lease, and woken after another process has gone on',
+  title: 'a process is frozen at each commit for longer than its lease, and woken after another process has continued its turn',
   async run(rig): Promise<Outcome> {
     const place = await rig.newPlace()
     stopTime(place)
@@ -31,7 +31,7 @@ const frozen: Scenario = {
     early.begin()
     await early.done
     await early.end()
-    // in real time, a slow machine may have needed so long that the lease has ended
+    // without the movable clock, the lease of the frozen process may already have ended on a slow machine
     const hadLease = !place.realTime || performance.now() - frozenAt < LEASE_MS / 2
     for (const id of hadLease ? grown(before, await readStates(place, ids)) : [])
       violations.push(violation('stale', `${id}: another process continued the turn while its owner was alive and had the lease`))
@@ -71,7 +71,7 @@ const ownerOf = (id: string) => ({ id, host: `host-of-${id}`, pid: 4711 })
 
 const leases: Scenario = {
   name: 'leases',
-  title: 'leases of processes on other machines: held, renewed, over, given back',
+  title: 'leases of processes on other machines are held, renewed, expired or released',
   async run(rig): Promise<Outcome> {
     const place = await rig.newPlace()
     stopTime(place)
@@ -101,7 +101,7 @@ const leases: Scenario = {
       must(await refused(claimBy(b), 'conversation.busy'), 'stale', 'a second process got a lease that had been renewed')
       await passTime(place, PAST_LEASE_MS)
       const isStuck = await refused(claimBy(b), 'conversation.busy')
-      must(!isStuck, 'stuck', 'a lease that is over can not be taken')
+      must(!isStuck, 'stuck', 'an expired lease can not be taken')
       const second = isStuck ? await store.claim('leased', b, { takeOver: 'always' }) : undefined
       must(await refused(() => store.renew(first), 'conversation.superseded'), 'stale', 'a lost lease could be renewed')
       must(
@@ -123,7 +123,7 @@ const leases: Scenario = {
       try {
         await store.claim('returned', ownerOf('b'))
       } catch {
-        violations.push(violation('stuck', 'a lease that was given back can not be taken'))
+        violations.push(violation('stuck', 'a lease that was released can not be taken'))
       }
     })
     return { faults: 0, checks, violations }

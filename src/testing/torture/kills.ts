@@ -13,7 +13,7 @@ export const holdPoints: readonly HoldPoint[] = Array.from(
   (_, index) => [`before-${index + 1}`, `after-${index + 1}`] as const,
 ).flat()
 
-/** Turns that were held at every commit when their process was killed, and their state afterwards. Two turns were held at each point. */
+/** Turns that were held when their process was killed, and their state afterwards. Two turns were held at each of the `holdPoints`. */
 export interface KilledTurns {
   readonly place: TorturePlace
   readonly ids: readonly string[]
@@ -24,7 +24,7 @@ export interface KilledTurns {
   readonly reference: readonly string[]
 }
 
-/** Kills a process in which turns are held at every commit, and resumes the turns in two other processes at the same time. */
+/** Kills a process in which two turns are held at each of the `holdPoints`. Then two other processes resume the turns at the same time. */
 export const killAtEachCommit = (rig: Rig): Promise<KilledTurns> =>
   rig.once('killed at each commit', async () => {
     const place = await rig.newPlace()
@@ -43,7 +43,7 @@ export const killAtEachCommit = (rig: Rig): Promise<KilledTurns> =>
 
 const atEachCommit: Scenario = {
   name: 'kill-commit',
-  title: 'killed before and after each commit of a turn',
+  title: 'a process is killed before and after each commit of a turn',
   async run(rig): Promise<Outcome> {
     const { ids, before, after, notes, recovery, reference } = await killAtEachCommit(rig)
     return {
@@ -66,7 +66,7 @@ const CONVERSATIONS = 6
 
 const atRandom: Scenario = {
   name: 'kill-random',
-  title: 'killed at random moments, even while another process continues the turns',
+  title: 'processes are killed at random moments, even while they continue the turns of a killed process',
   async run(rig): Promise<Outcome> {
     const place = await rig.newPlace()
     const ids = Array.from({ length: CONVERSATIONS }, (_, index) => `random-${index + 1}`)

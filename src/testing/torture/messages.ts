@@ -93,7 +93,7 @@ const WAIT_FOR_FOLLOWERS_MS = 120_000
  */
 const followers: Scenario = {
   name: 'followers',
-  title: 'followers, which are killed themselves, of turns that are killed and continued',
+  title: 'followers read turns while the processes of the turns and of the followers are killed',
   async run(rig): Promise<Outcome> {
     const place = await rig.newPlace()
     const ids = Array.from({ length: FOLLOWED }, (_, index) => `followed-${index}`)
@@ -144,7 +144,7 @@ async function checkResumedReads(store: ConversationStore, states: States): Prom
       if (next[0] === seq + 1) continue
       const kind = next[0] === undefined || next[0] > seq ? 'lost' : 'doubled'
       violations.push(
-        violation(kind, `a reader that goes on after entry ${seq} of ${id} gets ${next[0] ? `entry ${next[0]}` : 'no entry'}`),
+        violation(kind, `a reader that continues after entry ${seq} of ${id} gets ${next[0] ? `entry ${next[0]}` : 'no entry'}`),
       )
     }
   }
@@ -163,9 +163,9 @@ function checkFollower(name: string, notes: readonly TortureNote[], states: Stat
     const isOrdered = seqs.every((seq, index) => index === 0 || seq > (seqs[index - 1] ?? 0))
     return [
       ...missed.map(({ seq }) => violation('lost', `${name} did not get entry ${seq} of ${id}`)),
-      ...other.map(({ seq }) => violation('different', `${name} got another entry ${seq} of ${id}`)),
+      ...other.map(({ seq }) => violation('different', `${name} got an entry ${seq} of ${id} that differs from the journal`)),
       ...twice(seqs).map((seq) => violation('doubled', `${name} got entry ${seq} of ${id} twice`)),
-      ...(isOrdered ? [] : [violation('disordered', `${name} got entries of ${id} in another order`)]),
+      ...(isOrdered ? [] : [violation('disordered', `${name} got entries of ${id} in the wrong order`)]),
     ]
   })
 }

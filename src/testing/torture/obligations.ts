@@ -14,7 +14,7 @@ import { takeRest } from './store-tasks.ts'
 
 const prefixContinuation: Scenario = {
   name: 'prefix-continuation',
-  title: 'prefix continuation: a resumed turn goes on after its last entry, and its prompts begin with the prompts before',
+  title: 'prefix continuation: a resumed turn continues after its last entry, and its prompts begin with the prompts from before the kill',
   isObligation: true,
   async run(rig): Promise<Outcome> {
     const { ids, before, after, notes } = await killAtEachCommit(rig)
@@ -30,8 +30,10 @@ const prefixContinuation: Scenario = {
       const [last, next] = [prompts[first - 1], prompts[first]]
       const isContinued = !last || !next || next.cached.startsWith(last.cached)
       return [
-        ...(at < 0 ? [] : [violation('lost', `${id}: entry ${at + 1} of the turn before is not in the resumed turn`)]),
-        ...(isContinued ? [] : [violation('different', `${id}: the first prompt after the kill does not begin with the last one before`)]),
+        ...(at < 0 ? [] : [violation('lost', `${id}: entry ${at + 1} from before the kill is not in the resumed turn`)]),
+        ...(isContinued
+          ? []
+          : [violation('different', `${id}: the first prompt after the kill does not begin with the last prompt before it`)]),
       ]
     })
     return { faults: ids.length, checks: 2 * ids.length, violations }
@@ -58,7 +60,7 @@ function linesOf({ timeline }: ConversationState, alsoUnknownIn?: ConversationSt
 
 const recoveryDeterminism: Scenario = {
   name: 'recovery-determinism',
-  title: 'recovery determinism: turns killed at the same commit go on in the same way, and replay without a divergence',
+  title: 'recovery determinism: turns that were killed at the same commit continue in the same way, and replay without a divergence',
   isObligation: true,
   async run(rig): Promise<Outcome> {
     const { place, after } = await killAtEachCommit(rig)
@@ -83,7 +85,7 @@ const recoveryDeterminism: Scenario = {
 
 const forkDeterminism: Scenario = {
   name: 'fork-determinism',
-  title: 'fork determinism: two forks at an entry are equal, go on equally, and leave the original as it is',
+  title: 'fork determinism: two forks at the same entry are equal, continue in the same way, and leave the original unchanged',
   isObligation: true,
   async run(rig): Promise<Outcome> {
     const place = await rig.newPlace()
@@ -105,7 +107,7 @@ const forkDeterminism: Scenario = {
         for (const name of names) await agent.run(name, 'Go on.').result
         const [one, two] = await Promise.all(names.map((name) => stateOf(store, name)))
         if (one && two && linesOf(one).join('\n') !== linesOf(two).join('\n'))
-          violations.push(violation('different', `two forks at entry ${seq} went on differently`))
+          violations.push(violation('different', `two forks at entry ${seq} continued differently`))
         checks += 2
       }
       const after = await stateOf(store, 'original')
@@ -119,7 +121,7 @@ const forkDeterminism: Scenario = {
 
 const TAKES = 4
 
-/** Offers are taken by a process that is killed right before or after the commit that takes them, and then by others. */
+/** A process takes offers and is killed right before or after the commit that takes them. Then other processes take the offers. */
 const consumeOnce: Scenario = {
   name: 'consume-once',
   title: 'consume once: an event that was taken right before or after a kill is taken once',
@@ -151,7 +153,7 @@ const consumeOnce: Scenario = {
     for (const [id, { journal }] of states) {
       const accepted = journal.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : []))
       if (accepted.join() !== eventIds.join())
-        violations.push(violation('different', `${id}: its events are not those that were offered, in order`))
+        violations.push(violation('different', `${id}: its events differ from the offered events, or have another order`))
     }
     violations.push(...checkJournals(states))
     return { faults: takers.length, checks: ids.length * eventIds.length + readNotes(place.records).length, violations }

@@ -117,5 +117,5 @@ export function stopTime({ records, realTime }: TorturePlace): void {
   if (!realTime) writeClock(records, { ...readClock(records), stoppedAt: Date.now() })
 }
 
-/** Longer than a lease lives. */
+/** A time after which every lease that is not renewed has expired, in milliseconds. */
 export const PAST_LEASE_MS = LEASE_MS + 2_000

@@ -83,7 +83,7 @@ export async function startProcess(place: TorturePlace, task: Task): Promise<Tor
       resolveWaiting(false)
     }
   })
-  child.once('error', () => {}) // a failed `send` to a child that has ended
+  child.once('error', () => {}) // ignores a failed `send` to a child that has ended
   void exited.then(() => {
     running.delete(child)
     resolveWaiting(true)
@@ -141,7 +141,7 @@ export function within<T>(promise: Promise<T>, problem: string, ms = PATIENCE_MS
   return first
 }
 
-/** Whether the kernel has stopped a process. Only Linux reports this. On other systems, every process counts as stopped. */
+/** Whether the kernel has stopped a process. Only Linux reports this. On other systems, returns true for every process. */
 function isStopped(pid: number | undefined): boolean {
   const file = `/proc/${pid}/stat`
   if (process.platform !== 'linux' || !existsSync(file)) return true

@@ -111,7 +111,7 @@ const offers: Scenario = {
 function checkOrder(ids: readonly string[]): readonly Violation[] {
   const numbers = ids.map((id) => Number(id.split('-')[2]))
   const at = numbers.findIndex((number, index) => index > 0 && number < (numbers[index - 1] ?? 0))
-  return at < 0 ? [] : [violation('disordered', `${ids[at]} was taken after ${ids[at - 1]}`)]
+  return at < 0 ? [] : [violation('disordered', `the event ${ids[at]} was offered before ${ids[at - 1]}, but was taken after it`)]
 }
 
 export const raceScenarios: readonly Scenario[] = [claims, offers]

@@ -41,7 +41,10 @@ export type TortureNote =
   | { readonly note: 'seen'; readonly follower: string; readonly conversationId: string; readonly seq: number; readonly hash: string }
   /** A renewal of a lease succeeded. */
   | { readonly note: 'renewed'; readonly conversationId: string; readonly process: string }
-  /** A phase of the scenario begins. The notes of all processes are in one order, so this note divides them. */
+  /**
+   * A phase of the scenario begins. The notes of all processes are in one file, so this note separates the notes before and after the
+   * beginning of the phase.
+   */
   | { readonly note: 'phase'; readonly name: string }
 
 export type NoteOf<Name extends TortureNote['note']> = Extract<TortureNote, { note: Name }>
@@ -88,7 +91,7 @@ function sorted(value: unknown): unknown {
   )
 }
 
-/** The same store with some functions replaced. The others are called on the store itself, which may be an object of a class. */
+/** The same store with some functions replaced. All other functions are called on the store itself, which may be an object of a class. */
 export const withFunctions = (store: ConversationStore, replaced: Partial<ConversationStore>): ConversationStore =>
   new Proxy(store, {
     get(target, name) {

@@ -40,6 +40,8 @@ export async function recoverAll(place: TorturePlace, { processes = 1, rounds = 
   return [
     ...errors,
     ...late.map((text) => violation('error', `resuming turns: ${text}`)),
-    ...skipped.map((id) => violation('stuck', `${id}: no process can continue its turn, although its owner is dead and its lease is over`)),
+    ...skipped.map((id) =>
+      violation('stuck', `${id}: no process can continue its turn, although its owner is dead and its lease has expired`),
+    ),
   ]
 }

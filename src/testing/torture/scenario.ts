@@ -24,9 +24,9 @@ export const kindMeanings: Readonly<Record<ViolationKind, string>> = {
   torn: 'a part of an append is stored, and the rest is not',
   repeated: 'a tool ran twice, and the journal does not say so',
   'paid twice': 'the model was asked again for a response that was stored',
-  stale: 'a process wrote, or got a claim, although another process had it',
+  stale: 'a process wrote to a conversation, or got its claim, although another process had the claim',
   stuck: 'a turn, a message or a lease did not end',
-  different: 'two runs that must be equal are not, or a timeline is not the one that its journal gives',
+  different: 'two runs that must be equal differ, or a timeline differs from the one that results from its journal',
   error: 'a process ended by itself, or the store threw an error that no rule allows',
 }
 

@@ -32,7 +32,7 @@ const killWriters = (rig: Rig): Promise<KilledWriters> =>
 
 const appends: Scenario = {
   name: 'kill-append',
-  title: 'killed while it appends groups of entries and blobs to several conversations',
+  title: 'a process is killed while it appends groups of entries and blobs to several conversations',
   async run(rig): Promise<Outcome> {
     const { states, notes } = await killWriters(rig)
     const torn = [...states]
@@ -43,12 +43,12 @@ const appends: Scenario = {
 }
 
 /**
- * Checks that every timeline that the store loads equals the timeline that results from all entries of the journal. Also checks this for a
- * copy of the conversation.
+ * Checks that every timeline that the store loads equals the timeline that results from all entries of the journal. Also checks that
+ * a copy of the conversation has the same blocks.
  */
 const checkpoints: Scenario = {
   name: 'checkpoint-validity',
-  title: 'checkpoint validity: a loaded timeline is the one that all entries give, even after compactions and in a copy',
+  title: 'checkpoint validity: a loaded timeline equals the one that results from all entries, even after compactions and in a copy',
   isObligation: true,
   async run(rig): Promise<Outcome> {
     const { place, states } = await killWriters(rig)
@@ -57,7 +57,8 @@ const checkpoints: Scenario = {
       for (const [id, { journal, timeline }] of states) {
         const sum = journal.reduce((before, { change }) => applyChange(before, change), emptyTimeline())
         const [expected, found] = [JSON.stringify(toPayload(sum)), JSON.stringify(timeline && toPayload(timeline))]
-        if (expected !== found) violations.push(violation('different', `${id}: the loaded timeline is not the one that its entries give`))
+        if (expected !== found)
+          violations.push(violation('different', `${id}: the loaded timeline differs from the one that results from its entries`))
         await store.importBundle(await store.exportBundle(id), { as: `${id}-copy` })
         const copy = await store.loadVisible(`${id}-copy`)
         const [original, copied] = [

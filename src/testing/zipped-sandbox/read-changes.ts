@@ -15,8 +15,8 @@ export interface FolderChanges {
 export const removedName = 'removed.json'
 
 /**
- * No data can be compressed by a greater factor than this. A greater ratio means that a size is false, or that entries share their data in
- * order to fill the memory.
+ * The compression of ZIP archives makes no data smaller by a greater factor than this. A greater ratio means that a size is false, or that
+ * entries share their data in order to fill the memory.
  */
 const maxRatio = 1_100
 const [fileType, regularFile, folderType] = [0o170000, 0o100000, 0o40000]

@@ -13,8 +13,8 @@ import { writeZip, type ZipItem } from './write-zip.ts'
 
 /**
  * Works like a sandbox on another machine. The folders are packed into a ZIP archive and unpacked elsewhere, and the program runs there. An
- * archive with the changed files is returned, and it is checked before any of its files is written. It shows that the port `Sandbox` needs
- * no shared disk.
+ * archive with the changed files is returned, and it is checked before any of its files is written. This sandbox shows that the port
+ * `Sandbox` needs no shared disk.
  */
 export function zippedSandbox(inner: Sandbox): Sandbox {
   return { languages: inner.languages, limits: inner.limits, run: (program) => runElsewhere(inner, program) }

@@ -38,7 +38,7 @@ function jsonProblem(text: string): string | undefined {
 /**
  * Compiles the text in a separate thread, without running it. Deeply nested text can break Node's TypeScript parser, so that it fails for
  * all later texts in the same thread. The main thread also needs this parser, so the text is compiled in another thread. Only a syntax
- * error is reported. After any other exception, the text counts as correct.
+ * error is reported. After any other exception, the text is treated as correct.
  */
 const compilerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')

@@ -13,7 +13,8 @@ export interface Upload {
 const MiB = 1024 * 1024
 
 /**
- * Limits for one message and for each file. Limits whose names end in `Bytes` count bytes. The other limits count pixels, pages and so on.
+ * The limits of attachments. `messageBytes` and `files` are limits of one message, and all others are limits of one file. If a limit is
+ * exceeded, the whole message is rejected. Limits whose names end in `Bytes` count bytes. The other limits count pixels, pages and so on.
  */
 export interface AttachmentLimits {
   /** The size of the text and all files of one message together. */

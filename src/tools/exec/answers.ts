@@ -26,7 +26,7 @@ export interface Answers {
 /** How often and how much one program may read with `fetch_ctx`. */
 const maxFetches = 1_000
 const maxFetchedBytes = 256 * 1024 * 1024
-/** The greatest number of tool calls of a program that are recorded. A program may try to make more. */
+/** How many tool calls of a program are recorded, including refused calls. Further calls are not recorded. */
 const maxRecordedCalls = 60
 
 /** Makes the answers for one program. `workspace` is the workspace that the called tools get. It has the files that the program sees. */

@@ -4,7 +4,7 @@ import type { Tool } from '../tool.ts'
 /** The names of the languages in texts. */
 export const languageNames = { python: 'Python', javascript: 'JavaScript' } as const satisfies Record<SandboxLanguage['id'], string>
 
-/** The rules of an exec tool for the model: where files are, what is installed, the limits, and how a program reads context and calls tools. */
+/** The rules of an exec tool for the model: where files are, what is installed, limits, and how a program reads context and calls tools. */
 export function sandboxConstraints(sandbox: Sandbox, language: SandboxLanguage, callable: readonly Tool[]): readonly string[] {
   return [
     `${programKinds[language.id]} It runs in the folder of this turn, with its files/, outputs/ and attachments/. A file of an earlier turn is read-only at OUTPUT_DIR/<turn>/…, after react.pull.`,

@@ -12,7 +12,7 @@ export interface ExecOptions {
   readonly sandbox: Sandbox
   /** The tools of the agent. Programs may call those with `callableFromCode`, but never exec tools and `react.*` tools. */
   readonly callable: readonly Tool[]
-  /** Read `ks:` and `sk:` paths for `fetch_ctx`. */
+  /** The readers of `ks:` and `sk:` paths for `fetch_ctx`. */
   readonly readers: Pick<ReadOptions, 'knowledge' | 'skills'>
   /** The limits of a tool that a program calls. */
   readonly limits: InvokeLimits

@@ -39,7 +39,7 @@ export async function runProgram(program: PreparedProgram, call: Call, options: 
   const older = await olderFiles(contract, folders.files)
   const answers = createAnswers(call, { ...workspace, files: folders.files }, options)
   const context = await contextFiles(workspace.runtime, folders.runtime)
-  // The program starts before the records of the run are written.
+  // The program does not wait until the records of the run are written.
   const kept = recorded(keepProgram(workspace.runtime, execId, language, code), call)
   const raw = await options.sandbox.run({
     execId,

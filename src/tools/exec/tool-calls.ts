@@ -7,7 +7,7 @@ import { poolNumbersOf, withParsedSources, withPoolNumbers } from '../source-num
 import type { Call, Outcome } from '../tool.ts'
 import type { ExecOptions } from './exec-tools.ts'
 
-/** How many tools one program may call. */
+/** How many tool calls one program may make. Further calls are refused. */
 const maxCalls = 50
 /** The time limit of a tool that has no `timeoutMs`. */
 const defaultTimeoutMs = 240_000
@@ -44,7 +44,7 @@ export async function callToolFromCode(
   const tool = callable.find(({ id }) => id === toolId)
   if (!tool) return refuse('tool_not_allowed', `${about.tool_id} can not be called from code. ${allowedText(callable)}`)
   const limited = { ...tool, timeoutMs: tool.timeoutMs ?? defaultTimeoutMs }
-  // Tools name their files by the id of the call, so each call of a program has its own.
+  // Tools name their files by the id of the call, so each call of a program has an id of its own.
   const origin = { ...call.origin, callId: `${call.origin.callId}-${number}` }
   const { completionToken: _token, ...context } = call // a program can not wait for a late result
   const nested: Call = { ...context, origin, toolId, idempotencyKey: `${call.idempotencyKey}/${number}`, code: undefined }

@@ -6,11 +6,14 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
-/** References in a schema are replaced by what they refer to, up to this depth. */
+/** Parts of a schema that are nested deeper, also by references, are replaced by a schema that accepts any value. */
 const MAX_DEPTH = 8
 const MAX_DESCRIPTION = 1_000
 const MAX_PROPERTIES = 100
-/** How many parts a schema may have when its references are replaced. A few schemas that refer to each other can have millions of parts. */
+/**
+ * How many parts a schema may have when its references are replaced. A schema with more parts is refused. A few schemas that refer to each
+ * other can have millions of parts.
+ */
 const MAX_PARTS = 2_000
 
 const types: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
@@ -70,7 +73,7 @@ function cleanSchema(schema: unknown, place: Place): JsonObject {
   if (++place.read.parts > MAX_PARTS) throw new SchemaError('its schema has too many parts')
   if (typeof schema.$ref === 'string') {
     const target = referenced(schema.$ref, place.root)
-    // Replacing the references of a schema that contains itself would never end.
+    // A reference to a schema that contains this reference is replaced by a schema that accepts any value. Otherwise this would never end.
     if (target === undefined || place.references.includes(schema.$ref)) return {}
     return cleanSchema(target, { ...below(place), references: [...place.references, schema.$ref] })
   }

@@ -35,7 +35,7 @@ export interface MemoryQuery {
   readonly ordinal?: number
   /** The order of the hits when there is no query. */
   readonly order?: 'oldest' | 'newest'
-  /** Whether the search also finds turns that only searched the memory and read. */
+  /** Whether the search also finds turns in which the agent only searched the memory and read content. */
   readonly withLookups?: boolean
 }
 

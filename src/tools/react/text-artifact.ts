@@ -30,7 +30,7 @@ export function parseAudience(channel: string, kind: string): Audience | Outcome
 
 const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
 
-/** The media type, judged by the file name. A text with an unknown extension counts as markdown. */
+/** The media type, judged by the file name. A text with an unknown extension is treated as Markdown. */
 export const textMimeOf = (physical: string): string =>
   mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
 

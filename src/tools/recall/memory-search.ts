@@ -12,10 +12,10 @@ const DAY_MS = 24 * 3_600_000
 const [SHOWN, BEFORE] = [480, 120]
 /** In a search over all conversations of a user, one conversation has at most this many hits. */
 const HITS_PER_CONVERSATION = 2
-/** How long a search waits until all conversations are indexed. */
+/** How long a search waits for conversations that are not indexed yet. After this time it searches the index as it is. */
 const CATCH_UP_MS = 2_000
 
-/** How long a search waits for the vector of its question. */
+/** How long a search waits for the vector of its question. After this time it compares only words. */
 const VECTOR_MS = 5_000
 
 /** Searches the memory index of a store. Only conversations of the same tenant, project and user are searched. */

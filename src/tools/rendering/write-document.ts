@@ -27,7 +27,10 @@ export interface WriteRequest {
   readonly picture?: PictureOptions
 }
 
-/** The longest content of each format, in characters. Markdown takes the longest to read, and HTML may contain images. */
+/**
+ * The longest content of each format, in characters. The limit of HTML is higher than that of Markdown, because HTML may contain images and
+ * because Markdown takes longer to read.
+ */
 const maxContentLength: { readonly [F in ContentFormat]: number } = { markdown: 500_000, html: 5_000_000, mermaid: 50_000 }
 const maxMessageLength = 2_000
 const maxRemarks = 10

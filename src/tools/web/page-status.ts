@@ -5,7 +5,7 @@ import type { FetchedResponse, FetchFailure, FetchResult } from '../../ports/web
  *
  *   success                 the text of a page, or of another text file
  *   archive                 the text comes from the archive, because the page itself could not be read
- *   non_html                an image or a PDF; a PDF with its text
+ *   non_html                an image, or a PDF with its text
  *   pdf_redirect            the address of a page led to a PDF
  *   binary                  a file that has no text
  *   paywall                 the text is only for subscribers

@@ -8,7 +8,7 @@ export interface Span {
 
 const anchorChars = { min: 3, max: 150 }
 const minPassage = 200
-/** A short passage at the very beginning is probably a menu or a title. */
+/** A short passage at the very beginning is left out, because it is probably a menu or a title. */
 const startPassage = { from: 50, length: 300 }
 const paddingChars = 600
 const maxGap = 400

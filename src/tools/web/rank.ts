@@ -7,7 +7,8 @@ function wordsOf(text: string): readonly string[] {
 const comparedChars = 5_000
 
 /**
- * How many of the words of a query a page has, from 0 to 1. A word in the title counts fully. A word that is only in the text counts less.
+ * The share of the words of a query that a page has, from 0 to 1. A word that is only in the text has a lower weight than a word in the
+ * title.
  */
 export function relevanceOf(query: string, page: { readonly title: string; readonly text: string }): number {
   const wanted = [...new Set(wordsOf(query))]

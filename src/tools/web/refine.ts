@@ -8,8 +8,8 @@ import { type Span, selectPassages } from './passages.ts'
 export interface Refiner {
   readonly model: Model
   /**
-   * How many characters of pages the model reads in one call. Pages that exceed this limit are not refined but kept whole. Default:
-   * 120,000.
+   * How many characters the model reads in one call, of all pages together. The pages are taken in order. A page that does not fit into the
+   * rest of this limit is not refined and keeps its whole text. Default: 120,000.
    */
   readonly maxChars?: number
 }

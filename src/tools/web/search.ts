@@ -101,7 +101,7 @@ async function searchQuery(request: SearchRequest, providers: readonly SearchPro
   return { list: undefined, problems }
 }
 
-/** If a service asks to be called again later, a search waits for at most this many seconds. */
+/** A search waits for a service that asks to be called again within this many seconds. For a longer wait, the next service is used. */
 const maxWaitSeconds = 2
 
 async function searchWithRetry(provider: SearchProvider, request: SearchRequest, signal: AbortSignal): Promise<readonly SearchHit[]> {

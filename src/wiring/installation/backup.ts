@@ -28,8 +28,8 @@ const MAX_ATTEMPTS = 5
 
 /**
  * Copies the data folder of the settings to an empty folder. Servers may use the data folder meanwhile. The copy of the database is a
- * snapshot of one moment, and all blobs to which it refers are in the back-up. A blob is stored before its entry, so blobs are copied
- * before and after the database.
+ * snapshot of one moment, and all blobs to which it refers are in the back-up. The blobs are copied before the database and again after it,
+ * because meanwhile an old blob may be removed, and a new entry may refer to a new blob.
  */
 export async function backUpInstallation(settings: StoreSettings, target: string, now: string): Promise<BackupReport> {
   const { data } = settings
@@ -57,7 +57,7 @@ export async function backUpInstallation(settings: StoreSettings, target: string
     if (attempt === MAX_ATTEMPTS)
       throw new Failure(
         'blob.missing',
-        `${missing.length} blobs of the database are not in ${join(data, BLOBS)}: daybook doctor checks them`,
+        `${missing.length} blobs of the database are not in ${join(data, BLOBS)}: run daybook doctor to check them`,
       )
   }
 }
@@ -101,7 +101,8 @@ function checkFolderStore({ databaseUrl, store }: StoreSettings): void {
  * machine. Only working files may be links, because programs make links, and a turn never follows a link out of its folder.
  */
 async function checkLinks(source: string): Promise<void> {
-  const refuse = (path: string) => new Failure('store.damaged', `${join(source, path)} is a link: the back-up was changed`)
+  const refuse = (path: string) =>
+    new Failure('store.damaged', `${join(source, path)} is a link, so the back-up was changed: use another one`)
   for (const name of [DATABASE, BLOBS, ...otherFolders]) {
     if ((await lstat(join(source, name)).catch(() => undefined))?.isSymbolicLink()) throw refuse(name)
     if (name === 'workspaces' || name === DATABASE) continue
@@ -120,7 +121,7 @@ async function checkEmpty(folder: string, advice: string): Promise<void> {
 function readManifest(source: string): BackupReport {
   const file = join(source, MANIFEST)
   const report = existsSync(file) ? parseJson(readFileSync(file, 'utf8')) : undefined
-  // only `backUpInstallation` writes the report
+  // the fields of the report are not checked, because only `backUpInstallation` writes this file
   if (isObject(report) && existsSync(join(source, DATABASE))) return report as unknown as BackupReport
   throw new Failure(
     'store.failed',

@@ -63,7 +63,7 @@ export async function describeDatabase(
   const own = settings.databaseConnections ?? 10
   if (settings.databaseListenUrl !== undefined && !hasNotices) {
     const advice = 'databaseListenUrl must lead to the same database as databaseUrl, without a pooler'
-    return { ok: false, found: `${server}: no notices arrive at databaseListenUrl`, advice }
+    return { ok: false, found: `${server}: no notifications arrive at databaseListenUrl`, advice }
   }
   if (own > maxConnections && !isPooled) {
     const advice = 'lower databaseConnections, or raise max_connections of the server'

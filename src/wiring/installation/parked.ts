@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { openStoreToRead, type StoreSettings } from '../storage.ts'
 import { databaseOptions, storePaths } from '../store.ts'
 
-/** How many conversations of the store are parked. Undefined when there is no store of the current version. Nothing is created or migrated. */
+/**
+ * How many conversations of the store are parked. Undefined when there is no store of the current version. Nothing is created or migrated.
+ */
 export async function countParked(settings: StoreSettings): Promise<number | undefined> {
   if (settings.store === 'memory' || !(await isCurrent(settings))) return undefined
   const store = await openStoreToRead(settings)

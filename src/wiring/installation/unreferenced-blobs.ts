@@ -12,8 +12,8 @@ export interface UnreferencedBlobs {
 }
 
 /**
- * How old a blob to which no entry refers must be before it may be removed. A blob is stored before the entry that refers to it. This entry
- * may follow only at the end of the turn, perhaps hours later. A turn never takes a whole day.
+ * How old a blob to which no entry refers must be before it may be removed. A blob is stored before the entry that refers to it. The entry
+ * may be appended as late as the end of the turn, perhaps hours after the blob. Daybook assumes that this takes less than a day.
  */
 const UNREFERENCED_BLOB_GRACE_MS = 24 * 3_600_000
 
@@ -44,7 +44,8 @@ export async function findUnreferencedBlobs(
 }
 
 /**
- * Removes the blobs to which no entry refers and which are older than `graceMs`, by default a day. Servers may use the same store meanwhile.
+ * Removes the blobs to which no entry refers and which are older than `graceMs`, by default a day. Servers may use the same store
+ * meanwhile.
  */
 export async function sweepUnreferencedBlobs(
   settings: SweepSettings,

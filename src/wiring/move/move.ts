@@ -72,7 +72,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveReport
   const { dryRun = false, onProgress = () => {} } = options
   const placeOf = (text: string) => parsePlace(text, options.data, options.databasePrepare !== 'off')
   const [from, to] = [placeOf(options.from), placeOf(options.to)]
-  if (describePlace(from) === describePlace(to)) throw new RangeError('--from and --to are the same place')
+  if (describePlace(from) === describePlace(to)) throw new RangeError('--from and --to are the same place: choose another --to')
   const buckets = bucketsOf(options)
   const source = identityOf(from)
   const { isResumed } = await checkTarget(to, source)
@@ -159,7 +159,7 @@ async function entriesOf(pairs: readonly FolderPair[]): Promise<readonly Working
 async function checkIds(rows: CopySource): Promise<void> {
   for await (const id of rows.ids())
     if (id.includes('\0'))
-      throw new Failure('store.failed', `PostgreSQL can not store the conversation ${JSON.stringify(id)}, because of its name`)
+      throw new Failure('store.failed', `PostgreSQL can not store the conversation ${JSON.stringify(id)}: its name has the character NUL`)
 }
 
 async function checkBucketEmpty({ blobs, objects }: PlaceFiles): Promise<void> {
@@ -246,7 +246,7 @@ async function checkCopy({ rows, target, files, targetFiles, blobs, keys, workin
     onProgress({ step: 'checking', done: ++done, total: counts.conversations })
   }
   if ((await target.count()).conversations !== counts.conversations)
-    // these conversations were deleted from the source after an interrupted move
+    // a conversation that only the target has was deleted from the source after an interrupted move
     for await (const id of target.ids()) if (!(await rows.read(id))) await target.remove(id)
   const found = await target.count()
   if (found.conversations !== counts.conversations || found.entries !== counts.entries)
@@ -269,4 +269,4 @@ async function digest(rows: CopySource, id: string): Promise<string | undefined>
 }
 
 const differs = (what: string) =>
-  new Failure('store.damaged', `after the copy, ${what} differs from the source: nothing was changed there; run the move again`)
+  new Failure('store.damaged', `after the copy, ${what} differs from the source: the source was not changed; run the move again`)

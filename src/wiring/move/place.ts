@@ -33,7 +33,7 @@ export type BucketFiles = PlaceFiles | undefined
 /** The keys of all hosted files are below this key. */
 export const HOSTED_KEYS = 'daybook/tenants'
 
-/** Whether a place is the address of a database. Every other text is a folder. */
+/** Whether a text is the address of a database. Any other text is the path of a folder. */
 export const isDatabaseUrl = (text: string): boolean => ['postgres:', 'postgresql:'].includes(URL.parse(text)?.protocol ?? '')
 
 export function parsePlace(text: string, data: string, prepare = true): Place {

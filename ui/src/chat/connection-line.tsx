@@ -13,7 +13,7 @@ export function ConnectionLine({ attempt, running, onRetry }: ConnectionLineProp
     <div role="status" className="flex items-center justify-center gap-2 bg-raised px-3 py-1 text-sm text-soft">
       <Unplug size={14} className="text-warn" aria-hidden />
       <span>
-        Connection lost. {running ? 'The turn goes on.' : ''} <span className="text-faint">Attempt {attempt}</span>
+        Connection lost. {running ? 'The turn continues.' : ''} <span className="text-faint">Attempt {attempt}</span>
       </span>
       <Button look="quiet" onClick={onRetry}>
         Retry now

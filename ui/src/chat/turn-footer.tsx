@@ -48,7 +48,7 @@ export function TurnFooter({ turn }: { readonly turn: TurnView }) {
       </IconButton>
       <span className="ml-1">{duration(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}</span>
       <span role="status" className="ml-2">
-        {state === 'sent' && 'Thank you. The agent reads it in the next turn.'}
+        {state === 'sent' && 'Thank you. The agent reads your feedback in the next turn.'}
         {state === 'failed' && 'This could not be sent. Try again.'}
       </span>
       {state === 'asking' && (

@@ -79,7 +79,7 @@ export function ConversationRow({ conversation, current, onChoose }: Conversatio
       {mode === 'delete' && (
         <Dialog label={`Delete ${name}?`} onClose={() => setMode('row')} className="p-5">
           <p className="font-medium">Delete “{name}”?</p>
-          <p className="mt-1 text-sm text-soft">Its messages and files are removed for good.</p>
+          <p className="mt-1 text-sm text-soft">Its messages and files will be deleted. This can not be undone.</p>
           {problem !== undefined && <p className="mt-2 text-sm text-bad">{problem}</p>}
           <div className="mt-4 flex justify-end gap-2">
             <Button onClick={() => setMode('row')}>Keep it</Button>

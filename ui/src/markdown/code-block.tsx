@@ -56,7 +56,7 @@ function useHighlight(code: string, language: string, open: boolean) {
 const renderLine = (line: readonly CodePiece[], index: number, lines: readonly unknown[]) => (
   <span key={index}>
     {line.map(({ text, color }, at) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no other name
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no id
       <span key={at} style={{ color }}>
         {text}
       </span>

@@ -50,7 +50,8 @@ function renderNode(node: MarkdownNode, key: number): ReactNode {
     case 'formula':
       return <MathText key={key} text={token.content} block={token.block} />
     case 'image':
-      return <span key={key}>{token.content === '' ? 'image' : token.content}</span> // images of other sites would tell them who reads the answer
+      // the image is not loaded, because a request would tell its site who reads the answer
+      return <span key={key}>{token.content === '' ? 'image' : token.content}</span>
     case 'link_open':
       return (
         <MarkdownLink key={key} href={String(token.attrGet('href') ?? '')} title={textOf(children)}>

@@ -15,7 +15,10 @@ export const groupNames: { readonly [G in BlockGroup]: string } = {
   tail: 'Tail',
 }
 
-/** The colours of the groups in light and dark mode. They differ in lightness too, so that they can be distinguished without colours. */
+/**
+ * The colours of the groups in light and dark mode. They also differ in lightness, so that people who do not see colours can distinguish
+ * them.
+ */
 export const groupColors: { readonly [G in BlockGroup]: string } = {
   system: 'light-dark(#8b8982, #6d6b65)',
   user: 'light-dark(#1f5f8b, #7db8de)',

@@ -17,7 +17,7 @@ export function turnEnd({ exitReason, endedAt, answers }: Pick<TurnView, 'exitRe
       // the answer of this turn already says what has happened
       if (answer) return { text: 'This turn ended with an error.', canRetry: true }
       return {
-        text: 'The model could not be reached, or it ended with an error. Try again, or look into the settings of the server.',
+        text: 'The model could not be reached, or it ended with an error. Try again, or check the settings of the server.',
         canRetry: true,
       }
     case 'protocol_violation':
@@ -29,15 +29,18 @@ export function turnEnd({ exitReason, endedAt, answers }: Pick<TurnView, 'exitRe
     case 'steer':
       return answer ? undefined : { text: 'Stopped before an answer was written.', canRetry: true }
     case 'max_iterations':
-      return { text: 'The agent reached its step limit. Ask it to go on if something is missing.', canRetry: false }
+      return { text: 'The agent reached its step limit. Ask it to continue if something is missing.', canRetry: false }
     case 'time':
-      return { text: 'The agent reached its time limit. Ask it to go on if something is missing.', canRetry: false }
+      return { text: 'The agent reached its time limit. Ask it to continue if something is missing.', canRetry: false }
     case 'budget':
     case 'unpriced':
-      return { text: 'The agent reached the cost limit of a turn.', canRetry: false }
+      return {
+        text: 'The turn reached its cost limit, or the cost can not be limited because the price of the model is not known.',
+        canRetry: false,
+      }
     default:
       return answer?.truncated
-        ? { text: 'The answer was cut off because it was too long. Ask the agent to go on.', canRetry: false }
+        ? { text: 'The answer was cut off because it was too long. Ask the agent to continue.', canRetry: false }
         : undefined
   }
 }

@@ -68,7 +68,7 @@ const initialText = (value: unknown) => {
   return start === undefined ? value : `${start} …`
 }
 
-/** The parameters with the changes. If a changed field can not be parsed, the result is a sentence for people. */
+/** The parameters with the values of the changed fields. If a changed field can not be parsed, the result is a sentence for people. */
 export function readFields(params: Readonly<Record<string, unknown>>, texts: FieldTexts): Record<string, unknown> | string {
   const changed: Record<string, unknown> = { ...params }
   for (const [name, text] of Object.entries(texts)) {

@@ -65,7 +65,7 @@ export function WaitCard({ title, detail, question, params, main, onlyOperator, 
       {decide && (
         <>
           <label htmlFor={noteId} className="mt-3 block text-sm text-soft">
-            A word for the agent (optional)
+            A note for the agent (optional)
           </label>
           <input
             id={noteId}
@@ -90,7 +90,7 @@ export function WaitCard({ title, detail, question, params, main, onlyOperator, 
             Refuse
           </Button>
           {onlyOperator && <span className="text-xs text-faint">Only an operator may decide.</span>}
-          {state === 'sent' && <span className="text-sm text-soft">Sent. The turn goes on.</span>}
+          {state === 'sent' && <span className="text-sm text-soft">Sent. The turn continues.</span>}
         </div>
       )}
     </section>

@@ -14,8 +14,8 @@ interface MissCardProps {
 }
 
 /**
- * Why the provider did not use its cache. The card shows the reason in one sentence, then what was expected, the block, its difference, and
- * what to do.
+ * Why the provider did not use its cache. The card shows the reason in one sentence, how many tokens the provider should have read from its
+ * cache and how many it did read, the first block that was not in the cache, how this block has changed, and what to do.
  */
 export function MissCard({ cache, money, onBlock }: MissCardProps) {
   const { miss, predicted, billed, difference } = cache
@@ -77,7 +77,7 @@ export function MissCard({ cache, money, onBlock }: MissCardProps) {
         {lines && <Difference lines={lines} label="The block before and now" />}
         {!lines && causesWithText.has(miss.cause) && (
           <p className="text-soft">
-            The earlier text was not recorded. With the setting `recordPrompts`, blocks that are rendered differently are shown here.
+            The earlier text of the block was not recorded. If the setting `recordPrompts` is on, the difference is shown here.
           </p>
         )}
         <p>

@@ -102,12 +102,13 @@ function OpenPrompt({ id, cost, bars, bar, against }: OpenPromptProps) {
           )}
           {loaded.value.differs !== undefined && (
             <p className="border-b border-line bg-bad-tint px-4 py-2 text-sm text-bad" role="status">
-              This is not exactly what was sent, because the code or the texts have changed since: {loaded.value.differs}
+              This is not exactly the prompt that was sent, because the code or the texts of the agent have changed since then:{' '}
+              {loaded.value.differs}
             </p>
           )}
           {loaded.value.missing !== undefined ? (
             <Notice title="This prompt can not be shown.">
-              <p>The server runs the recorded turn again to show its prompt, and its agent has changed since. {loaded.value.missing}</p>
+              <p>To show a prompt, the server runs the recorded turn again, but its agent has changed since then. {loaded.value.missing}</p>
             </Notice>
           ) : changes ? (
             <DifferenceList changes={changes} />

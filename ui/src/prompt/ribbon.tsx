@@ -12,10 +12,9 @@ interface RibbonProps {
 }
 
 /**
- * Draws the whole prompt as a bar. Each block is a band, whose height is proportional to its tokens, and each cache mark is a line. The edge
- * shows how each part was billed: it
- * is solid for tokens that were read from the cache, hatched for tokens that were written to the cache, and empty for tokens that were paid
- * in full.
+ * Draws the whole prompt as a bar. Each block is a band, whose height is proportional to its number of tokens. Each cache mark is a line.
+ * The edge shows how each part was billed: it is solid for tokens that were read from the cache, hatched for tokens that were written to
+ * the cache, and empty for tokens that were paid in full.
  */
 export function Ribbon({ segments, lit, onLight, onJump }: RibbonProps) {
   const bands = useMemo(() => bandsOf(segments), [segments])

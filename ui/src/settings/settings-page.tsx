@@ -52,7 +52,7 @@ export function SettingsPage() {
         <Choice
           legend="Model for new questions"
           name="model"
-          options={[['', `${info.model} (usual)`], ...models.map((name) => [name, name] as const)]}
+          options={[['', `${info.model} (default)`], ...models.map((name) => [name, name] as const)]}
           value={model !== undefined && models.includes(model) ? model : ''}
           onChoose={(value) => {
             const chosen = value === '' ? undefined : value

@@ -65,7 +65,7 @@ export function SignIn() {
         </label>
         <label className="flex items-center gap-2 text-sm text-soft">
           <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.target.checked)} className="accent-(--accent)" />
-          Keep it until this tab is closed
+          Stay signed in until this tab is closed
         </label>
         {problem !== undefined && (
           <p role="alert" className="text-sm text-bad">

@@ -22,7 +22,7 @@ export function entryWords(change: Change | undefined): string {
     case 'turn.waiting':
       return 'the turn waits'
     case 'turn.resumed':
-      return 'the turn goes on'
+      return 'the turn continues'
     case 'event.accepted':
       return 'a message arrives'
     case 'sources.merged':

@@ -34,7 +34,7 @@ export function ForkBar({ id, seq, cut, leftOut, onForked, onClose }: ForkBarPro
     >
       <p className="min-w-0 flex-1">
         A copy with everything up to entry {cut}
-        {cut < seq && ', the last one at which no call was open'}.{' '}
+        {cut < seq && ', the last entry before your choice at which every call had a result'}.{' '}
         {leftOut === 0 ? 'Nothing is left out.' : `${leftOut} later ${leftOut === 1 ? 'block is' : 'blocks are'} left out.`}
         {problem !== undefined && (
           <span role="alert" className="block text-bad">

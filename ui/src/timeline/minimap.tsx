@@ -39,7 +39,7 @@ const Bands = memo(function Bands({ bands }: Pick<MinimapProps, 'bands'>) {
       aria-hidden="true"
     >
       {bands.map((group, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a band is its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: a band is identified by its position
         <rect key={index} x="0" y={index} width="1" height="1.02" style={{ fill: groupColors[group] }} />
       ))}
     </svg>

@@ -63,7 +63,7 @@ const Ticks = memo(function Ticks({ count, turns }: Pick<ScrubberProps, 'count' 
   return (
     <svg className="absolute inset-x-2 top-0 h-6 w-[calc(100%-1rem)] overflow-visible text-faint" aria-hidden="true">
       {Array.from({ length: Math.ceil(count / step) }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a tick is its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: a tick is identified by its position
         <line key={index} x1={`${x(index * step)}%`} x2={`${x(index * step)}%`} y1="19" y2="22" stroke="currentColor" opacity="0.5" />
       ))}
       {turns.map((index) => (

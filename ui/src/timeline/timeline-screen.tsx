@@ -60,7 +60,7 @@ export function TimelineScreen({ id, journal }: { readonly id: string; readonly 
     overscan: 8,
   })
   const index = selected ? found.indexOf(selected) : -1
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new choice is scrolled to
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list scrolls only when another block is chosen
   useEffect(() => {
     if (index >= 0) virtual.scrollToIndex(index, { align: 'auto' })
   }, [params.get('block'), loaded])

@@ -18,7 +18,7 @@ export function WaitingPage() {
   return (
     <section className="mx-auto h-full max-w-3xl overflow-y-auto px-4 py-6" aria-label="Waiting">
       <h1 className="text-xl font-semibold">Waiting</h1>
-      <p className="text-sm text-soft">What the agent needs before it goes on, in all conversations.</p>
+      <p className="text-sm text-soft">What the agent needs before it can continue, in all conversations.</p>
       {list.length === 0 && <p className="mt-8 text-soft">Nothing waits.</p>}
       <ul className="mt-4 space-y-4">
         {list.map((wait) => {

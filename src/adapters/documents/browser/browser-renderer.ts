@@ -12,11 +12,11 @@ import { createWarmBrowser, type WarmBrowser } from './warm-browser.ts'
 
 /** Limits of the browser. */
 export interface BrowserLimits {
-  /** How long one document may take. */
+  /** How long one document may take. After this time, making it fails. */
   readonly timeoutMs: number
   /** How long a browser without work keeps running. */
   readonly idleMs: number
-  /** How much memory one page may take. */
+  /** How much memory one page may take. Above this limit, making the document fails. */
   readonly maxMemoryBytes: number
 }
 
@@ -31,7 +31,7 @@ export interface BrowserRenderer {
 /**
  * Makes documents with a browser that keeps running, so that the next document need not wait until a browser has started. Each document
  * gets a fresh context. A second browser is started only while documents of two users are made, so that a slow document of one user does
- * not make others wait. If a document exceeds its time or memory, its browser is ended.
+ * not make other users wait. If a document exceeds its time or memory, its browser is ended.
  */
 export function createBrowserRenderer(executable: string, limits: BrowserLimits): BrowserRenderer {
   const browsers = [1, 2].map(() => ({ warm: createWarmBrowser(executable, limits), sparePage: createSparePage() }))
@@ -81,7 +81,10 @@ const cancelled = () => unrenderable('cancelled', 'The call was cancelled.')
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
 
-/** Rejects when the time is over, when the page needs too much memory, or when the signal fires. */
+/**
+ * Watches the limits of one document. `stopped` rejects when the time is over, when the page needs too much memory, or when the signal
+ * fires.
+ */
 function createStop(browser: Browser, signal: AbortSignal | undefined, { timeoutMs, maxMemoryBytes }: BrowserLimits) {
   let reason: Failure | undefined
   let reject: (error: Failure) => void = () => {}

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 
 /**
- * Makes tables with many columns or very long words narrow enough. First, very long words may break. If a table is still wider than the
- * page, its text gets smaller. If that is not enough, any word may break. Without these steps, the browser would print the whole document
- * smaller. `width` is the width between the margins of the paper in pixels, if the page will be printed.
+ * Makes tables with many columns or very long words narrow enough for the page. First, very long words may break. If a table is still wider
+ * than the page, its text gets smaller. If that is not enough, any word may break. Without these steps, the browser would print the whole
+ * document smaller. `width` is the width between the margins of the paper in pixels, if the page will be printed.
  */
 export const fitTables = (page: Page, width?: number): Promise<void> => page.evaluate(fitAll, width)
 

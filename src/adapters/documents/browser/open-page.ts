@@ -90,8 +90,8 @@ function folderPath(folder: string): string {
 }
 
 /**
- * Runs in the page before its scripts. It removes functions that could use the network without a request, makes random numbers repeatable,
- * prevents navigation, and makes `print` and `open` do nothing.
+ * Runs in the page before its scripts. It removes functions that could use the network without a request that `virtual-origin.ts` can
+ * refuse. It also makes random numbers repeatable, prevents navigation, and makes `print` and `open` do nothing.
  */
 function prepareWindow(): void {
   const scope = globalThis as unknown as Record<string, unknown>
@@ -122,7 +122,7 @@ interface NavigateEvent {
 async function settle(): Promise<void> {
   const page = (globalThis as unknown as { document: PageDocument }).document
   await page.fonts.ready
-  await Promise.all([...page.images].map((image) => image.decode().catch(() => undefined))) // a broken image is reported as missing
+  await Promise.all([...page.images].map((image) => image.decode().catch(() => undefined))) // missing images are reported elsewhere
 }
 
 /** The parts of `Document` in a browser that are used. The types of browsers are not available here. */

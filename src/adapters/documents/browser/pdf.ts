@@ -5,7 +5,7 @@ import { type BlankPage, type OpenPage, type PageView, showDocument } from './op
 import { isBlank, remarksOf } from './page-checks.ts'
 import type { PageRequest } from './page-html.ts'
 
-/** The window of a page that is printed: about the width of A4 between the margins. */
+/** The window of a page that is printed: the size of A4 in pixels. */
 export const printView: PageView = { width: 794, height: 1123, scale: 1, delayMs: 1_000, baseFolder: '', mermaid: {} }
 
 const maxBytes = 100 * 1024 * 1024
@@ -34,7 +34,7 @@ export async function renderPdf(blank: BlankPage, request: PageRequest): Promise
 /** The width between the margins, in pixels. One millimetre is 96 / 25.4 pixels. */
 const contentWidth = (landscape = false) => (((landscape ? 297 : 210) - 2 * 20) * 96) / 25.4
 
-/** The options of the browser for a document on A4 with our margins. */
+/** The options of the browser for printing on A4. `complete`: the content is a complete HTML document, which gets no page numbers. */
 export const printOptions = (complete: boolean) => ({
   format: 'A4',
   printBackground: true,

@@ -40,7 +40,7 @@ export async function renderPng(blank: BlankPage, request: PageRequest): Promise
   failOnDiagram(opened, request)
   const { page } = opened
   const transparent = options.background === 'transparent'
-  // begins with a comment, because an empty style would be refused
+  // the style begins with a comment, because Playwright refuses an empty style
   await page.addStyleTag({ content: `/**/${pageStyle(options, request.format === 'markdown')}` })
   if (!request.document.complete && request.document.html.includes('<table')) await fitTables(page)
   const content = await paddedBox(page, options)

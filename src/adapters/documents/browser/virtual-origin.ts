@@ -11,7 +11,7 @@ export const origin = 'https://document.invalid'
 export interface RequestLog {
   /** Files that do not exist. */
   readonly missing: ReadonlySet<string>
-  /** Addresses that are neither in the document nor in the conversation. Requests to them were refused. */
+  /** The hosts of refused requests: all requests that are not a GET for a path of `origin`. */
   readonly refused: ReadonlySet<string>
 }
 
@@ -46,7 +46,7 @@ export async function createVirtualOrigin(context: BrowserContext, page: Page): 
     const isElsewhere = url.origin !== origin || request.method() !== 'GET'
     if (isElsewhere) note(refused, url.origin === 'null' ? url.href : url.host)
     if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
-      if (isServed || isElsewhere || !document) return route.abort('aborted') // scripts may not navigate away from the document
+      if (isServed || isElsewhere || !document) return route.abort('aborted') // scripts must not navigate away from the document
       isServed = true
       return route.fulfill({ status: 200, contentType: 'text/html; charset=utf-8', body: document.html })
     }

@@ -63,7 +63,7 @@ function decodeSafely(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text // not encoded
+    return text // the text is not percent-encoded
   }
 }
 

@@ -76,7 +76,7 @@ function partRuns(part: Exclude<Inline, { kind: 'break' }>, look: Look, common: 
   }
 }
 
-/** The runs of blocks that are text: paragraphs, headings, lists and quotes. Other blocks in them are left out. */
+/** The runs of blocks that can be shown as text, with the blocks inside of them. Tables, charts, images and other blocks are left out. */
 export function textRuns(blocks: readonly DocumentBlock[], setting: TextSetting, depth = 0): readonly TextProps[] {
   return blocks.flatMap((block): readonly TextProps[] => {
     switch (block.kind) {
@@ -106,7 +106,7 @@ export function textRuns(blocks: readonly DocumentBlock[], setting: TextSetting,
   })
 }
 
-/** Presentations have at most nine levels. */
+/** The indentation of text in a nested list. Presentations have at most nine levels of indentation. */
 const indent = (depth: number): RunOptions => (depth > 0 ? { indentLevel: Math.min(depth, 8) } : {})
 
 function itemRuns(item: readonly DocumentBlock[], number: number | undefined, setting: TextSetting, depth: number): readonly TextProps[] {

@@ -68,7 +68,10 @@ const publishedNames = [
 ]
 const modifiedNames = ['article:modified_time', 'datemodified', 'og:updated_time', 'last-modified', 'dcterms.modified', 'dc.date.modified']
 
-/** The dates of a page. JSON-LD is written for programs, so it is used first. A `<time>` element may belong to another article. */
+/**
+ * The dates of a page. JSON-LD is written for programs, so it is used first. `<time>` elements are used last, because they may belong to
+ * another article.
+ */
 export function datesOf(head: HeadFacts): Dates {
   const data = jsonLdFacts(head)
   const fromMeta = (names: readonly string[]) => names.flatMap((name) => isoDate(head.meta.get(name)) ?? [])[0]

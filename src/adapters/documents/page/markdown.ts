@@ -28,7 +28,7 @@ interface Writer {
   left: number
 }
 
-/** At most one empty line between two blocks, and none at the end. */
+/** Keeps at most one empty line between two blocks, and none at the end. */
 function tidy(text: string): string {
   const kept: string[] = []
   for (const line of text.split('\n')) if (line.trim() !== '' || (kept.at(-1) ?? '') !== '') kept.push(line.trim() === '' ? '' : line)

@@ -52,7 +52,7 @@ function byteOrderMark([first, second, third]: Uint8Array): string | undefined {
   return first === 0xff && second === 0xfe ? 'utf-16le' : undefined
 }
 
-/** A page may name an encoding that does not exist. */
+/** The decoder for the encoding that a page names. If this encoding does not exist, the page is decoded as UTF-8. */
 function decoderFor(label: string): InstanceType<typeof TextDecoder> {
   try {
     return new TextDecoder(label)

@@ -10,8 +10,8 @@ export interface ThreadedPageReader extends PageReader {
 
 /**
  * Reads HTML pages in worker threads, because a large page would stop the process for a second. If a hostile page takes too much time or
- * memory, only its thread is ended. If there are several threads, one user never has all of them. A thread starts with its first page and
- * ends after `idleMs` without a page.
+ * memory, only its thread is ended. If there are several threads, the pages of one user never occupy all of them. A thread starts with its
+ * first page and ends after `idleMs` without a page.
  */
 export function createPageReader({ timeoutMs = 5_000, idleMs = 30_000, threads = 2 } = {}): ThreadedPageReader {
   const readers = createReaderThreads<PageRequest, PageResponse>({
@@ -23,7 +23,8 @@ export function createPageReader({ timeoutMs = 5_000, idleMs = 30_000, threads =
   })
   return {
     async read(html, { url, charset, user = '', maxText }) {
-      // `html` may be a part of a larger buffer. A message to the thread would copy the whole buffer, so the thread gets a copy of the part.
+      // `html` may be a part of a larger buffer, and a message to the thread would copy the whole buffer. So the thread gets a copy of the
+      // part.
       const response = await readers.read(user, { bytes: Uint8Array.from(html), url, charset, maxText })
       if (!response.ok) throw unreadable(response.message)
       return response.page

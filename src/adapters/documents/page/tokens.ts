@@ -3,7 +3,7 @@ import { paragraphEnders, tokenizeHtml, voidTags } from '../html-tags.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 
-/** Receives the elements of a page. Each opened element is closed again, in the reverse order. Void elements such as `<br>` are not closed. */
+/** Receives the elements of a page. Opened elements are closed again, in the reverse order. Void elements such as `<br>` are not closed. */
 export interface TokenHandler {
   open(tag: string, attributes: Attributes): void
   text(text: string): void

@@ -8,7 +8,7 @@ export interface PageElement {
   readonly tag: string
   readonly parent: PageElement | undefined
   readonly children: (PageElement | string)[]
-  /** Where a link or an image leads. */
+  /** The address of a link or of an image. */
   readonly href: string | undefined
   readonly alt: string | undefined
   /**

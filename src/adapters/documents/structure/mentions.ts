@@ -42,7 +42,7 @@ function styleAddresses(css: string): readonly string[] {
   return [...urls, ...imports].map(([, double, single, bare]) => double ?? single ?? bare ?? '').filter((address) => address !== '')
 }
 
-/** Whether an address has no scheme and no host, and is not an anchor. A logical path such as `fi:…` is a mention of a file, too. */
+/** Whether an address is the path of a file: a logical path such as `fi:…`, or an address without scheme and host that is not an anchor. */
 const isLocalAddress = (address: string): boolean =>
   address !== '' &&
   address.length <= maxAddress &&

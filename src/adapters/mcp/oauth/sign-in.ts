@@ -28,7 +28,7 @@ export async function signIn(
     const scope = options.scope === undefined ? {} : { scope: options.scope }
     if ((await auth(provider, { serverUrl: url, ...scope })) === 'AUTHORIZED') return
     const authorizationCode = await visit.code
-    // `auth` does not run while another process refreshes the tokens of the earlier sign-in. That process would replace the new tokens.
+    // Under the lock, no other process refreshes the tokens of the earlier sign-in. Otherwise that process could replace the new tokens.
     await file.exclusively(() => auth(provider, { serverUrl: url, ...scope, authorizationCode }))
   } finally {
     visit.close()
@@ -43,7 +43,9 @@ async function openVisit(state: string, port: number) {
     const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
     const code = searchParams.get('code')
     const isOurs = searchParams.get('state') === state
-    response.setHeader('content-type', 'text/plain; charset=utf-8').end(isOurs ? 'You can close this page.' : 'This page is for a sign-in.')
+    response
+      .setHeader('content-type', 'text/plain; charset=utf-8')
+      .end(isOurs ? 'You can close this page.' : 'This page is used only during a sign-in. You can close it.')
     if (isOurs && code !== null) resolve(code)
     else if (isOurs) reject(new Error(`The server did not sign you in: ${searchParams.get('error') ?? 'it gave no reason'}.`))
   })

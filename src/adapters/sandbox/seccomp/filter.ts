@@ -39,7 +39,7 @@ const absent: readonly CallName[] = [
   ...(['clone3', 'openat2'] as const), // their flags are in memory, where a filter can not read them
   ...(['io_uring_setup', 'io_uring_enter', 'io_uring_register'] as const), // with them a program could make other calls that no filter sees
   ...(['io_setup', 'io_submit', 'io_destroy', 'io_cancel', 'io_getevents', 'io_pgetevents'] as const),
-  ...(['memfd_create', 'memfd_secret', 'shmget', 'msgget', 'semget', 'mq_open'] as const), // they use memory that no limit of a process counts
+  ...(['memfd_create', 'memfd_secret', 'shmget', 'msgget', 'semget', 'mq_open'] as const), // no limit of a process includes their memory
 ]
 
 const newNamespaceFlags = 0x7e020000

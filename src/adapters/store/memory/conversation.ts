@@ -145,7 +145,7 @@ const replay = (start: Timeline, entries: readonly Entry[], until: number): Time
 export interface MemoryJournal {
   /** All entries, in order. Packed entries are unpacked. */
   entries(): readonly Entry[]
-  /** An estimate of the memory, in bytes, that the entries take that are not packed. */
+  /** An estimate of the memory, in bytes, of the entries that are not packed. */
   readonly bytes: number
   /** Adds an entry. Packed entries stay packed. */
   add(entry: Entry): void
@@ -161,7 +161,7 @@ const ENTRIES_PER_PIECE = 256
 export function createJournal(onUnpack: () => void): MemoryJournal {
   let pieces: Uint8Array[] = []
   let packedCount = 0
-  /** All entries, or only those after the packed ones. */
+  /** All entries if `isUnpacked` is true. Otherwise only the entries that were added after the last packing. */
   let entries: Entry[] = []
   let isUnpacked = true
 

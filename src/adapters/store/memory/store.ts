@@ -34,7 +34,7 @@ import { createWorkList, foundIn, infoOf, rowOf } from './work.ts'
 
 /**
  * A store that keeps conversations in memory, for tests and for agents whose conversations need not outlive the process. It is the
- * shortest implementation of the port, so read it before the SQLite store.
+ * shortest implementation of `ConversationStore`, so read it before the SQLite store.
  */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
   return createPackingStore(blobs, clock, createIdleJournals())

@@ -8,7 +8,7 @@ export interface FreeConversation {
 }
 
 interface Listed extends FreeConversation {
-  /** The order in which conversations were added. */
+  /** Counts the heap entries in the order in which they were added. */
   readonly number: number
 }
 

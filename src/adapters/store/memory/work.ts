@@ -102,8 +102,8 @@ export function createWorkList({ conversations, clock, newEpoch, write, onFree }
   }
 
   /**
-   * The time at which the next conversation becomes free. Conversations that are already free, but whose tenant has reached its limit, do
-   * not count.
+   * The time at which the next conversation becomes free. Conversations that are already free, but whose tenant has reached its limit, are
+   * left out.
    */
   function nextTime(now: string): string | null {
     let next: string | null = null

@@ -139,12 +139,12 @@ export function createPostgresObjects(database: Database): PostgresObjects {
   }
 }
 
-/** How many blobs are compared or removed in one step. Appends with blobs wait for a removal, so the number is small. */
+/** How many blobs are compared or removed in one step. Appends with blobs wait while a step removes blobs, so the number is small. */
 const BLOBS_PER_STEP = 64
 
 /**
  * Finds and removes blobs to which no entry refers. `given` are the blobs of the store if they are not in the database. Servers may use the
- * store at the same time, because a removal takes the lock of blobs, which appends share.
+ * store at the same time: a removal takes the lock of blobs exclusively, so appends with blobs wait for it.
  */
 export async function openBlobSweep(options: DatabaseOptions, given: ListedBlobs | undefined) {
   const database = await openDatabase({ ...options, maxConnections: 2 })

@@ -11,7 +11,7 @@ export interface Connections {
   readonly pool: Pool
   /**
    * Whether a connection pooler is between this process and the server. In the usual mode of a pooler, each transaction may use another
-   * connection to the server. So settings, prepared statements and notices of a session can not be used.
+   * connection to the server. So settings, prepared statements and notifications of a session can not be used.
    */
   readonly isPooled: boolean
   /** Statements that follow `BEGIN`, so that a transaction behind a pooler has the settings of Daybook. */
@@ -19,7 +19,7 @@ export interface Connections {
   /** Why a connection was lost, if the server has said so while no statement ran. */
   lossOf(client: ClientBase): Error | undefined
   queriesOf(client: Pool | ClientBase): Queries
-  /** A connection for notices, which is not open yet. */
+  /** A connection for notifications, which is not open yet. */
   createListener(): Client
 }
 

@@ -130,8 +130,8 @@ export function createConversations(database: Database) {
 
     /**
      * Claims a conversation with two statements: one reads its row, and one writes the lease if the row is still the same. If this process
-     * was the last to release the conversation, the row is in the cache. If the answer to the second statement is lost, the next attempt
-     * finds the lease that this statement has written, and replaces it.
+     * was the last to release the conversation, the row is in the cache and need not be read. If the answer to the second statement is
+     * lost, the next attempt finds the lease that this statement has written, and replaces it.
      */
     async claim(
       conversationId: string,
@@ -178,8 +178,8 @@ export function createConversations(database: Database) {
     },
 
     /**
-     * Ends a lease, and returns the row if it is in the cache. If the server crashes at this moment, the lease may stay until it expires,
-     * so the commit need not be synced to the disk.
+     * Ends a lease, and returns the row if it is in the cache. The commit is not synced to the disk: if a crash of the server loses it, the
+     * lease stays until it expires, which does no harm.
      */
     async release(
       claim: Claim,

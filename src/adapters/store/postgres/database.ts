@@ -20,8 +20,8 @@ export interface DatabaseOptions {
    */
   readonly prepare?: boolean
   /**
-   * The address at which notices are received, for a `url` that is the address of a pooler. It must be an address of the same database,
-   * without a pooler.
+   * The address at which notifications are received, for a `url` that is the address of a pooler. It must be an address of the same
+   * database, without a pooler.
    */
   readonly listenUrl?: string
   /** The name of the connections in the views of the server. Default: `daybook`. */
@@ -36,9 +36,9 @@ export interface Queries {
   run(sql: string, values?: readonly unknown[]): Promise<number>
 }
 
-/** An open connection that receives notices. */
+/** An open connection that receives notifications. */
 export interface Listening {
-  /** Sends a notice over this connection. A notice has less than 8,000 bytes. */
+  /** Sends a notification over this connection. A notification has less than 8,000 bytes. */
   notify(channel: string, payload: string): Promise<void>
   close(): Promise<void>
 }
@@ -67,14 +67,14 @@ export interface Database {
   readonly statements: Queries
   /** Whether a connection pooler is between this process and the server. */
   readonly isPooled: boolean
-  /** Whether notices can be received. Behind a pooler, this needs `listenUrl`. */
+  /** Whether notifications can be received. Behind a pooler, this needs `listenUrl`. */
   readonly canListen: boolean
   /**
-   * Opens a connection that receives notices of other connections. `onLost` is called when the open connection ends, and not if it could
-   * not be opened. Without `channels`, the connection receives the notices that `notify` sends.
+   * Opens a connection that receives notifications of other connections. `onLost` is called when the open connection ends, and not if it
+   * could not be opened. Without `channels`, the connection receives the notifications that `notify` sends.
    */
   listen(onNotice: (payload: string) => void, onLost: (error: unknown) => void, channels?: readonly string[]): Promise<Listening>
-  /** Sends a notice to all connections that listen. */
+  /** Sends a notification to all connections that listen. */
   notify(payload: string): Promise<void>
   close(): Promise<void>
 }
@@ -103,9 +103,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * Checks that the database can be used. Conversations may have every character, so a database in another encoding would reject some
- * entries. A replica would also reject every entry. But an append would fail only after many attempts, because a replica may become the
- * primary server.
+ * Checks that the database can be used. Conversations may have every character, so a database in another encoding than UTF-8 would reject
+ * some entries. A replica would reject every entry, but Daybook would repeat the first append for some time, because a replica may become
+ * the primary server.
  */
 export async function checkServer({ statements }: Pick<Database, 'statements'>): Promise<void> {
   const [row] = await statements.all<{ encoding: string; read_only: string }>(
@@ -183,7 +183,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
       let state: 'opening' | 'open' | 'ended' = 'opening'
       let sending: Promise<void> = Promise.resolve()
       const lost = (error: unknown) => {
-        if (state !== 'open') return // the promise is rejected, or the caller has closed the connection
+        if (state !== 'open') return // `listen` throws, or the caller has closed the connection
         state = 'ended'
         onLost(error)
       }
@@ -201,7 +201,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
       ;(client as unknown as { connection?: { stream?: { unref?(): void } } }).connection?.stream?.unref?.() // listening alone does not keep the process running
       return {
         notify(to, payload) {
-          // the notices are sent one after the other, because a client runs one statement at a time
+          // the notifications are sent one after the other, because a client runs one statement at a time
           const sent = sending.then(async () => void (await queriesOf(client).run(NOTIFY, [to, payload])))
           sending = sent.catch(() => {}) // the caller gets the error
           return sent
@@ -222,7 +222,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
   return database
 }
 
-/** Sends a notice. A crash of the server ends all connections that listen, so the commit need not be synced to the disk. */
+/** Sends a notification. A crash of the server ends all connections that listen, so the commit need not be synced to the disk. */
 const NOTIFY = `SELECT pg_notify($1, $2) WHERE set_config('synchronous_commit', 'off', true) = 'off'`
 
 const IDLE_SETTING = 'idle_in_transaction_session_timeout'

@@ -174,7 +174,7 @@ describe.skipIf(!hasPostgres || !hasPgBouncer)('through a connection pooler', as
     }
     expect(await doctor()).toMatch(/^✓ .* behind a connection pooler/)
     expect(await doctor(server?.url)).toMatch(/^✓ .* behind a connection pooler/)
-    expect(await doctor(await server?.createDatabase())).toMatch(/^✗ .* no notices arrive.*must lead to the same database/)
+    expect(await doctor(await server?.createDatabase())).toMatch(/^✗ .* no notifications arrive.*must lead to the same database/)
     line.remove()
   })
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Relay, RelayListener } from '../../../ports/store/relay.ts'
 import type { Database, Listening } from './database.ts'
 
-/** PostgreSQL allows 8,000 bytes in a notice. */
+/** PostgreSQL allows 8,000 bytes in a notification. */
 const MAX_BYTES = 7_500
 /** How long to wait before a lost connection is opened again. */
 const RECONNECT_MS = 250
@@ -16,8 +16,8 @@ interface Connection {
 }
 
 /**
- * Carries messages as notices (NOTIFY) of the database, on separate channels. Each call of `listen` opens a connection, which is also used
- * to send. While no connection is open, messages are not sent.
+ * Carries messages as notifications (NOTIFY) of the database, on separate channels. Each call of `listen` opens a connection, which is also
+ * used to send. While no connection is open, `send` throws.
  */
 export function createPostgresRelay(database: Database, schema: string): Relay & { close(): void } {
   const connections = new Set<Connection>()

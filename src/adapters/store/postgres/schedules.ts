@@ -14,8 +14,8 @@ export function createPostgresSchedules({
   now,
 }: ScheduleParts<Database, Conversations, Offers>): Schedules {
   /**
-   * Moves a schedule, unless it has changed since it was read. If another process is moving the schedule at this moment, this process
-   * waits, and then does nothing.
+   * Moves a schedule to its next time, unless it has changed since it was read. If another process is moving the schedule at this moment,
+   * this process waits, and then does nothing.
    */
   const moveRow = async (queries: Queries, key: number, row: ScheduleRow, to: { nextAt: string | null; fired: number; at: string }) =>
     (await queries.run(

@@ -16,7 +16,7 @@ const PRECISE_MS = 20
 const DRIFT = 0.0005
 
 /**
- * The difference between the clock of the server and the clock of this process, as far as an answer of the server tells. It is between
+ * The difference between the clock of the server and the clock of this process, as an answer of the server shows it. It is between
  * `least` and `most`. The exact value is unknown, because the server read its clock at an unknown moment between the question and the
  * answer.
  */
@@ -37,8 +37,8 @@ interface Difference {
  *
  *   known so far        ├──┤
  *   a slow answer     ├────────────────┤      nothing changes
- *   a fast answer        ├──┤                 both limits count
- *   the clock was set            ├──┤         only the new answer counts
+ *   a fast answer        ├──┤                 the overlap of both is used
+ *   the clock was set            ├──┤         only the new answer is used
  */
 export async function readServerTime(database: Pick<Database, 'all'>): Promise<() => string> {
   const ask = async (): Promise<Difference> => {

@@ -35,7 +35,7 @@ export interface PostgresSettings extends DatabaseOptions {
   readonly leaseTime?: 'database' | 'clock'
   /** Where blobs are stored. By default they are stored in the database. */
   readonly blobs?: BlobStore
-  /** Carries live events between processes. Default: notices of the database. The store does not close the relay. */
+  /** Carries live events between processes. Default: notifications of the database. The store does not close the relay. */
   readonly relay?: Relay
 }
 
@@ -56,7 +56,7 @@ export async function openPostgres(
   const leaseClock = leaseTime === 'clock' ? clock : { ...clock, now: await readServerTime(database) }
   const notices = createPostgresRelay(database, options.schema ?? DEFAULT_SCHEMA)
   const store = createStore(database, clock, leaseClock, blobs)
-  const own = relay ?? (database.canListen ? notices : undefined) // a pooler does not pass notices on
+  const own = relay ?? (database.canListen ? notices : undefined) // a pooler does not pass notifications on
   return {
     store: {
       ...store,
@@ -92,7 +92,7 @@ export interface ServerDescription {
   readonly maxConnections: number
   /** Whether the address is that of a connection pooler. */
   readonly isPooled: boolean
-  /** Whether notices arrive. Without notices, a process looks for changes every second. */
+  /** Whether notifications arrive. Without notifications, a process looks for changes every second. */
   readonly hasNotices: boolean
 }
 
@@ -116,7 +116,7 @@ export async function describePostgres(options: DatabaseOptions): Promise<Server
 
 const NOTICE_WAIT_MS = 3_000
 
-/** Sends a notice, and returns whether this process receives it. */
+/** Sends a notification, and returns whether this process receives it. */
 async function receivesNotice(database: Database): Promise<boolean> {
   const { promise: received, resolve } = Promise.withResolvers<boolean>()
   const listener = await database.listen(
@@ -202,12 +202,12 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     releaseBlobs: remover.releaseBlobs,
     retain: (policy, deleteOptions = {}) => remover.retain(policy, deleteOptions, leaseClock.now()),
     async check() {
-      // this statement writes to the log of the server, so it fails if the server can not write
+      // this statement writes to the write-ahead log of the server, so it fails if the server can not write
       await database.statements.run(`SELECT nextval('claims')`)
       await blobs.check?.()
     },
     async close() {
-      await releasedIndex.close() // closed before the watch, because the index may still send a notice
+      await releasedIndex.close() // closed before the watch, because the index may still send a notification
       await closeWatch()
       await database.close()
     },

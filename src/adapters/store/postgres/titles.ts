@@ -14,9 +14,9 @@ export function gramsOf(title: string): readonly number[] {
 }
 
 /**
- * Numbers that every title has that contains this text. The text must not be empty. Only the numbers of pieces that probably occur in few
- * titles are returned. A few pieces are enough, because the found titles are compared with the text anyway, and each further number takes
- * time.
+ * Returns numbers that the index has for every title that contains this text. The text must not be empty. Only the numbers of pieces that
+ * probably occur in few titles are returned. A few pieces are enough, because the found titles are compared with the text anyway, and each
+ * further number takes time.
  */
 export function gramsOfSearch(text: string): readonly number[] {
   const folded = foldTitle(text)

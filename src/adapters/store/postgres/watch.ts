@@ -4,21 +4,22 @@ import { createOfferListeners } from '../shared/offers.ts'
 import { isStorableId } from './conversation-columns.ts'
 import type { Database } from './database.ts'
 
-/** How often the watched conversations are looked up, in case a notice was lost. */
+/** How often the watched conversations are looked up, in case a notification was lost. */
 const SWEEP_MS = 5_000
 /**
- * How often the watched conversations are looked up while no notices arrive, for example because a connection pooler does not pass them on.
+ * How often the watched conversations are looked up while no notifications arrive, for example because a connection pooler does not pass
+ * them on.
  */
 const SWEEP_WITHOUT_NOTICES_MS = 1_000
 /** How long to wait before a lost connection is opened again. */
 const RECONNECT_MS = 500
 /** How long the connection stays open after the last listener has ended. A conversation is often watched again soon. */
 const UNUSED_MS = 10_000
-/** How long notices are collected before they are sent together. */
+/** How long notifications are collected before they are sent together. */
 const NOTIFY_MS = 5
-/** How long notices of new entries are collected. A running turn writes often, and each notice takes time of the server. */
+/** How long notifications of new entries are collected. A running turn writes often, and each notification takes time of the server. */
 const NOTIFY_ENTRIES_MS = 20
-/** PostgreSQL allows 8,000 bytes in a notice. */
+/** PostgreSQL allows 8,000 bytes in a notification. */
 const MAX_NOTICE_BYTES = 7_500
 
 interface Watched {
@@ -31,14 +32,14 @@ interface Watched {
   readonly listeners: Set<WatchListener>
 }
 
-/** A notice about one conversation: new entries, offers, or both. */
+/** A notification about one conversation: about new entries, a new offer, its deletion, or several of these. */
 interface Notice {
   lastSeq?: number
   offered?: true
   deleted?: true
 }
 
-/** Reads a notice. Every program that may connect to the database can send one, so other texts are ignored. */
+/** Reads a notification. Every program that may connect to the database can send one, so texts that are not in this form are ignored. */
 function parseNotices(payload: string): readonly (readonly [id: string, notice: Notice])[] {
   const parsed = parseJson(payload)
   if (!isObject(parsed)) return []
@@ -52,10 +53,10 @@ function parseNotices(payload: string): readonly (readonly [id: string, notice: 
 }
 
 /**
- * Watches conversations for new entries and for offers. A process that writes sends a notice (NOTIFY) soon after its commit. While there
- * are listeners, a separate connection receives the notices. Notices may be lost, so the watched conversations are also looked up every few
- * seconds and after a lost connection. When the connection is opened, this process sends a notice to itself. Until a first notice has
- * arrived, the conversations are looked up every second.
+ * Watches conversations for new entries and for offers. A process that writes sends a notification (NOTIFY) soon after its commit. While
+ * there are listeners, a separate connection receives the notifications. Notifications may be lost, so the watched conversations are also
+ * looked up every few seconds and after a lost connection. When the connection is opened, this process sends a notification to itself.
+ * Until a first notification has arrived, the conversations are looked up every second.
  */
 export function createWatch(database: Database) {
   const watched = new Map<string, Watched>()
@@ -84,7 +85,7 @@ export function createWatch(database: Database) {
     offerListeners.fail(error)
   }
 
-  /** Looks up the last entries of conversations, and all conversations with offers. */
+  /** Looks up the last entries of conversations, and tells the listeners of those that have changed. */
   async function lookUp(ids: readonly string[]): Promise<void> {
     const rows = await database.all<{ id: string; key: number; last_seq: number }>(
       'SELECT id, key, last_seq FROM conversations WHERE deleted_at IS NULL AND id = ANY ($1::text[])',
@@ -95,7 +96,7 @@ export function createWatch(database: Database) {
       const watch = watched.get(id)
       if (!watch) continue
       const { key, last_seq: lastSeq } = found.get(id) ?? {}
-      if (watch.key !== undefined && key !== watch.key) tell(watch, undefined) // the notice of the deletion was lost
+      if (watch.key !== undefined && key !== watch.key) tell(watch, undefined) // the notification of the deletion was lost
       watch.key = key
       if (!watch.known && key === undefined)
         watch.known = true // the conversation was not deleted. It does not exist yet
@@ -118,8 +119,8 @@ export function createWatch(database: Database) {
     hasNotices = database.canListen
     for (const [id, notice] of parseNotices(payload)) {
       const watch = watched.get(id)
-      // If the notice is about a later entry, the listeners are told directly. If the conversation was deleted or created again, it has to
-      // be looked up.
+      // If the notification is about a later entry, the listeners are told directly. If the conversation was deleted or created again, it
+      // has to be looked up.
       const isLater = watch?.known === true && notice.lastSeq !== undefined && watch.told !== undefined && notice.lastSeq > watch.told
       if (watch && notice.deleted) tell(watch, undefined) // it may have been created again with the same number of entries
       if (watch && isLater && !notice.deleted) tell(watch, notice.lastSeq)
@@ -137,7 +138,7 @@ export function createWatch(database: Database) {
     }
     connection = database.listen(onNotice, onLost)
     connection.then(() => {
-      database.notify('{}').catch(() => {}) // if this notice fails, the conversations are only looked up more often
+      database.notify('{}').catch(() => {}) // without this notification, the conversations are looked up more often
       return sweep()
     }, onLost)
   }
@@ -195,7 +196,7 @@ export function createWatch(database: Database) {
     const parts: Record<string, Notice>[] = []
     for (const [id, notice] of pending) {
       const bytes = Buffer.byteLength(JSON.stringify({ [id]: notice }))
-      if (bytes > MAX_NOTICE_BYTES) continue // too long for a notice. Other processes find the change with their sweep
+      if (bytes > MAX_NOTICE_BYTES) continue // too long for a notification. Other processes find the change with their sweep
       if (size + bytes > MAX_NOTICE_BYTES) {
         parts.push(part)
         part = {}

@@ -70,7 +70,10 @@ const CLAIM_NEXT = `
   SELECT claimed.*, EXISTS (SELECT 1 FROM parked) AS parked
   FROM (SELECT set_config('synchronous_commit', 'off', true) AS synced) AS setting LEFT JOIN claimed ON synced = 'off'`
 
-/** The running conversations of a tenant have leases that end within the next `LEASE_MS`, so few rows are read. */
+/**
+ * SQL that counts the running conversations of the tenant `$1`, up to `$4`. Their leases end within the next `LEASE_MS`, so few rows are
+ * read.
+ */
 const RUNNING_OF_TENANT = `
   SELECT count(*)::int AS count FROM (SELECT 1 FROM conversations
   WHERE tenant = $1 AND free_at > $2 AND free_at <= $3 AND lease_expires_at > $2 LIMIT $4) AS running`
@@ -101,8 +104,8 @@ export function createWorkList(
   let lookedForDeadAt = Number.NEGATIVE_INFINITY
 
   /**
-   * Claims a conversation of a tenant. If the running conversations of the tenant are limited, only one claim at a time is possible. With
-   * `skip`, the function does not wait for another claim.
+   * Claims a conversation of a tenant. If the number of running conversations of the tenant is limited, only one claim at a time is
+   * possible. If another claim is being made then, the function waits for it, or with `skip` returns `locked`.
    */
   async function claimOf(tenant: string, owner: Owner, limits: WorkLimits, lock: 'skip' | 'wait'): Promise<Attempt> {
     const { runningPerTenant } = limits

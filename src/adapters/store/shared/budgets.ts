@@ -155,7 +155,7 @@ export function parseBudgetCursor(cursor: string | undefined): string | undefine
   if (cursor === undefined) return undefined
   const name = Buffer.from(cursor, 'base64url').toString()
   if (budgetKindOf(name) !== undefined && !name.includes('\0')) return name
-  throw new Failure('cursor.invalid', 'not a cursor of this list: start again without one')
+  throw new Failure('cursor.invalid', 'the cursor is not from this list: start again without a cursor')
 }
 
 /** A budget as the tables of SQLite and PostgreSQL have it. */

@@ -124,7 +124,7 @@ export function parseCursor(text: string | undefined): Cursor | undefined {
   const { activity, id } = isObject(value) ? value : {}
   // PostgreSQL can not compare a text with the character U+0000, and no time has it
   if (typeof activity === 'string' && typeof id === 'string' && activity.isWellFormed() && !activity.includes('\0')) return { activity, id }
-  throw new Failure('cursor.invalid', 'not a cursor of this list: start again without one')
+  throw new Failure('cursor.invalid', 'the cursor is not from this list: start again without a cursor')
 }
 
 export const cursorOf = (info: ConversationInfo): Cursor => ({ activity: info.lastActivityAt ?? '', id: info.conversationId })
@@ -149,7 +149,10 @@ export const foldTitle = (title: string): string => title.toWellFormed().normali
 /** Throws `change.invalid` for a name that is empty or contains half a surrogate pair, which UTF-8 can not encode. */
 export function checkConversationName(conversationId: string): void {
   if (conversationId !== '' && conversationId.isWellFormed()) return
-  throw new Failure('change.invalid', `a conversation needs a name of well-formed text, not ${JSON.stringify(conversationId)}`)
+  throw new Failure(
+    'change.invalid',
+    `the name of a conversation must be well-formed text and not empty, but it is ${JSON.stringify(conversationId)}`,
+  )
 }
 
 export const conversationMissing = (conversationId: string) =>

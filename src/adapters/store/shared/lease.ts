@@ -29,13 +29,13 @@ export function isFree(lease: Lease, claimant: Owner | undefined, now: string): 
   return lease.owner !== null && claimant !== undefined && isProvenDead(lease.owner, claimant, findProcess)
 }
 
-/** Throws `conversation.busy` while another owner holds the lease. The lease of an owner that is proven dead counts as free. */
+/** Throws `conversation.busy` while another owner holds the lease. The lease of an owner that is proven dead is free. */
 export function checkLeaseFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
   const { owner, expiresAt } = lease
   if (owner === null || owner.id === claimant.id || !isHeld(lease, now) || isProvenDead(owner, claimant, findProcess)) return
   throw new Failure(
     'conversation.busy',
-    `conversation ${conversationId} is in use by ${describeOwner(owner, claimant)} until ${expiresAt}, or longer if it goes on working: try again then, or end it first`,
+    `conversation ${conversationId} is in use by ${describeOwner(owner, claimant)} until ${expiresAt}, or longer if it keeps working: try again then, or end it first`,
     { details: { conversationId, owner, expiresAt } },
   )
 }
@@ -49,17 +49,17 @@ function describeOwner(owner: Owner, claimant: Owner): string {
 }
 
 /**
- * Throws `conversation.superseded` if a later claim exists or the claim was released. Throws `conversation.missing` if `lease` is
+ * Throws `conversation.superseded` if a later claim exists or if this claim was released. Throws `conversation.missing` if `lease` is
  * undefined, which means that the conversation was deleted.
  */
 export function checkClaim(claim: Claim, lease: Lease | undefined): void {
   const { conversationId, ownerId, epoch } = claim
   if (lease === undefined) throw conversationMissing(conversationId)
   if (lease.epoch === epoch && lease.owner?.id === ownerId) return
-  const reason = lease.owner === null ? 'was given back' : `was lost to ${lease.owner.id}`
+  const reason = lease.owner === null ? 'has ended' : `was taken over by ${lease.owner.id}`
   throw new Failure(
     'conversation.superseded',
-    `the lease on ${conversationId} ${reason}: nothing was written; claim it again and load what happened since`,
+    `the claim on conversation ${conversationId} ${reason}: nothing was written; claim the conversation again and load its new entries`,
     { details: { conversationId, epoch, currentEpoch: lease.epoch } },
   )
 }

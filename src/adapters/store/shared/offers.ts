@@ -14,7 +14,7 @@ export function offeredChange(event: OfferedEvent): EventAccepted {
   const change = validateChange({ type: 'event.accepted', event: { ...event, sequence: 0 } }) as EventAccepted
   const { event_id: id } = change.event
   if (id !== '' && id.isWellFormed()) return change
-  throw new Failure('change.invalid', `an offered event needs an id of well-formed text, not ${JSON.stringify(id)}`)
+  throw new Failure('change.invalid', `the id of an offered event must be well-formed text and not empty, but it is ${JSON.stringify(id)}`)
 }
 
 /** The event of a change that `offeredChange` has made. */

@@ -4,8 +4,8 @@ import type { Owner } from '../../../ports/store.ts'
 
 /*
  * Decides whether the owner of a lease is dead, before the lease expires. If two processes wrote to one conversation, its journal would be
- * wrong. It is better to wait half a minute for the end of the lease. Therefore an owner counts as dead only in the cases that this table
- * calls dead. The claimant is the process that asks.
+ * wrong. It is better to wait half a minute for the end of the lease. Therefore an owner is treated as dead only in the cases that this
+ * table calls dead. The claimant is the process that asks.
  *
  *   host, boot or pid namespace of owner and
  *     claimant differ                         not proven: the claimant can not look up the owner's pid, and host names repeat in containers

@@ -82,8 +82,8 @@ export function createRowReader(blobs: BlobStore) {
   return {
     readRows,
     /**
-     * Does the same as `readRows`, but only for a timeline. It does not fetch the raw texts of model responses, and leaves out the responses
-     * before the last decision, because a timeline does not contain them.
+     * Does the same as `readRows`, but only for a timeline. It does not fetch the raw texts of model responses, and leaves out responses
+     * before the last decision, because a timeline contains neither.
      */
     readVisibleRows: (conversationId: string, rows: readonly VisibleRow[]) =>
       readRows(
@@ -165,7 +165,7 @@ export function damagedRow(conversationId: string, seq: number, cause: unknown):
   const reason = errorMessage(cause)
   return new Failure(
     'store.damaged',
-    `entry ${seq} of conversation ${conversationId} can not be read (${reason}): nothing was changed; restore a copy`,
+    `entry ${seq} of conversation ${conversationId} can not be read (${reason}): nothing was changed; restore a backup of the store`,
     {
       cause,
       details: { conversationId, seq },

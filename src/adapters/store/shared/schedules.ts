@@ -29,7 +29,7 @@ export const ROW = 'id, schedule, body, every, next_at, fired'
 /** SQL for the schedules that will fire and whose conversations are not deleted. Further conditions can be appended with AND. */
 export const WAITING = 'schedules JOIN conversations ON key = conversation WHERE deleted_at IS NULL AND next_at IS NOT NULL'
 
-/** The parts of a store of SQL that its schedules need. */
+/** The parts of an SQL store that its schedules need. */
 export interface ScheduleParts<Database, Conversations extends { find: unknown }, Offers extends { prepare: unknown }> {
   readonly database: Database
   readonly conversations: Pick<Conversations, 'find'>
@@ -48,8 +48,9 @@ export interface ScheduleTable {
   /** Rows with a `next_at`, in the order of `next_at`, `id` and `schedule`, by bytes. */
   select(query: ScheduleQuery, after: SchedulePlace | undefined, limit: number): Promise<readonly ScheduleRow[]>
   /**
-   * Offers the event and moves the schedule to `nextAt`, in one transaction. With null, the schedule ends. Returns false, and does nothing,
-   * if the row has changed since it was read. If the conversation already has `MAX_OPEN_OFFERS` open offers, the schedule is moved without an offer.
+   * Offers the event and moves the schedule to `nextAt`, in one transaction. If `nextAt` is null, the schedule ends. Returns false, and
+   * does nothing, if the row has changed since it was read. If the conversation already has `MAX_OPEN_OFFERS` open offers, the schedule is
+   * moved without an offer.
    */
   fire(row: ScheduleRow, event: OfferedEvent, nextAt: string | null): Promise<boolean>
   /** The repeated schedules that have fired at a later time than `now`, because the clock was set back. */
@@ -162,7 +163,7 @@ function parsePlace(cursor: string | undefined): SchedulePlace | undefined {
   const [next_at, id, schedule] = Array.isArray(value) ? value : []
   if ([next_at, id, schedule].every((text) => typeof text === 'string' && text.isWellFormed() && !text.includes('\0')))
     return { next_at, id, schedule } as SchedulePlace
-  throw new Failure('cursor.invalid', 'not a cursor of this list: start again without one')
+  throw new Failure('cursor.invalid', 'the cursor is not from this list: start again without a cursor')
 }
 
 /** Throws `schedule.limit` if a conversation with this many schedules can not have a further schedule. */

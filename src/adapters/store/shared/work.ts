@@ -5,14 +5,15 @@ import { LEASE_MS } from '../../../ports/store.ts'
 /*
  * An attempt is a claim by `claimNext`. It is counted when it begins, because a process that dies can not count it later:
  *
- *   released as done            the count is 0 again
- *   released as failed          the count stays, and the next attempt adds one
- *   not released (a crash)      the next attempt adds one, or counts as the first one if the journal has new entries
+ *   released as done            the count becomes 0
+ *   released as failed          the count stays, and the next attempt adds 1
+ *   not released (a crash)      the next attempt adds 1. If the journal has new entries, it sets the count to 1 instead
  *
- * A crash after new entries is not counted here, because the agent counts how often it repeats a call, and a turn has a limit of rounds.
+ * A turn that crashes again and again after new entries is ended by other limits: the agent counts how often it repeats a call, and a turn
+ * has a limit of rounds.
  */
 
-/** What is stored about attempts. */
+/** The attempts of a conversation, as they are stored. */
 export interface Attempts {
   readonly attempts: number
   readonly attempt_seq: number | null

@@ -18,7 +18,7 @@ interface GroupParts {
 /** An error after which nothing of a transaction can be committed. */
 export class BrokenTransaction extends Error {}
 
-/** The most writes in one transaction. The event loop is blocked while they run. */
+/** The maximum number of writes in one transaction. The event loop is blocked while they run. */
 const MAX_GROUP = 64
 
 /** The minimum number of writes without `first` in a group, if so many wait. Without this minimum, they could wait forever. */

@@ -27,8 +27,8 @@ export interface ListFilter extends Pick<ListQuery, 'plain' | 'waits' | 'parked'
  * The SQL that reads a page of the list, and its values. The caller adds the last value, the maximum number of rows. For each filter there
  * is an SQL index, so no query reads the whole table.
  *
- *   listed    the rows with their right place in the indexes: all but some running turns
- *   running   the other rows. They are few, and are found by the index of conversations with work
+ *   listed    the rows whose place in the indexes is current: all rows except those of some running turns
+ *   running   the rows of these running turns. They are few, and are found by the index of conversations with work
  */
 export function listQuery(
   { folder, prefix, workAt, waits, parked, top, children, after }: ListFilter,

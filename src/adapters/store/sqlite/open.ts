@@ -24,8 +24,8 @@ const HEADER_BYTES = 512
  */
 export function openConnections(file: string, allowReadOnly: boolean): Connections {
   try {
-    // Another process may be creating the file. That process writes the first page of the file and then the log. This process checks for
-    // the log first and for the size of the file second. So if it finds a log, the file already has its first page.
+    // Another process may be creating the file. That process writes the first page of the file and then the write-ahead log. This process
+    // checks for the log first and for the size of the file second. So if it finds a log, the file already has its first page.
     const hasLog = hasWriteAheadLog(file)
     if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)
@@ -178,7 +178,7 @@ function pragma(database: DatabaseSync, name: string): number {
 const newerVersion = (file: string, version: number) =>
   new Failure(
     'store.newer',
-    `${file} was written by a newer Daybook (format ${version}, this one knows ${SCHEMA_VERSION}): update Daybook; the file was left as it is`,
+    `${file} was written by a newer Daybook (format ${version}, this one knows ${SCHEMA_VERSION}): update Daybook; the file was not changed`,
     {
       details: { version, known: SCHEMA_VERSION },
     },
@@ -226,7 +226,7 @@ const readOnlyFile = (file: string, cause?: unknown) =>
 const damagedFile = (file: string, reason: string, cause?: unknown) =>
   new Failure(
     'store.damaged',
-    `${file} is not a sound Daybook database (${reason}): it was left as it is; restore a copy or choose another file`,
+    `${file} is not a sound Daybook database (${reason}): it was not changed; restore a backup, or choose another file`,
     {
       cause,
     },
@@ -244,7 +244,7 @@ export function createFileCheck(file: string): () => void {
       const found = identityOf(path)
       const before = known.get(path)
       if (before === undefined) {
-        // the log does not exist before the first commit
+        // the write-ahead log does not exist before the first commit
         if (found !== undefined) known.set(path, found)
       } else if (found !== before) throw lostFile(path, found === undefined ? 'removed' : 'replaced')
     }
@@ -260,5 +260,5 @@ function identityOf(path: string): string | undefined {
 const lostFile = (path: string, what: 'removed' | 'replaced') =>
   new Failure(
     'store.failed',
-    `${path} was ${what} while Daybook had it open, so nothing can be stored any more: put the file back, or restore a copy and start again`,
+    `${path} was ${what} while Daybook had it open, so nothing can be stored any more: put the file back or restore a backup, and start Daybook again`,
   )

@@ -13,17 +13,17 @@ import type { Reader } from './read.ts'
 import { createIndexReader, createIndexWriter, createSnippetFinder, createVectorTables } from './schema/memory-tables.ts'
 
 /**
- * How many entries one transaction indexes. They may belong to several conversations. One step of a deletion removes the same number of
- * snippets. The number is small, because other writers wait during the transaction.
+ * How many entries one transaction indexes, and how many snippets one step of a deletion removes. The entries may belong to several
+ * conversations. The numbers are small, because other writers wait during the transaction.
  */
 const ENTRIES_PER_STEP = 128
 const SNIPPETS_PER_STEP = 64
-/** How long after the end of a turn its texts are indexed. Turns that end in this time are indexed together with it. */
+/** How long after the end of a turn its texts are indexed. Other turns that end in this time are indexed together with this turn. */
 const DELAY_MS = 1_000
 
 type Place = Pick<ConversationRow, 'id' | 'key'>
 
-/** The position up to which a conversation is indexed. Every claim and every deletion changes its epoch. */
+/** The position up to which a conversation is indexed. Every claim and every deletion changes the epoch of the conversation. */
 interface Position {
   readonly key: number
   readonly epoch: number

@@ -31,7 +31,7 @@ export function createSqliteSchedules({ database, conversations, offers, now }: 
     `SELECT ${ROW} FROM ${WAITING} AND conversation = (SELECT key FROM conversations WHERE id = ?5) AND ${AFTER}`,
   )
 
-  /** Moves a schedule, unless it has changed since it was read. Returns the number of changed rows, which is 0 or 1. */
+  /** Moves a schedule to its next time, unless it has changed since it was read. Returns the number of changed rows, which is 0 or 1. */
   const moveRow = (key: number, row: ScheduleRow, to: { nextAt: string | null; fired: number; at: string }) =>
     fire.run(...[to.nextAt, to.fired, to.at, key], ...[row.schedule, row.next_at, row.fired, row.body, row.every])
 

@@ -10,8 +10,8 @@ const POLL_MS = 200
 
 /**
  * Watches conversations for new entries and for offers. The store reports the appends and offers of this process with `note` and
- * `noteOffer`. SQLite sends no notice when another process writes. So while there are listeners, a timer checks whether another process has
- * committed something. Only if so, the watched conversations and the open offers are looked up.
+ * `noteOffer`. SQLite sends no notification when another process writes. So while there are listeners, a timer checks whether another
+ * process has committed something. Only if so, the watched conversations and the open offers are looked up.
  */
 export function createWatch(database: Database) {
   const lastSeq = database.readStatement<{ last_seq: number }>('SELECT last_seq FROM conversations WHERE id = ? AND deleted_at IS NULL')

@@ -146,7 +146,8 @@ const MAX_INLINE_LENGTH = 8_000
 
 /**
  * The manifest of a new version. Usually it lists only the files that differ from the parent. It lists every file and has no parent if the
- * chain of parents would be longer than `MAX_DEPTH`, or if the chain would have more than about twice as many entries as the version has files.
+ * chain of parents would be longer than `MAX_DEPTH`, or if the chain would have more than about twice as many entries as the version has
+ * files.
  */
 export function nextManifest(
   parent: { readonly turnId: string; readonly version: Version; readonly manifest: Manifest } | undefined,

@@ -57,7 +57,7 @@ const environment: Readonly<Record<string, string>> = {
 }
 
 const TIMEOUT_MS = 60_000
-/** If a git process reads the folder of a turn and takes longer than this, it may be waiting for a pipe. */
+/** If a git process reads the folder of a turn and takes longer than this, it may be waiting for a pipe. The pipes are then removed. */
 const PIPES_AFTER_MS = 500
 const MAX_ERROR_LENGTH = 4_000
 

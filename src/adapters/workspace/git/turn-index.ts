@@ -49,7 +49,7 @@ function ignoreStaleEntries(error: unknown): void {
 }
 
 /**
- * Compares the folder of the turn with its index. A changed path may be a link. A file behind a link to a folder counts as removed. The
+ * Compares the folder of the turn with its index. A changed path may be a link. A file behind a link to a folder is treated as removed. The
  * lineage has no HEAD, so git prints every file of the index, with its hash.
  */
 export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<TurnChanges> {
@@ -85,8 +85,8 @@ export async function hasChanges(lineage: Lineage, { turnRoot, file }: TurnIndex
 
 /**
  * Reads the files of a turn. `hashes` are the hashes of the files that the version will contain, by path. `contents` are the bytes that the
- * repository may not have yet, by hash. `excluded` are the paths of changed files whose names the version will not contain. `refused` are
- * changed files that can not be read.
+ * repository may not have yet, by hash. `excluded` are the paths of changed files that the version will not contain because of their names.
+ * `refused` are files that can not be read.
  */
 export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string, kept: KeptFiles) {
   const hashes = new Map(changes.unchanged)

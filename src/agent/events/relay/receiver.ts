@@ -12,9 +12,9 @@ const COLLECT_MS = 2
 /** The shortest time between two requests for one conversation. */
 const AGAIN_MS = 50
 /**
- * How many requests in a row are sent without an answer. They are sent for longer than a lease lasts, because a process that takes over the
- * turn of a dead process often writes no entry at first. After that, a request is sent only at every `SELDOM`th renewal, when an entry
- * arrives, or when another process connects.
+ * How many requests in a row are sent without an answer. They are sent for longer than the lease of a conversation lasts. If the process of
+ * the turn has died, another process takes over the turn after this lease, and often writes no entry at first. After `MAX_TRIES` requests,
+ * a request is sent only at every `SELDOM`th renewal, when an entry arrives, or when another process connects.
  */
 const MAX_TRIES = Math.ceil(LEASE_MS / RENEW_MS) + 2
 const SELDOM = 6
@@ -55,7 +55,7 @@ export interface RemoteFollower {
 export interface LiveReceiver {
   /**
    * Adds a follower that has the entries up to `after`. The listener gets the live events of the current response, from its beginning, and
-   * then all later ones. It may get an event twice, so it has to compare positions. `active` is false if no turn is open.
+   * then all later live events. It may get an event twice, so it has to compare positions. `active` is false if no turn is open.
    */
   join(
     conversationId: string,
@@ -157,7 +157,7 @@ export function createLiveReceiver(
   }
 
   function onEntry(conversationId: string, feed: ReceivedFeed, { seq, change }: Entry): void {
-    // The entry is not new, because another follower has already read it, or because a later live event has arrived.
+    // An entry that is not new is skipped. Another follower has already read it, or a later live event has arrived.
     if (seq <= feed.seq && !endsLiveOutput(change)) return
     feed.seq = Math.max(feed.seq, seq)
     if (endsLiveOutput(change)) feed.held = feed.held.filter((event) => event.seq >= seq)

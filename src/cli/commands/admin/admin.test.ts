@@ -86,7 +86,7 @@ it('tenants and work show all tenants, release takes a lease only from a dead pr
   ])
   expect((await line.run('admin', 'tenants')).text).toMatch(/^tenant +users .*\nacme +1 +2 +2 +1 +0 /)
   const { text } = await line.run('admin', 'work')
-  expect(text).toContain('parked: their turns failed too often; daybook retry <conversation>\n  failing ')
+  expect(text).toContain('parked: their turns failed too often; to try one again: daybook retry <conversation>\n  failing ')
   expect(text).toContain('acme/web/ann/c2  May it?')
   expect(text).toContain('acme/web/ann/c1  process 4711 on elsewhere')
   expect((await line.run('list')).text).toContain('failing  (parked: daybook retry failing)')

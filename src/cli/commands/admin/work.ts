@@ -54,8 +54,12 @@ export function workCommand(context: CommandContext): Command {
         const { summary, parked, waits, leases } = await readWork(archive)
         if (json) return printLine(terminal, JSON.stringify({ summary, parked, waits, leases }, undefined, 2))
         const { waiting, longestWaitSeconds, running } = summary
-        printLine(terminal, `${plural(waiting, 'conversation')} can run (longest wait ${Math.round(longestWaitSeconds)} s), ${running} run`)
-        if (parked.length > 0) printLine(terminal, style.bold('parked: their turns failed too often; daybook retry <conversation>'))
+        printLine(
+          terminal,
+          `${plural(waiting, 'conversation')} wait for a process (the longest for ${Math.round(longestWaitSeconds)} s), ${running} run`,
+        )
+        if (parked.length > 0)
+          printLine(terminal, style.bold('parked: their turns failed too often; to try one again: daybook retry <conversation>'))
         for (const { id, at, attempts, reason } of parked)
           printLine(terminal, `  ${plainLine(id)}  since ${at}, ${plural(attempts, 'attempt')}: ${plainLine(reason)}`)
         if (waits.length > 0) printLine(terminal, style.bold('waiting: for a person or a late result; daybook approve, refuse, complete'))
@@ -98,7 +102,9 @@ const LONG_SECONDS = 600
 function describeLease({ conversationId, owner, idleSeconds }: HeldLease): string {
   const who = `process ${owner.pid} on ${plainLine(owner.host)}`
   const advice =
-    idleSeconds < LONG_SECONDS ? '' : `: stop its turn or end the process; otherwise daybook admin release ${conversationId} --force`
+    idleSeconds < LONG_SECONDS
+      ? ''
+      : `: stop the turn or end the process; if neither works: daybook admin release ${conversationId} --force`
   return `${plainLine(conversationId)}  ${who}, no entry for ${idleSeconds} s${plainLine(advice)}`
 }
 
@@ -106,7 +112,7 @@ function describeLease({ conversationId, owner, idleSeconds }: HeldLease): strin
 export function releaseCommand(context: CommandContext): Command {
   const { terminal } = context
   const command = new Command('release')
-    .description('end the lease of a conversation, so that another process goes on with its turn')
+    .description('end the lease of a conversation, so that another process can continue its turn')
     .argument('<conversation>', 'as daybook admin work shows it, with tenant, project and user')
     .option('--force', 'end the lease even if its process may be alive; the next step of that process then fails')
     .action((conversation: string, { force = false }: { force?: boolean }) =>

@@ -17,7 +17,7 @@ export function configCommand({ terminal, style, settingsWithOrigins }: CommandC
     })
   return withExamples(command, [
     ['daybook config', ''],
-    ['DAYBOOK_MODEL=openai/gpt-5.5 daybook config', 'the environment wins over daybook.config.ts, flags win over both'],
+    ['DAYBOOK_MODEL=openai/gpt-5.5 daybook config', 'environment variables override daybook.config.ts, and flags override both'],
   ])
 }
 

@@ -171,11 +171,11 @@ it('says which search services have a key, and what to set if none has', async (
 it('names the key variables of every provider that needs a key, and the models that need none', async () => {
   const { text } = await line.run('doctor')
   const advice = /^! model keys +none set: (.*)$/m.exec(text)?.[1] ?? ''
-  expect(advice).toMatch(/^offline, .*\bollama\/….* need none; /)
+  expect(advice).toMatch(/^offline, .*\bollama\/….* need no key; /)
   expect(modelKeys.length).toBeGreaterThan(0)
   for (const { provider, variables, required } of modelKeys) {
     if (required) expect(advice).toContain(`${provider}/… needs ${variables.join(' or ')}`)
-    else expect(advice.split(' need none; ')).toEqual([expect.stringContaining(`${provider}/…`), expect.not.stringContaining(provider)])
+    else expect(advice.split(' need no key; ')).toEqual([expect.stringContaining(`${provider}/…`), expect.not.stringContaining(provider)])
   }
 })
 
@@ -237,7 +237,7 @@ describe('--model', () => {
   it('an error of the provider is shown', async () => {
     const { exitCode, rows } = await doctor('anthropic', [{ error: 'overloaded' }, { error: 'overloaded' }])
     expect(exitCode).toBe(1)
-    expect(rows[0]).toBe('✗ model, channels The provider is overloaded. It said: Overloaded: choose another model')
+    expect(rows[0]).toBe('✗ model, channels The provider is overloaded. The provider said: Overloaded: choose another model')
   })
 
   it('a model without a key fails, and the offline model needs no provider', async () => {
@@ -248,7 +248,7 @@ describe('--model', () => {
 })
 
 it('says how many texts have a vector of the embedding model', async () => {
-  expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compares words; with the setting embedding, also what texts mean$/m)
+  expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compares only words; set embedding to also compare meanings$/m)
   line.environment.DAYBOOK_EMBEDDING = 'openai/text-embedding-3-small'
   expect((await line.run('doctor')).text).toMatch(/^! memory search +openai\/text-embedding-3-small needs a key: set OPENAI_API_KEY/m)
   const fake = await startFakeEmbeddings()

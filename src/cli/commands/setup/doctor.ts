@@ -117,7 +117,7 @@ async function checkPackages(): Promise<Check> {
   }
   const names = Object.keys(optionalDependencies)
   const missing = names.filter((name) => !isInstalled(name))
-  const found = missing.length === 0 ? `all ${names.length} optional ones are installed` : `${missing.join(', ')} not installed`
+  const found = missing.length === 0 ? `all ${names.length} optional packages are installed` : `${missing.join(', ')} not installed`
   return { name: 'packages', ok: missing.length === 0, required: false, found, advice: installText(...missing) }
 }
 
@@ -240,5 +240,5 @@ async function checkKnowledge({ knowledge }: Settings): Promise<Check> {
 function keyAdvice(keys: readonly ModelKey[]): string {
   const keyless = ['offline', ...keys.filter(({ required }) => !required).map(({ provider }) => `${provider}/…`)]
   const needs = keys.filter(({ required }) => required).map(({ provider, variables }) => `${provider}/… needs ${variables.join(' or ')}`)
-  return `${keyless.join(', ')} need none; ${needs.join(', ')}`
+  return `${keyless.join(', ')} need no key; ${needs.join(', ')}`
 }

@@ -20,7 +20,7 @@ export function initCommand({ terminal }: CommandContext): Command {
       printLine(terminal, 'npm install        # installs Daybook')
       printLine(terminal, 'npm test           # tests the agent without a model')
       printLine(terminal, 'npm run check      # checks the types')
-      printLine(terminal, 'npm run dev        # serves it with a web page, and loads it again when you save a file')
+      printLine(terminal, 'npm run dev        # serves the agent with a web page, and loads it again when you save a file')
     })
   return withExamples(command, [['daybook init my-agent', 'writes the project into the folder my-agent']])
 }

@@ -35,9 +35,10 @@ export function renderHidden(block: Block, timeline: Timeline, context: RenderCo
 }
 
 /**
- * Whether no block before this one at the same path is hidden. A hidden block without a replacement text shows something only if this is
- * true: the line `HIDDEN — content removed`. This happens if the block with the replacement text was compacted or not imported. The result
- * depends only on blocks that come before this one in the prompt. Therefore hiding a block never changes the text of the blocks before it.
+ * Whether this block is the first hidden block at its path. Usually this block has the replacement text, and the later ones are not shown.
+ * If the block with the replacement text was compacted or not imported, the first hidden block that is left shows the line `HIDDEN —
+ * content removed`. The result depends only on blocks that come before this one in the prompt. Therefore hiding a block never changes the
+ * text of the blocks before it.
  */
 const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 

@@ -16,7 +16,7 @@ export type JsonEvent =
   | { readonly type: 'string.end'; readonly path: JsonPath; readonly aborted: boolean }
   | { readonly type: 'scalar'; readonly path: JsonPath; readonly value: number | boolean | null }
 
-/** A mistake in JSON that the reader corrected. A code fence around the JSON does not count as a mistake. */
+/** A mistake in JSON that the reader corrected. A code fence around the JSON is not a mistake. */
 export type JsonRepair =
   | 'surrounding_text'
   | 'trailing_comma'

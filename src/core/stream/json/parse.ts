@@ -82,7 +82,7 @@ function readLeniently(text: string): ParsedJson {
   return { ok: true, value: value as JsonValue, repairs: alone ? [...reader.repairs] : ['surrounding_text', ...reader.repairs] }
 }
 
-/** Counts up to a hundred objects in the text from offset `after` on. `{}` does not count, because it is probably not meant as JSON. */
+/** Counts up to a hundred objects in the text from offset `after` on. `{}` is not counted, because it is probably not meant as JSON. */
 function countObjects(text: string, after: number): number {
   let count = 0
   let start = text.indexOf('{', after)

@@ -68,8 +68,9 @@ interface Frame {
 type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 'string' | 'quote' | 'over'
 
 /**
- * Used when the input ends after a quote, as in `x", "}`. This pattern matches the text after the first quote. The comma and the second
- * quote look like the start of another key. But the second quote ends the string, so the first quote is part of the string.
+ * Matches the text after the first quote if the input ends like `x", "}`. The reader could not decide yet whether the first quote ends the
+ * string, because the second quote could begin another key. No key has followed, so the second quote ends the string, and the first quote
+ * is part of it.
  */
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 

@@ -6,7 +6,7 @@ import type { CreateStore } from './fixture.ts'
 /** Tests of the limits of budgets: how they are set, raised, listed and removed. */
 export function describeBudgetLimits({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('limits of budgets', () => {
-    it('adds what an operator allows to the limits, until they are set again', async () => {
+    it('adds the amount that an operator allows to the limits, until the limits are set again', async () => {
       const { store, budgets, c1 } = await createWithClaims(create)
       await budgets.setLimits('conversation/c1', { tokens: 10 })
       const raise = (tokens: number) => store.append(c1, [], { budget: { raises: [{ name: 'conversation/c1', amount: amount(tokens) }] } })

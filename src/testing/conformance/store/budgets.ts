@@ -80,7 +80,7 @@ export function describeBudgets({ describe, it, expect }: TestRunner, create: Cr
       expect(await stateOf()).toEqual({ spent: 0, reserved: 5 })
     })
 
-    it('ends a reservation with the lease of its claim: when it expires, is released, or is taken over', async () => {
+    it('ends a reservation when the lease of its claim expires, is released or is taken over', async () => {
       const { store, clock, budgets, c1, c2, stateOf } = await createWithClaims(create)
       await budgets.setLimits('tenant/t', { tokens: 100 })
       await budgets.reserve(c1, request(100))

@@ -128,7 +128,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       expect((await store.loadVisible('c1'))?.timeline.sources.rows.length).toBe(130_000)
     })
 
-    it('timeline 11.13: the sources pool of a bundle wins over the snapshot in its timeline; a timeline without a pool uses its snapshot', async () => {
+    it('timeline 11.13: the sources of a bundle are read from its source pool; if it has no pool, from the source rows in its timeline', async () => {
       const { store } = await create()
       const row = (sid: number) => ({ sid, url: `https://a.example/${sid}`, title: `s${sid}` })
       const bare = { version: 1, ts: minute(1), blocks: [{ type: 'user.prompt', text: 'q', turn_id: 't1' }], sources_pool: [row(1)] }

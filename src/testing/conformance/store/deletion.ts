@@ -107,7 +107,7 @@ export function describeDeletion({ describe, it, expect }: TestRunner, create: C
       expect(await journalOf(store, 'c1')).toMatchObject([{ seq: 1 }])
     })
 
-    it('retain removes the files of idle conversations, finishes failed deletions, and goes on after a failure', async () => {
+    it('retain removes the files of idle conversations, finishes failed deletions, and continues after a failure', async () => {
       const { store } = await create()
       for (const name of ['c1', 'c2', 'c3']) {
         await store.release(await writeConversation(store, name, [{ type: 'title.set', ts: minute(1), title: name }]))

@@ -98,7 +98,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(await pages(store, { open: true, limit: 1 })).toEqual(['waiting', 'open'])
     })
 
-    it('names a followup as waiting from its acceptance until it is folded, also across a compaction', async () => {
+    it('names a followup as waiting from its acceptance until a turn reads it, even after a compaction', async () => {
       const { store } = await create()
       const claim = await writeConversation(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)])])
       const waiting = async () => (await store.list({})).conversations.map((head) => head.waiting)

@@ -105,7 +105,7 @@ export function describeMemory({ describe, it, expect }: TestRunner, create: Cre
       expect(pathsOf(await memory.list({ ...period, order: 'newest', limit: 1 }))).toEqual(['ar:t2.assistant.completion'])
     })
 
-    it('does not find turns that only looked things up, unless asked for', async () => {
+    it('does not find turns that called only tools for looking up, unless the filter includes them', async () => {
       const { store } = await create()
       const memory = memoryOf(store)
       await writeConversation(store, 'c1', [
@@ -174,7 +174,7 @@ export function describeMemory({ describe, it, expect }: TestRunner, create: Cre
       expect(await found()).toEqual(['c2 t1'])
     })
 
-    it('searches the conversations of a user, with at most as many hits of each as allowed', async () => {
+    it('searches the conversations of a user, and returns at most the allowed number of hits of each conversation', async () => {
       const { store } = await create()
       const memory = memoryOf(store)
       const ann = { tenant: 'acme', project: 'web', user: 'ann' }

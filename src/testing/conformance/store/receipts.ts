@@ -17,7 +17,7 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
   const names = { tenants: ['acme'], budgets: ['user/acme/web/ann'], budgetPrefixes: ['conversation/acme/web/ann/'] }
 
   describe('receipts', () => {
-    it('count the rows and blobs of all deletions that name them, and the blobs that others need', async () => {
+    it('count the rows and blobs of all deletions that name the receipt, and the blobs that stay because other conversations need them', async () => {
       const fixture = await create()
       const { store } = fixture
       await write(fixture, 'acme/web/ann/c1', 'content a')
@@ -37,7 +37,7 @@ export function describeReceipts({ describe, it, expect }: TestRunner, create: C
       expect(await receipts.find('another')).toBe(undefined)
     })
 
-    it('a blob that two deleted conversations share counts as removed, once', async () => {
+    it('a blob that two deleted conversations share is counted once, as removed', async () => {
       const fixture = await create()
       for (const id of ['c1', 'c2']) await write(fixture, id, 'content a')
       const receipts = receiptsOf(fixture)

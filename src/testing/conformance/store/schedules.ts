@@ -130,7 +130,7 @@ export function describeSchedules({ describe, it, expect }: TestRunner, create: 
       expect(await schedules.list()).toMatchObject({ schedules: [{ fired: 1, nextAt: inSeconds(6) }] })
     })
 
-    it('loop 17.110: stores a schedule once, even after it has fired, and goes on with the number of its events after it was removed', async () => {
+    it('loop 17.110: stores a schedule once, even after it has fired, and continues the numbers of its events if it is removed and added again', async () => {
       const { store, clock, schedules, inSeconds } = await createWithConversations()
       expect(await schedules.add('c1', say('a', inSeconds(1)))).toBe('added')
       expect(await schedules.add('c1', say('a', inSeconds(9), { event: { kind: 'followup', text: 'other' } }))).toBe('known')

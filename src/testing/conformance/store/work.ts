@@ -101,7 +101,7 @@ export function describeWork({ describe, it, expect }: TestRunner, create: Creat
       expect((await store.work.claimNext({ ...alive, id: 'next' }, limits)).claim?.conversationId).toBe('c1')
     })
 
-    it('leaves out the tenants that the caller does not want', async () => {
+    it('leaves out the tenants that the caller excludes', async () => {
       const { store } = await create()
       for (const id of ['a/p/u/1', 'b/p/u/1', 'own']) await store.offer(id, message('e1'), { create: true })
       expect(await next(store, 'w', { leftOut: ['a', 'b', ''] })).toBe(undefined)

@@ -16,7 +16,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
   }
 
   describe(`${name} checks out files of earlier turns`, () => {
-    it('replace leaves exactly the files of the sources, and later sources win over earlier ones', async () => {
+    it('replace leaves exactly the files of the sources; a file of a later source replaces the same file of an earlier one', async () => {
       const { turn } = await scene()
       const outcome = await turn.checkout('replace', ['turn_1/app', 'turn_2/app', 'turn_2/docs/d'])
       expect(outcome).toEqual({

@@ -49,7 +49,7 @@ export function describePrograms({ describe, it, expect }: TestRunner, name: str
       expect(await turn.files()).toEqual({ 'half.txt': 'half' })
     })
 
-    it('finds a link of a program when the file is read on disk, and takes no file from outside', async () => {
+    it('rejects a link that a program made when it is read on disk, and takes no file from outside of the workspace', async () => {
       const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       await workspace.onDisk('turn_1', async ({ out, files }) => {

@@ -33,7 +33,7 @@ export function describeUnrecorded({ describe, it, expect }: TestRunner, name: s
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b'])
     })
 
-    it('publishes a turn again as its folder is then, also from another machine', async () => {
+    it('publishes a turn again with the files that its folder has at that time, also from another machine', async () => {
       const fixture = await create()
       const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
@@ -54,7 +54,7 @@ export function describeUnrecorded({ describe, it, expect }: TestRunner, name: s
       }
     })
 
-    it('does not take files of such a version into later versions, nor show them, on any machine', async () => {
+    it('does not take files of an unrecorded version into later versions, nor show them, on any machine', async () => {
       const { workspace, other, journal } = await scene()
       await publishUnrecorded(workspace, 'turn_1', journal, { 'app/a': '1', stray: '1' })
       const second = await beginTurn(other, 'turn_2', journal, { adopt: undefined })
@@ -76,7 +76,7 @@ export function describeUnrecorded({ describe, it, expect }: TestRunner, name: s
       }
     })
 
-    it('says that a turn has changed files when its version equals such a version, and not the one before', async () => {
+    it('says that a turn has changed files if its version equals an unrecorded version and differs from the recorded one before', async () => {
       const { workspace, other, journal } = await scene()
       await publishTurn(workspace, 'turn_1', journal, { a: '1' })
       await publishUnrecorded(workspace, 'turn_2', journal, { b: '2' }, 'turn_1')

@@ -3,7 +3,8 @@ import { Clock } from 'lucide-react'
 
 const words: Readonly<Record<string, string>> = {
   later: 'Waits for a result that arrives later.',
-  provider: 'The provider of the model accepts no requests at the moment. The turn continues by itself when it does.',
+  provider:
+    'The provider of the model accepts no requests at the moment. The turn continues by itself when the provider accepts requests again.',
   budget: 'Waits, because a budget is used up. An operator can allow more.',
   child: 'Waits for another agent.',
   elicitation: 'Waits for an answer.',

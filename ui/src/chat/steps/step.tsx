@@ -48,7 +48,11 @@ export const Step = memo(
   (a, b) => a.waiting === b.waiting && a.inLongList === b.inLongList && a.turnId === b.turnId && sameItem(a.item, b.item),
 )
 
-const messageLabels = { followup: 'Sent while the agent worked', steer: 'You redirected it', external: 'Arrived from outside' } as const
+const messageLabels = {
+  followup: 'Sent while the agent worked',
+  steer: 'You redirected the agent',
+  external: 'Arrived from outside',
+} as const
 
 /** Whether two items have the same content. Each change of a turn makes new objects for all items, so the objects can not be compared. */
 function sameItem(a: TurnItem, b: TurnItem): boolean {

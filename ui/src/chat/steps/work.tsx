@@ -34,7 +34,7 @@ export function WorkList({ work, since, active, children }: WorkListProps) {
     <div ref={root} className="flex flex-col gap-3">
       {isLong && <WorkLine work={work} since={since} open={open} onToggle={setChosen} />}
       {isMounted && (
-        // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: it only notices that a button inside was pressed
+        // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: it only notices clicks on buttons inside
         <div
           className={`flex-col gap-3 ${open ? 'flex' : 'hidden'} ${isLong ? 'pl-6' : ''}`}
           onClick={(event) => {

@@ -14,7 +14,7 @@ export function CsvPreview({ text }: { readonly text: string }) {
           <thead className="sticky top-0 bg-raised">
             <tr>
               {head.map((cell, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name, and two may have the same
+                // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have the same heading
                 <th key={index} scope="col" className="border-b border-line px-2.5 py-1.5 text-left font-medium whitespace-nowrap">
                   {cell}
                 </th>
@@ -23,10 +23,10 @@ export function CsvPreview({ text }: { readonly text: string }) {
           </thead>
           <tbody>
             {body.map((row, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id
               <tr key={at} className="border-b border-line last:border-0">
                 {row.map((cell, index) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: cells have no other name
+                  // biome-ignore lint/suspicious/noArrayIndexKey: cells have no id
                   <td key={index} className="px-2.5 py-1 align-top">
                     {cell}
                   </td>
@@ -37,7 +37,7 @@ export function CsvPreview({ text }: { readonly text: string }) {
         </table>
       </div>
       <p className="mt-1.5 text-xs text-faint">
-        {more ? `The first ${maxRows} rows. Download the file to see the others.` : `${body.length} ${body.length === 1 ? 'row' : 'rows'}`}
+        {more ? `The first ${maxRows} rows. Download the file to see all rows.` : `${body.length} ${body.length === 1 ? 'row' : 'rows'}`}
       </p>
     </div>
   )

@@ -38,7 +38,7 @@ export default function PdfPreview({ blob }: { readonly blob: Blob }) {
       ))}
       {shown < document.numPages && (
         <p className="text-xs text-faint">
-          The first {shown} of {document.numPages} pages. Download the file to see the others.
+          The first {shown} of {document.numPages} pages. Download the file to see all pages.
         </p>
       )}
     </div>

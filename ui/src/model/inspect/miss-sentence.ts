@@ -19,7 +19,7 @@ const causeWords: Readonly<Record<string, string>> = {
   'model switch': 'another model was asked',
   'dialect switch': 'the model was asked in another dialect',
   'tool text changed': 'the list of tools changed',
-  'ttl gap': 'the pause was too long',
+  'ttl gap': 'the pause before this call was too long',
   hide: 'a block was hidden',
   reveal: 'a hidden block was shown again',
   expiry: 'old blocks were hidden',
@@ -28,8 +28,8 @@ const causeWords: Readonly<Record<string, string>> = {
   'rendered differently': 'a block was rendered differently',
   'look-back exceeded': 'a round added too many parts',
   'mark limit': 'too many cache marks',
-  'below minimum': 'the prompt was too short to be kept',
-  'not reported': 'the provider did not report its cache',
+  'below minimum': 'the prompt was too short to be cached',
+  'not reported': 'the provider did not report how it used its cache',
   'dropped by provider': 'the provider dropped its cache',
 }
 

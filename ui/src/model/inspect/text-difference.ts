@@ -5,8 +5,8 @@ export interface DifferenceLine {
 }
 
 /**
- * The lines that differ in the two texts are compared one by one only if the product of their numbers is at most this. Otherwise all old
- * lines count as removed, and all new lines as added.
+ * The parts of the two texts that differ are compared line by line only if the number of old lines times the number of new lines is at most
+ * this. Otherwise all old lines are shown as removed, and all new lines as added.
  */
 const mostCells = 1_000_000
 

@@ -49,7 +49,7 @@ function rowOf(block: Block, seq: number): TimelineRow {
   return { block, group: groupOf(type), seq, tokens: roughTokens(text), size: text === '' ? (bytes ?? 0) : text.length }
 }
 
-/** The blocks of a timeline by their ids, as they are at that time. */
+/** The blocks of a timeline by their ids, in the state that they have in this timeline. */
 export const visibleBlocks = (timeline: Timeline): ReadonlyMap<string, Block> =>
   new Map(blocksOf(timeline).map((block) => [block.id, block]))
 
@@ -70,7 +70,7 @@ export interface RowFilter {
   readonly path: string | undefined
 }
 
-/** The rows that fit a filter, in order. */
+/** The rows that match a filter, in order. */
 export function filterRows(
   rows: readonly TimelineRow[],
   { text, group, state, path }: RowFilter,

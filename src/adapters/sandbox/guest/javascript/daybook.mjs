@@ -33,7 +33,8 @@ export function toolsOf(alias, ids) {
 
 async function ask(request) {
   const token = readFileSync('/daybook/run/token', 'latin1')
-  const body = JSON.stringify({ token, ...pack(request) }) // may throw, and an open connection would keep the program from ending
+  // This may throw. It comes before the connection is opened, because an open connection would keep the program from ending.
+  const body = JSON.stringify({ token, ...pack(request) })
   const connection = await openConnection()
   const answered = readAll(connection)
   connection.end(body)

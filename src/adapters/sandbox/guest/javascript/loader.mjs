@@ -6,7 +6,7 @@ import { fetch_ctx, tool_call, toolsOf } from './daybook.mjs'
 
 const { OUTPUT_DIR, WORKDIR, CONTEXT_DIR, DAYBOOK_TOOLS = '' } = process.env
 const ids = DAYBOOK_TOOLS.split(',').filter((id) => id !== '')
-// An alias never hides a module or a variable of Node. Such tools can be called with `tool_call`.
+// An alias that is the name of a module or a variable of Node is left out. Its tools can be called with `tool_call`.
 const aliases = ids.map((id) => id.split('.')[0]).filter((alias) => !builtinModules.includes(alias) && !(alias in globalThis))
 
 /** What a program can use as a global variable, or import by its name. */

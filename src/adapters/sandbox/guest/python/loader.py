@@ -101,7 +101,7 @@ def add_tools(main):
     main.fetch_ctx = lambda path: library().fetch_ctx(path)
     main.tool_call = lambda *args, **named: library().tool_call(*args, **named)
     ids = [each for each in variable("DAYBOOK_TOOLS").split(",") if each]
-    # An alias never hides a module or a function of Python. Such tools can be called with `tool_call`.
+    # An alias that is the name of a module or a function of Python is left out. Its tools can be called with `tool_call`.
     for alias in sorted({each.split(".")[0] for each in ids} - set(sys.stdlib_module_names) - set(dir(builtins))):
         module(alias, tools_of(alias))
     for name in ("ctx_tools", "context_tools"):

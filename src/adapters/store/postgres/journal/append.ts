@@ -105,8 +105,8 @@ export function createAppender(parts: AppenderParts) {
   }
 
   /**
-   * Writes rows. Their block numbers are checked only if the row is current. Otherwise an owner that has lost its claim would get an error
-   * about block numbers, and not the error about its claim.
+   * Writes rows. Returns undefined if the stored row is no longer `row`, even if the block numbers are invalid. Otherwise an owner that has
+   * lost its claim would get an error about block numbers, and not the error about its claim.
    */
   async function writeRows(
     queries: Queries,

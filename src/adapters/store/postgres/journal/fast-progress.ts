@@ -7,9 +7,9 @@ import { type EntriesStatement, entriesStatement, type JournalRow, MAX_SINGLE_EN
 const texts = new Map<number, string>()
 
 /**
- * Does the same as `entriesStatement` for most appends, but faster. Most appends add a few entries to a running turn, without blobs and
- * sources. For any other append, the result is undefined. The SQL of such an append depends on the number of entries only, so it is made
- * once. This saves about 10 µs of a round.
+ * Does the same as `entriesStatement`, but faster, for an append that adds a few entries to a running turn, without blobs and sources. Most
+ * appends are of this kind. Their SQL depends only on the number of entries, so it is made once for each number. This saves about 10 µs of
+ * a round. For any other append, the result is undefined.
  */
 export function progressStatementFast(
   row: ConversationRow,

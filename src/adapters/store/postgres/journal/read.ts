@@ -14,7 +14,7 @@ const PAGE_SIZE = 64
 /**
  * SQL that reads the entries of the conversation $1 whose numbers the query `numbers` returns. Each entry is looked up by its key. The plan
  * of a join, or of a comparison with an array, would depend on statistics, which are often outdated, and could read the whole conversation.
- * `LIMIT 1` keeps PostgreSQL from planning it as a join.
+ * `LIMIT 1` keeps PostgreSQL from planning the look-up as a join.
  */
 const entriesWith = (numbers: string): string =>
   `SELECT entry.seq, entry.type, entry.body FROM (${numbers}) AS found,

@@ -166,13 +166,16 @@ async function finishTarget(database: Database, schema: string, rest: Parameters
   })
 }
 
-/** Removes the tables and functions of Daybook that `daybook migrate` or a server has created in the schema. Those of other programs stay. */
+/**
+ * Removes the tables and functions of Daybook that `daybook migrate` or a server has created in the schema. Tables and functions of other
+ * programs stay.
+ */
 async function dropEmptyTables(queries: Queries, schema: string): Promise<void> {
   await queries.run(`LOCK TABLE ${schema}.conversations, ${schema}.blobs, ${schema}.objects IN ACCESS EXCLUSIVE MODE`)
   if ((await contentOf({ statements: queries }, schema)) === 'data')
     throw new Failure(
       'store.failed',
-      'a server has used the target during the move: end it, remove its conversations, and run the move again',
+      'a server has used the target during the move: end the server, remove its conversations from the target, and run the move again',
     )
   const ours = await queries.all<{ name: string }>('SELECT tablename AS name FROM pg_tables WHERE schemaname = $1', [draftOf(schema)])
   for (const { name } of ours) await queries.run(`DROP TABLE IF EXISTS ${schema}."${name}" CASCADE`)

@@ -112,7 +112,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // Budgets. Older code does not count what its turns cost.
+    // Budgets. Older code does not add the cost of its turns to them.
     compatibleFrom: 3,
     sql: `
   CREATE TABLE budgets (
@@ -140,7 +140,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // How much of their limits of requests and messages users have left. Each process of older code counts this for itself.
+    // The rate limits: how many requests and messages each user may still send. Each process of older code counts them for itself.
     compatibleFrom: 3,
     sql: `
   CREATE UNLOGGED TABLE rate_limits (
@@ -153,7 +153,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
   {
-    // An index to find turns that a dead process left, even if many messages wait.
+    // An index of the turns that a dead process has left open. It finds them fast, even if many messages wait.
     compatibleFrom: 3,
     sql: `
   CREATE INDEX conversations_interrupted ON conversations (tenant, free_at)

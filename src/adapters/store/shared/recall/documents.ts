@@ -2,7 +2,7 @@ import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner, roleIds } from './
 
 /** The documents of an owner, in columns. The number of a snippet is its position. A removed snippet has the role 0. */
 export interface Documents {
-  /** How many positions are used. Positions of removed snippets count too. */
+  /** How many positions are used, including the positions of removed snippets. */
   readonly next: number
   /** How many positions have a snippet. */
   readonly snippets: number

@@ -24,8 +24,8 @@ const DAY = 24 * 3_600
 /** By how much the score of a snippet is raised if its author is the person whose words the question asks for. */
 const ROLE_SHARE = 0.15
 /**
- * By how much the score of a snippet is raised if it is from the time that the question names, or from the days after it. The days after
- * count because people often tell later what has happened.
+ * By how much the score of a snippet is raised if it is from the time that the question names, or from the `TOLD_LATER` after this time.
+ * The days after are included because people often tell later what has happened.
  */
 const PERIOD_SHARE = 0.3
 const TOLD_LATER = 7 * DAY

@@ -13,7 +13,7 @@ export interface WeightedTerm {
 const [K1, B] = [1.2, 0.5]
 
 /**
- * How much the words of answers count in the score of a conversation, when the question asks for what the user said. Answers are long, and
+ * The weight of the words of answers in the score of a conversation, if the question asks for the words of the user. Answers are long, and
  * have words that the user never said.
  */
 const ANSWER_SHARE = 0.5

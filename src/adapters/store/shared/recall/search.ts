@@ -6,7 +6,7 @@ import { createScorer, type Scorer, type WeightedTerm } from './score.ts'
 import type { IndexReader, Owner, StoredSnippet } from './tables.ts'
 import { fuseRanks } from './vectors.ts'
 
-/** What to search for. `skips` returns true for snippets that may not be found. */
+/** A search. `skips` returns true for snippets that must not be found. */
 export interface IndexSearch {
   readonly question: string
   readonly filter: DocumentFilter
@@ -30,8 +30,8 @@ const [HOP_SNIPPETS, HOP_TERMS] = [8, 8]
 /** The weight of a name that is not in the question, and the share of the best score up to which such names can raise a score. */
 const [HOP_WEIGHT, HOP_UP_TO] = [0.5, 0.7]
 /**
- * A name is used only if it is rare: at most this number, or this share, of the snippets contain it. A common name would match too many
- * texts.
+ * A name is used only if it is rare: at most this number or this share of the snippets contain it, whichever is more. A common name would
+ * match too many texts.
  */
 const [RARE, RARE_SHARE] = [8, 0.01]
 /**
@@ -66,7 +66,7 @@ export function searchIndex(tables: IndexReader, owner: Owner, documents: Docume
 
 type FindSnippet = (number: number) => StoredSnippet | undefined
 
-/** Reads each snippet once. Snippets that may not be found are left out. */
+/** Reads each snippet once. Returns undefined for a snippet that must not be found. */
 function createFinder(tables: IndexReader, owner: Owner, search: Pick<IndexSearch, 'skips'>): FindSnippet {
   const known = new Map<number, StoredSnippet | undefined>()
   return (number) => {

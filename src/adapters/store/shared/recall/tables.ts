@@ -39,7 +39,7 @@ export interface StoredSnippet extends Snippet {
   readonly seq: number
 }
 
-/** A list of postings: which snippets of a chunk have a term. */
+/** The key of a list of postings. The list tells which snippets of a chunk have a term. */
 export interface PostingKey {
   readonly owner: number
   readonly term: number

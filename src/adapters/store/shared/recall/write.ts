@@ -102,7 +102,7 @@ function documentOf({ role, ts }: Snippet, conversation: number, length: number)
   return body
 }
 
-/** Seconds since 1970, within 32 bits. An invalid time counts as 1970. */
+/** Seconds since 1970, within 32 bits. The result for an invalid time is 0. */
 export const secondsOf = (ts: string): number => Math.min(0xffff_ffff, Math.max(0, Math.floor(Date.parse(ts) / 1_000) || 0))
 
 /** Removes snippets of an owner, and the owner when no snippet is left. */

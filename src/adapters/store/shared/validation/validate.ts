@@ -35,10 +35,10 @@ function checkTimesAndNumbers(change: Change): void {
   for (const { ts } of blocksOfChange(change)) checkTimestamp(ts)
   if (change.type === 'turn.waiting') for (const { expires_at } of change.waits) checkTimestamp(expires_at)
   const { turn_id: turnId } = change as { readonly turn_id?: string | null } // in every change, `turn_id` is the id of a turn
-  if (turnId?.isWellFormed() === false) throw invalidChange('a turn needs a name of well-formed text')
+  if (turnId?.isWellFormed() === false) throw invalidChange('the id of a turn must be well-formed text')
   if (change.type === 'sources.merged') {
-    if (change.next_sid > MAX_SID) throw invalidChange('next_sid is beyond what a selector can name')
-    if (!change.rows.every(({ sid }) => isSid(sid) && sid <= MAX_SID)) throw invalidChange('a source needs a positive sid')
+    if (change.next_sid > MAX_SID) throw invalidChange(`next_sid must be at most ${MAX_SID}`)
+    if (!change.rows.every(({ sid }) => isSid(sid) && sid <= MAX_SID)) throw invalidChange(`a sid must be from 1 to ${MAX_SID}`)
   }
 }
 
@@ -103,7 +103,7 @@ export function plainJson(value: unknown): unknown {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     throw new Failure('change.invalid', `a change must be something that JSON can hold: ${error.message}`, { cause: error })
   }
-  throw invalidChange(`a change must be something that JSON can hold: at most ${maxDepth} levels`)
+  throw invalidChange(`a change must be something that JSON can hold, with at most ${maxDepth} levels of nesting`)
 }
 
 /**
@@ -188,12 +188,14 @@ export const importedIds = (changes: readonly Change[]): readonly string[] =>
   changes.flatMap((change) => (change.type === 'timeline.imported' ? blocksOfChange(change).map(({ id }) => id) : []))
 
 const numberTaken = (id: string) =>
-  new Failure('change.invalid', `the number of block ${id} was already given in this conversation: number new blocks with \`assignIds\``, {
+  new Failure('change.invalid', `the number of block ${id} was already used in this conversation: number new blocks with \`assignIds\``, {
     details: { id },
   })
 
 const contentDiffers = (id: string) =>
-  new Failure('change.invalid', `the imported timeline shows block ${id} with another content than the history`, { details: { id } })
+  new Failure('change.invalid', `the content of block ${id} in the imported timeline differs from its content in the journal`, {
+    details: { id },
+  })
 
 /** Changes in the form that the store writes. `bytes` are the contents that were moved from the changes to the blob store, by hash. */
 interface StoredChanges {

@@ -39,7 +39,7 @@ const ENTRIES_PER_STEP = 1_000
  * Deletes conversations in steps. Each step is a transaction, and every step can be repeated, so a deletion can be finished after a crash:
  *
  *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ memory index ─▶ entries, offers ─▶ index and row
- *   ─▶ empty the log
+ *   ─▶ empty the write-ahead log
  *
  * Blobs are removed under the write lock. An append checks its blobs under the same lock, so no blob disappears between the check and the
  * commit.
@@ -141,8 +141,8 @@ export function createDeleter({ database, conversations, recall, receipts, blobs
     })
 
   /**
-   * Empties the log if text was deleted since it was last emptied, because the log still contains this text. If another process prevents
-   * this, the next deletion tries again.
+   * Empties the write-ahead log if text was deleted since the log was last emptied, because the log still contains this text. If another
+   * process prevents this, the next deletion tries again.
    */
   async function emptyLog(): Promise<void> {
     if (!database.read(() => freedText.get()?.value)) return
@@ -170,7 +170,7 @@ export function createDeleter({ database, conversations, recall, receipts, blobs
     begin,
     finish,
 
-    /** Finishes unfinished deletions, and empties the log if an earlier deletion could not empty it. */
+    /** Finishes unfinished deletions, and empties the write-ahead log if an earlier deletion could not empty it. */
     async finishUnfinished({ conversationId, ...options }: DeleteOptions & { readonly conversationId?: string } = {}) {
       const ids = database.read(() => unfinished.all().map(({ id }) => id))
       const wanted = conversationId === undefined ? ids : ids.filter((id) => id === conversationId)

@@ -77,7 +77,7 @@ export function createReceipts(database: Database, clock: Clock) {
           addTo(receipt, { tenants: removed, budgets: removedBudgets, [SHARED_BLOBS]: countShared.get(receipt)?.count ?? 0 })
           forgetAllShared.run(receipt)
           end.run(clock.now(), receipt)
-          noteFreedText.run() // the names of tenants and budgets were also deleted, and the log still contains them
+          noteFreedText.run() // the write-ahead log still contains the names of the deleted tenants and budgets
         }
         return read(byId.get(receipt) as ReceiptRow) // receipts are never removed
       }),

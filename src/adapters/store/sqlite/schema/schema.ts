@@ -119,9 +119,9 @@ export const migrations: readonly string[] = [
   DELETE FROM memory_turns;
   UPDATE conversations SET memory_seq = 0;
   `,
-  // The time of the last entry while a turn runs. `last_activity_at` is part of the indexes of lists, and an append that changed it would
-  // write a page of each of these indexes. A process with an older version of Daybook may still have the file open. Such a process writes
-  // only `last_activity_at`, which is then later than this column.
+  // `active_at` is the time of the last entry while a turn runs. `last_activity_at` is part of the indexes of lists, and an append that
+  // changed it would write a page of each of these indexes. A process with an older version of Daybook may still have the file open. Such a
+  // process writes only `last_activity_at`, which is then later than `active_at`.
   `
   ALTER TABLE conversations ADD COLUMN active_at TEXT;
   `,
@@ -133,13 +133,15 @@ export const migrations: readonly string[] = [
   CREATE TABLE memory_models (key INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
   CREATE TABLE memory_vectors (snippet INTEGER PRIMARY KEY, model INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
   `,
-  // The conversations with entries that are not in the memory index. An index over `memory_seq` and `last_seq` would be written by every append.
+  // `memory_behind` has the conversations with entries that are not in the memory index. An index over `memory_seq` and `last_seq` would be
+  // written by every append.
   `
   DROP INDEX conversations_not_in_memory;
   CREATE TABLE memory_behind (conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE) STRICT;
   INSERT INTO memory_behind SELECT key FROM conversations WHERE memory_seq < last_seq;
   `,
-  // The terms of texts have changed again. Vectors are made of whole texts, but the numbers of their snippets change.
+  // The terms of texts have changed again, so the memory index is built again. The vectors are removed too, because the numbers of the
+  // snippets change.
   `
   DELETE FROM memory_owners;
   DELETE FROM memory_documents;
@@ -188,8 +190,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX conversations_parked ON conversations (last_activity_at DESC, id) WHERE deleted_at IS NULL AND parked_at IS NOT NULL;
   CREATE TABLE tenants (tenant TEXT PRIMARY KEY, last_served INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
-  // Receipts of deletions. `subject` is the hash of a user or tenant. While a deletion runs, `receipt_conversations` has its conversations, and
-  // `receipt_blobs` the blobs that other conversations still referred to.
+  // Receipts of deletions. `subject` is the hash of a user or tenant. While a deletion runs, `receipt_conversations` has its conversations,
+  // and `receipt_blobs` has the blobs that stay because other conversations refer to them.
   `
   CREATE TABLE receipts (
     number INTEGER PRIMARY KEY,
@@ -214,7 +216,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX receipt_conversations_by_receipt ON receipt_conversations (receipt);
   CREATE TABLE receipt_blobs (receipt TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (receipt, sha256)) STRICT, WITHOUT ROWID;
   `,
-  // Budgets, in tokens and in millionths of money. A reservation counts while its conversation has a lease with the epoch of the
+  // Budgets, in tokens and in millionths of a US dollar. A reservation is valid while its conversation has a lease with the epoch of the
   // reservation. There is no foreign key to the conversation: if removing a conversation also removed its reservations, `reserved` of the
   // budget would no longer be the sum of its reservations.
   `
