@@ -35,7 +35,7 @@ export async function decide(situation: Situation, open: (document: Document) =>
 const isPersonal = ({ request, notes }: Situation) => notes.length > 0 || /\b(?:my|me|i|mein\w*|ich|mir)\b/i.test(request)
 
 /**
- * The steps of the plan. Empty when the answer needs at most one document that is not read yet, because such a small task needs no plan.
+ * The steps of the plan. Empty for a question that needs at most one document that is not read yet: such a small task needs no plan.
  */
 function plannedSteps(intent: Intent, situation: Situation, documents: readonly Document[]): readonly string[] {
   const unread = unreadDocuments(documents, situation)
@@ -61,7 +61,7 @@ function answerFromDocuments(situation: Situation, intent: Intent, documents: re
   const { request } = situation
   const program = intent.kind === 'summary' ? undefined : runProgram(situation, documents)
   if (program) return program
-  const text = (intent.kind === 'summary' ? outlineOf(documents) : findAnswer(situation, documents)) || undefined
+  const text = (intent.kind === 'summary' ? outlineOf(documents, '') : findAnswer(situation, documents)) || undefined
   const more = readProgramResult(situation) ? undefined : readMore(situation, documents, text !== undefined)
   if (more) return more
   if (text === undefined) return undefined

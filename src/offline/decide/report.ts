@@ -3,14 +3,14 @@ import { findTool } from '../prompt/sections.ts'
 import type { CallRecord, Situation } from '../prompt/situation.ts'
 import { averageOf, compare, type Decimal, decimalText, sumOf } from '../table/decimal.ts'
 import { columnsOf, numbersIn, type Table } from '../table/table.ts'
-import { centralPassages, rankPassages } from '../text/rank.ts'
-import { contentWords } from '../text/words.ts'
+import type { Passage } from '../text/passages.ts'
 import { suggestFollowups } from './canned-replies.ts'
 import { chartBlock, reportChartNote } from './chart.ts'
 import { answer, type Decision, escapeMarkup, mention } from './decision.ts'
 import type { Intent } from './intent.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, closePlan, planProgress } from './plan.ts'
+import { maxCentral, passagesAbout, topicOf } from './report-passages.ts'
 
 type ReportIntent = Extract<Intent, { kind: 'report' }>
 
@@ -82,7 +82,7 @@ function reportAnswer(
     joinParagraphs([
       `The report is in \`${isRendered ? `report.${format}` : 'report.md'}\`.${missing}`,
       reportChartNote(situation, documents, about),
-      outlineOf(documents),
+      outlineOf(documents, about),
     ]),
     suggestFollowups(documents, situation.request),
   )
@@ -92,15 +92,28 @@ function reportAnswer(
 const reportAsAnswer = (situation: Situation, documents: readonly OpenDocument[], { about }: ReportIntent): Decision =>
   answer('I can not write files here.', `I could not write a file, so here is the report.\n\n${reportOf(situation, documents, about)}`)
 
-const maxPoints = 5
-
 /**
  * An answer with a short outline of each document. For a text, it has the number of pages or the names of the sections, and quotes. For a
- * table, it has the number of rows, the columns and figures.
+ * table, it has the number of rows, the columns and figures. The quotes are the first ones of the report about `about`. The outline for a
+ * summary has the quotes of a report without a topic: `about` is empty.
  */
-export function outlineOf(documents: readonly OpenDocument[]): string {
+export function outlineOf(documents: readonly OpenDocument[], about: string): string {
+  const topic = topicOf(about, documents)
   return readableOf(documents)
-    .map((document) => joinParagraphs([`### ${mention(document)}`, overview(document), mainPoints(document, '')]))
+    .map((document) => {
+      // The sections of a document of the knowledge base have the same citation, so they need headings that tell them apart.
+      const isSection = document.origin === 'knowledge'
+      const heading = isSection ? escapeMarkup(titleOf(document)) : mention(document)
+      const points = document.table ? [] : passagesAbout(topic, document)
+      const more = points.length - maxCentral
+      return joinParagraphs([
+        `### ${heading}`,
+        overview(document),
+        document.table ? figures(document.table) : quotes(points.slice(0, maxCentral)),
+        more > 0 ? `The report has ${more} more ${more === 1 ? 'sentence' : 'sentences'}.` : '',
+        isSection ? sourceOf(document) : '',
+      ])
+    })
     .join('\n\n')
 }
 
@@ -109,13 +122,20 @@ export function outlineOf(documents: readonly OpenDocument[]): string {
  * where a citation is not replaced by a name.
  */
 function fileOutlineOf(documents: readonly OpenDocument[], about: string): string {
+  const topic = topicOf(about, documents)
   return readableOf(documents)
-    .map((document) => {
-      const source = document.sid === undefined ? '' : `Source: ${mention(document)}`
-      return joinParagraphs([`## ${escapeMarkup(titleOf(document))}`, overview(document), mainPoints(document, about), source])
-    })
+    .map((document) =>
+      joinParagraphs([
+        `## ${escapeMarkup(titleOf(document))}`,
+        overview(document),
+        document.table ? figures(document.table) : quotes(passagesAbout(topic, document)),
+        sourceOf(document),
+      ]),
+    )
     .join('\n\n')
 }
+
+const sourceOf = (document: OpenDocument) => (document.sid === undefined ? '' : `Source: ${mention(document)}`)
 
 const readableOf = (documents: readonly OpenDocument[]) => documents.filter(({ problem }) => problem === undefined)
 
@@ -136,12 +156,20 @@ function reportOf(situation: Situation, documents: readonly OpenDocument[], abou
 }
 
 /**
- * The title of a document in a report. A part of the knowledge base has the heading of its section, because its name is a path such as
+ * The title of a document in a report. A section of the knowledge base has its heading as title, because its name is a path such as
  * `brakes.md#brake-fluid`.
  */
 function titleOf({ name, origin, passages }: OpenDocument): string {
-  if (origin !== 'knowledge') return name
-  return passages.find(({ headings }) => headings.length > 0)?.headings.at(-1) ?? name.replace(/#.*$/s, '')
+  return origin === 'knowledge' ? (passages[0]?.headings[0] ?? placeOf(name)) : name
+}
+
+/** The file and the place in it, for a section without a heading: `lease.pdf#page-2` is “lease.pdf, page 2”. */
+function placeOf(name: string): string {
+  const mark = name.lastIndexOf('#')
+  const anchor = name.slice(mark + 1)
+  if (mark < 1 || anchor.includes('.')) return name // a file such as C#.md
+  const place = anchor.startsWith('page-') ? anchor.replace('-', ' ') : anchor.replace('L', 'lines ') // the second form is `#L81-160`
+  return `${name.slice(0, mark)}, ${place}`
 }
 
 function overview({ passages, table, pages, partial }: OpenDocument): string {
@@ -154,13 +182,8 @@ function overview({ passages, table, pages, partial }: OpenDocument): string {
   ].join(' ')
 }
 
-function mainPoints(document: OpenDocument, about: string): string {
-  if (document.table) return figures(document.table)
-  const wanted = contentWords(about).length > 0 ? rankPassages(about, document.passages).filter(({ covers }) => covers >= 0.5) : []
-  const chosen =
-    wanted.length > 0 ? wanted.slice(0, maxPoints).map(({ passage }) => passage) : centralPassages(document.passages, maxPoints)
-  return chosen.map(({ text, page }) => `- “${escapeMarkup(text)}”${page === undefined ? '' : ` (page ${page})`}`).join('\n')
-}
+const quotes = (passages: readonly Passage[]): string =>
+  passages.map(({ text, page }) => `- “${escapeMarkup(text)}”${page === undefined ? '' : ` (page ${page})`}`).join('\n')
 
 function figures(table: Table): string {
   const numeric = columnsOf(table).filter(({ kind }) => kind === 'number')

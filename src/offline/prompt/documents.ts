@@ -72,7 +72,7 @@ interface HitSource {
   readonly url: string | undefined
 }
 
-/** The documents that searches in the knowledge space have found, by path. A document with a `url` has this address as its source, not its path. */
+/** The documents that searches in the knowledge space have found, by path. If a document has a `url`, its source is this address. */
 function collectHits(entries: readonly PromptEntry[]): ReadonlyMap<string, HitSource> {
   const searches = new Set(
     entries.flatMap((entry) => (entry.kind === 'call' && entry.toolId === 'react.search_knowledge' ? [entry.callId] : [])),

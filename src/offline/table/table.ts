@@ -28,7 +28,7 @@ export function parseTable(text: string): Table {
   return { columns, rows: rest.map((record, index) => ({ ...record, number: index + 1 })) }
 }
 
-/** The delimiter that occurs most often in the first line. Text in quotes does not count. */
+/** The delimiter that occurs most often in the first line. Delimiters in quotes are not counted. */
 function delimiterOf(text: string): string {
   const line = (text.split('\n', 1)[0] ?? '').replace(/"[^"]*"/g, '')
   return delimiters.toSorted((a, b) => line.split(b).length - line.split(a).length)[0] ?? ','

@@ -30,6 +30,20 @@ describe('rankPassages', () => {
     ['月曜日は何時に開きますか', '月曜日は九時に開きます。'],
   ])('finds the passage for: %s', (question, passage) => expect(best(question)?.text).toBe(passage))
 
+  it.each([
+    ['member', 'Members'],
+    ['members', 'member'],
+    ['bookings', 'booking'],
+    ['order', 'ordered'],
+    ['fees', 'fee'],
+    ['glass', 'glasses'],
+    ['reservation', 'reservations'],
+    ['boxes', 'box'],
+    ['companies', 'company'],
+  ])('finds a passage by another form of its word: %s, %s', (asked, written) => {
+    expect(rankPassages(asked, passagesOf(`One ${written} is here. Other text.`))).toHaveLength(1)
+  })
+
   it('gives the headings and the line of a passage', () => {
     expect(best('shoes')).toEqual({ text: 'Shoes: 14 days only', headings: ['Handbook', 'Returns'], line: 9 })
   })

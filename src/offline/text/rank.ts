@@ -19,7 +19,7 @@ const [saturation, lengthWeight, headingWeight] = [1.2, 0.6, 0.55]
  * Sorts passages by how well they answer the question, best first. The score is computed with BM25 and these changes:
  *
  * - the weight of a number or name in the question is doubled
- * - a word in a heading also counts for the passages below this heading
+ * - a word in a heading is also treated as a word of the passages below this heading, with a lower weight
  * - the score is higher for passages that contain more of the question's words
  *
  * As usual in BM25, rare words have a higher weight. Passages with equal scores keep their order. Passages that contain no word of the

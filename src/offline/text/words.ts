@@ -50,6 +50,7 @@ function stemOf(word: string): string {
     .replace(/'s$/, '')
     .replace(/(?<=..)ies$/, 'y')
     .replace(/(?<=...)(?:ing|ungen|ed|es|en|er|ern|em|s)$/, '')
+    .replace(/(?<=...)(?:er|ing)$/, '') // “members” and “ordered” have two endings
   return stem.replace(/(?<=...)e$/, '').replace(/(?<=..)([^aeioul])\1$/, '$1')
 }
 
