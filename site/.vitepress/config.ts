@@ -44,6 +44,14 @@ const weightInSearch = (page: string): number => {
   return page.includes('/guides/') ? 1.5 : 1
 }
 
+/** The anchor of a heading, by the rule of code hosts: so the links of the pages work there and on this site. */
+const anchorOf = (heading: string): string =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+    .replaceAll(' ', '-')
+
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="2" y="1" width="12" height="14" rx="2" fill="#3451b2"/><path d="M5 5h6M5 8h6M5 11h4" stroke="#fff"/></svg>'
 
@@ -59,10 +67,12 @@ export default defineConfig({
   cleanUrls: true,
   lastUpdated: false,
   markdown: {
+    anchor: { slugify: anchorOf },
     html: false, // pages are Markdown only: a text such as <name> is shown as it is
     config: (md) => {
       md.core.ruler.before('normalize', 'comments', (state) => {
-        state.src = state.src.replace(/^<!--[^\n]*-->\n/gm, '')
+        // `rewrites` renames the files README.md, but not the links to them
+        state.src = state.src.replace(/^<!--[^\n]*-->\n/gm, '').replace(/(\]\((?:\.\.\/)*(?:[\w-]+\/)*)README\.md/g, '$1index.md')
       })
     },
   },

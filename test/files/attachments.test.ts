@@ -119,7 +119,7 @@ describe('a message with accepted files', () => {
     expect(harness.names.size).toBe(0)
   })
 
-  it('gives a source number to citable files: images by default, or the types of the settings (timeline 11.115)', async () => {
+  it('timeline 11.115: gives a source number to citable files: images by default, or the types of the settings', async () => {
     const uploads = [
       { name: 'a.png', content: png() },
       { name: 'b.pdf', content: pdf(['x']) },

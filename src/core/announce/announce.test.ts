@@ -123,7 +123,7 @@ describe('the announcement', () => {
     ])
   })
 
-  it('timeline 7.4: the heading says user feedback unless some of it came from a machine', () => {
+  it('the heading says user feedback unless some of it came from a machine', () => {
     const feedback = { turnId: 't1', turnTs: 'a', ts: 'b', reaction: 'not_ok', text: 'no' } as const
     const users = section(compose({ feedbacks: [{ ...feedback, origin: 'user' }] }), '[NEW USER FEEDBACKS]')
     expect(users).toBe('[NEW USER FEEDBACKS]\n  - turn t1 | turn_ts=a | feedback_ts=b | reaction=not_ok | text=no')
@@ -136,7 +136,7 @@ describe('the announcement', () => {
     expect(section(mixed, '[NEW FEEDBACKS]')).toContain('text=no  (incorporated into turn timeline)')
   })
 
-  it('tools 9.6: the workspace is shown by its folders and file counts, git by its state', () => {
+  it('the workspace is shown by its folders and file counts, git by its state', () => {
     const text = section(
       compose({
         workspace: {

@@ -11,7 +11,7 @@ export interface CacheFinding {
   readonly words: string
 }
 
-/** The name of a rule that the lint functions of this file check. */
+/** The name of a rule that `lintAgent` and `daybook cachelint` check. */
 export type LintRule =
   | VolatileTextRule
   | 'unstable text'

@@ -36,7 +36,7 @@ it.each(Object.entries(paths))('%s is built, and is canonical', (expected, built
   expect(canonicalPath(built)).toBe(built)
 })
 
-it('timeline C15: files and outputs are both areas of a turn', () => {
+it('files and outputs are both areas of a turn', () => {
   expect(canonicalPath('fi:t1.outputs/a')).toBe('fi:t1.outputs/a')
   expect(canonicalPath('fi:t1.files/a')).toBe('fi:t1.files/a')
 })

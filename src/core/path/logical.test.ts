@@ -37,7 +37,7 @@ describe('parsing and formatting', () => {
     ['tc:turn_c.tool_calls.k.out.json', 'tc:turn_c.k.result'],
     ['tc:turn_c.tool_calls.k.notice.json', 'tc:turn_c.k.notice'],
     ['conv:tc:conv_a-b.turn_c.tool_calls.k.out.json', 'tc:conv_a-b.turn_c.k.result'],
-  ])('tools 18.10, timeline C2: %s resolves to the same address as %s', (alias, canonical) => {
+  ])('tools 18.10: %s resolves to the same address as %s', (alias, canonical) => {
     expect(canonicalPath(alias)).toBe(canonical)
   })
 

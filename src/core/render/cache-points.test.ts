@@ -38,7 +38,7 @@ describe('the three points', () => {
     [6, [5, 13]],
     [7, [7, 15]],
     [12, [17, 25]],
-  ])('timeline 4.3: with %i rounds in the first turn the marks are %j', (count, expected) => {
+  ])('with %i rounds in the first turn the marks are %j', (count, expected) => {
     expect(marks(R(count))).toEqual(expected)
   })
 

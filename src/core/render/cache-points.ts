@@ -7,7 +7,7 @@ import type { Slice } from './types.ts'
  *   previous turns │ header  prompt  r0  r1 … │ r(n-4) … r(n-1) │ followup │ sources, announce (never cached)
  *                  ▲ prevTurn                 ▲ preTail         ▲ tail     ▲ userInput
  *
- * In this file, `tail` is the end of the last round, so it moves with every round. The provider still finds the prompt that it cached up to
+ * `tail` is the end of the last round, so it moves with every round. The provider still finds the prompt that it cached up to
  * an earlier tail, because the earlier prompt is the beginning of the new prompt. The pre-tail point stays a few rounds behind the tail. At
  * the beginning of a turn, it may therefore be in a previous turn. `userInput` is the end of the messages that came after the last round.
  * `react.hide` changes only blocks after the pre-tail point, so the provider loses only these few rounds from its cache.

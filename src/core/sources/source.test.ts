@@ -107,7 +107,7 @@ describe('parsing a row', () => {
 })
 
 describe('which files are sources', () => {
-  it('timeline 11.115, C1: images only by default', () => {
+  it('timeline 11.115: images only by default', () => {
     expect(['image/png', 'application/pdf', 'text/plain'].map((mime) => isEligibleMime(mime))).toEqual([true, false, false])
   })
 

@@ -1,6 +1,6 @@
 import type { Claim, Owner } from '../store.ts'
 
-/*
+/**
  * The work of a store: the conversations in which a process can do something now. Each store has one list for all its processes:
  *
  *   a message is offered ─▶ the conversation has work ─▶ claimNext ─▶ a process runs its turns ─▶ release

@@ -17,9 +17,9 @@ export interface CodeBlock {
 /** The TypeScript blocks of a page. Blocks that show code of other libraries are not included, because they have the language `js`. */
 export function codeBlocks(page: string): readonly CodeBlock[] {
   const text = readFileSync(page, 'utf8')
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(({ index, 1: code = '' }) => ({
+  return [...text.matchAll(/^( *)```ts\n([\s\S]*?)^\1```$/gm)].map(({ index, 1: indent = '', 2: code = '' }) => ({
     where: `${page}:${text.slice(0, index).split('\n').length}`,
-    code,
+    code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), // a block in a list is indented
     isExample: /<!-- example: [\w.-]+ -->\n\n$/.test(text.slice(0, index)),
   }))
 }

@@ -32,7 +32,7 @@ function createFixture() {
 const filesIn = (manifest: unknown) => Object.keys(isObject(manifest) && isObject(manifest.files) ? manifest.files : {})
 
 describe('custom workspaces', () => {
-  it('restore every file, internal ones included, on a machine that never saw the turn (tools 18.104)', async () => {
+  it('tools 18.104: restore every file, internal ones included, on a machine that never saw the turn', async () => {
     const { machine, journal, puts } = createFixture()
     const turn = await beginTurn(await machine(), 'turn_1', journal)
     await turn.write('app/shown.md', 'shown')

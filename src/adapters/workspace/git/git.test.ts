@@ -36,7 +36,7 @@ async function createFixture(options: Partial<GitWorkspacesOptions> = {}) {
 const first = { 'app/a.ts': 'a', 'app/b.ts': 'b', 'notes/n.md': 'n' }
 
 describe('git workspaces', () => {
-  it('leave a deleted file out of the version of its turn, and keep it in the one before (tools 18.100)', async () => {
+  it('tools 18.100: leave a deleted file out of the version of its turn, and keep it in the one before', async () => {
     const { workspace, journal, git } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     const turn = await beginTurn(workspace, 'turn_2', journal)
@@ -61,7 +61,7 @@ describe('git workspaces', () => {
     )
   })
 
-  it('make no commit without a change: the version is the head (tools 18.101)', async () => {
+  it('tools 18.101: make no commit without a change: the version is the head', async () => {
     const { workspace, journal, git } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     const head = git('rev-parse', refs.branch)
@@ -79,7 +79,7 @@ describe('git workspaces', () => {
     )
   })
 
-  it('show programs one branch, no remote and an ordinary repository with only the checked-out files (tools 18.103)', async () => {
+  it('tools 18.103: show programs one branch, no remote and an ordinary repository with only the checked-out files', async () => {
     const { workspace, journal, at } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     await publishTurn(workspace, 'turn_2', journal, { 'app/a.ts': '2' })
