@@ -1,25 +1,34 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { developmentFilesAmong, listPacked, testsAmong } from './support/package/packed.ts'
 
-interface Packed {
-  readonly size: number
-  readonly unpackedSize: number
-  readonly files: readonly { readonly path: string; readonly size: number }[]
-}
-
-// without the build: dist is checked by test/e2e/package.test.ts, which installs the tarball
-const [packed] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { encoding: 'utf8' })) as [Packed]
-const paths = packed.files.map(({ path }) => path)
+// Without what the build makes. test/e2e/package.test.ts checks the tarball with its build.
+const unbuilt = listPacked().files.filter(({ path }) => !path.startsWith('dist/') && !path.startsWith('ui/dist/'))
+const paths = unbuilt.map(({ path }) => path)
 
 const { files, exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly files: readonly string[]
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly 'daybook-source': string }>>
 }
 
-it('the package contains no tests, except those that are examples, and nothing of the site', () => {
-  expect(paths.filter((path) => /\.test\.[cm]?[jt]sx?$/.test(path) && !path.startsWith('examples/'))).toEqual([])
-  expect(paths.filter((path) => /^(?:test|bench|site|scripts)\/|node_modules|\.tgz$|\.env/.test(path))).toEqual([])
+it('the package contains no tests, except those that are examples, and no files that are only needed to develop Daybook', () => {
+  expect(testsAmong(paths)).toEqual([])
+  expect(developmentFilesAmong(paths)).toEqual([])
+})
+
+it('a test or a file for development is found wherever it is', () => {
+  const tests = ['dist/agent/agent.test.d.ts', 'src/server/viewer/viewer.test.ts', 'docs/fixtures/a.md', 'test/release.test.ts']
+  const others = [
+    'scripts/clean.ts',
+    'ui/src/main.tsx',
+    'ui/dist/built-from.json',
+    'tsconfig.json',
+    '.github/workflows/test.yml',
+    'docs/.env',
+  ]
+  const needed = ['dist/testing/index.js', 'examples/shop.test.ts', 'examples/starter/tsconfig.json', 'ui/dist/index.html']
+  expect(testsAmong([...needed, ...tests])).toEqual(tests)
+  expect(developmentFilesAmong([...needed, ...others])).toEqual(others)
 })
 
 it('the package contains the documents that people look for', () => {
@@ -36,7 +45,7 @@ it('the package contains the documents that people look for', () => {
 })
 
 it('every file and folder that package.json lists exists, unless the build makes it', () => {
-  expect(files.filter((path) => !existsSync(path) && path !== 'dist' && path !== 'ui/dist')).toEqual([])
+  expect(files.filter((path) => !path.startsWith('!') && !existsSync(path) && path !== 'dist' && path !== 'ui/dist')).toEqual([])
 })
 
 it('every entry has types, and a source that exists', () => {
@@ -48,11 +57,8 @@ it('every entry has types, and a source that exists', () => {
   }
 })
 
-it('no single file is larger than a megabyte, so that a forgotten file is noticed', () => {
-  console.log(
-    `package without its build: ${Math.round(packed.size / 1024)} KB packed, ${Math.round(packed.unpackedSize / 1024)} KB unpacked`,
-  )
-  expect(packed.files.filter(({ size, path }) => size > 1024 * 1024 && !path.startsWith('dist/') && !path.startsWith('ui/dist/'))).toEqual(
-    [],
-  )
+it('no file that is not built is larger than a megabyte, so that a forgotten file is noticed', () => {
+  const size = unbuilt.reduce((sum, file) => sum + file.size, 0)
+  console.log(`files of the package that are not built: ${Math.round(size / 1024)} KB unpacked`)
+  expect(unbuilt.filter((file) => file.size > 1024 * 1024)).toEqual([])
 })

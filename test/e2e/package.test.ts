@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeMountedApps } from '../support/mounted-apps.ts'
+import { developmentFilesAmong, listPacked, testsAmong } from '../support/package/packed.ts'
 import { pdf } from '../support/sample-files/pdf.ts'
 
 const run = promisify(execFile)
@@ -35,6 +36,9 @@ async function retried<T>(attempt: () => Promise<T>): Promise<T> {
   return attempt()
 }
 
+/** The files and folders that package.json lists for the package. */
+const { files: packageFiles } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly files: readonly string[] }
+
 describe('the package, installed from its tarball into an empty folder', () => {
   const root = mkdtempSync(join(tmpdir(), 'daybook-package-'))
   const home = join(root, 'home')
@@ -59,6 +63,29 @@ describe('the package, installed from its tarball into an empty folder', () => {
     writeFileSync(join(home, 'daybook.config.js'), 'export default { budget: { rounds: 10 } }')
   }, 600_000)
   afterAll(() => rmSync(root, { recursive: true, force: true }), 600_000) // thousands of files on a busy disk
+
+  it('contains the build, no tests except those that are examples, and no files that are only needed to develop Daybook', () => {
+    const { size, unpackedSize, files } = listPacked(join(root, tarball))
+    const paths = files.map(({ path }) => path)
+    console.log(
+      `package: ${Math.round(size / 1024)} KB packed, ${Math.round(unpackedSize / 1024)} KB unpacked, ${paths.length} files, of which ${paths.filter((path) => path.startsWith('dist/')).length} are in dist`,
+    )
+    expect(paths).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/cli/main.js', 'ui/dist/index.html']))
+    expect(testsAmong(paths)).toEqual([])
+    expect(developmentFilesAmong(paths)).toEqual([])
+    const listed = ['package.json', 'README.md', 'LICENSE', ...packageFiles]
+    expect(paths.filter((path) => !listed.some((each) => path === each || path.startsWith(`${each}/`)))).toEqual([])
+  }, 60_000)
+
+  it('has no file that names the folder in which it was built', () => {
+    const installed = join(home, 'node_modules', 'daybook')
+    const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
+    expect(files.length).toBeGreaterThan(500)
+    const paths = files.map((file) => join(file.parentPath, file.name))
+    const folders = ['src', 'ui', 'node_modules'].map((name) => resolve(name))
+    const namesFolder = (path: string) => folders.some((folder) => readFileSync(path).includes(folder))
+    expect(paths.filter(namesFolder)).toEqual([])
+  }, 60_000)
 
   it('has entries that publint accepts', async () => {
     const { stdout } = await run('node_modules/.bin/publint', ['--strict', '--pack', 'false', join(home, 'node_modules', 'daybook')], {
