@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { readCodeFields } from '../scripts/reference/code-fields.ts'
 import { commentText } from '../scripts/reference/comments.ts'
+import { codesIn } from '../scripts/reference/error-codes.ts'
 import { withTexts } from '../scripts/reference/markdown.ts'
 import { referencePages } from '../scripts/reference/pages.ts'
 import { sdkPages } from '../scripts/reference/sdk.ts'
@@ -34,6 +36,37 @@ it('a name without a text, and a text without a name, are errors', () => {
   ])
   expect(() => withTexts('code', ['a', 'new.code'], { a: 'first' })).toThrow('the reference has no text for the code new.code')
   expect(() => withTexts('code', ['a'], { a: 'first', old: 'gone' })).toThrow('old, which does not exist')
+})
+
+it('every code that the sources can write is found, also one of a union type or of the calls of a function', () => {
+  const project = join(folder, 'codes')
+  mkdirSync(project)
+  const files = {
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: { module: 'nodenext', strict: true, noEmit: true, allowImportingTsExtensions: true },
+    }),
+    'errors.ts': `
+      export type Limit = 'too_long' | 'TooWide'
+      export interface Notice { readonly code: string; readonly message: string }
+      export const failed = (code: string, message: string) => ({ ok: false, error: { code, message } })
+      export function warning(code: string, again = false): Notice {
+        return again ? warning(code) : { code: \`warning.\${code}\`, message: '' }
+      }`,
+    'tool.ts': `
+      import * as errors from './errors.ts'
+      import { failed, type Limit, type Notice } from './errors.ts'
+      export const written = [failed('SearchError', ''), errors.warning('odd')]
+      export const ofLimit = (limit: Limit) => failed(limit, '')
+      export const passedOn = (error: { code: string }, notice: Notice) => [failed(error.code, ''), { ...notice, code: notice.code }]
+      export const indirect = (message: string) => ['one'].map((code) => failed(code, message))
+      export const report = { path: 'a.txt', error_code: 'in_details' }
+      export const program = { code: String(1), language: 'python' }`,
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text)
+  const { codes, computed } = readCodeFields(join(project, 'tsconfig.json'))
+  expect([...codes.keys()].sort()).toEqual(['SearchError', 'TooWide', 'in_details', 'too_long', 'warning.odd'])
+  expect([...computed].sort()).toEqual(['tool.ts: code', 'tool.ts: error.code', 'tool.ts: notice.code'])
+  expect(() => codesIn({ codes, computed })).toThrow(/^list the codes of tool.ts: .+ in scripts/)
 })
 
 it('every example is shown on a page', () => {

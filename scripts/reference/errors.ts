@@ -2,10 +2,14 @@ import { statusOf, timelineCodes } from './error-codes.ts'
 import { attachmentTexts, failureTexts, requestTexts, serviceTexts } from './failure-texts.ts'
 import { code, page, table, withTexts } from './markdown.ts'
 import { timelineTexts } from './timeline-texts.ts'
+import { detailTexts } from './tool-error-texts.ts'
 
 /** The page with the codes of all errors. The types of the tables make sure that no code of a union is missing. */
 export function errorsPage(): string {
-  const timeline = withTexts('error code', timelineCodes(), timelineTexts)
+  const codes = withTexts('error code', timelineCodes(), { ...timelineTexts, ...detailTexts })
+  const details = new Set(Object.keys(detailTexts).map(code))
+  const isDetail = ([name = '']: readonly string[]) => details.has(name)
+  const timeline = codes.filter((row) => !isDetail(row))
   const isNotice = ([name = '']: readonly string[]) => /^`(?:protocol_|tool_call_error\.|tool_call_warning\.)/.test(name)
   return page(
     'Error codes',
@@ -47,6 +51,9 @@ export function errorsPage(): string {
       ['code', 'meaning'],
       timeline.filter((row) => !isNotice(row)),
     ),
+    '## Details of tool calls',
+    'These codes are inside of an error or a notice. `details.errors` of the error of a program lists its files. `violations` and `issues` of a notice list the parameters and the references of a call.',
+    table(['code', 'meaning'], codes.filter(isDetail)),
     '## Notices',
     'A notice is a block `react.notice`. It tells the model that its response broke a rule, or that something was changed. [When it breaks a rule](../protocol.md#when-it-breaks-a-rule) describes what happens then. Users of a server see the code of a notice, and not its text.',
     table(['code', 'meaning'], timeline.filter(isNotice)),

@@ -1,14 +1,15 @@
+import { limitTexts, patchTexts, renderingTexts } from './tool-error-texts.ts'
+
 /** The codes of failed tool calls and of notices, with their meanings. */
 export const timelineTexts: Readonly<Record<string, string>> = {
+  ...limitTexts,
+  ...patchTexts,
+  ...renderingTexts,
+  SearchBackendError:
+    'No search service answered. Continue without the search, or try again later. `daybook doctor` says which services have a key.',
   approval_expired: 'No person decided about the call in time (`approvalSeconds`). It was not run.',
   approval_needed: 'A program has called a tool that needs an approval. Programs can not call it.',
-  artifact_hard_link_blocked: 'A file of a program is a hard link.',
-  artifact_internal_path_blocked: 'An archive that a program wrote has an entry that leads out of it, or a link.',
   artifact_invalid: 'The content of a file does not fit its name.',
-  artifact_not_regular_file: 'A file of a program is a folder, a pipe, a socket or a device.',
-  artifact_path_escape_blocked: 'A folder in the path of a file is a link.',
-  artifact_symlink_blocked: 'A file of a program is a symbolic link.',
-  artifact_unreadable: 'A program has changed the permissions of its file, so the file can not be opened.',
   artifact_validation_failed: 'A file of the contract is invalid. The report of the program says which.',
   bad_channel: '`react.write` has no such channel.',
   bad_kind: '`react.write` has no such kind.',
@@ -32,7 +33,6 @@ export const timelineTexts: Readonly<Record<string, string>> = {
   exec_contract_invalid: 'The contract of the program is not valid. The program was not run.',
   exec_missing_code: 'An exec tool was called without a program. Nothing ran.',
   execution_failed: 'The program ended with an error or was killed. The report has its output.',
-  file_size_limit: 'A file of a program is too large.',
   gave_up: 'The process died each time that the tool ran for this call (`maxCallAttempts`). It is not run again.',
   hide_before_cache: '`react.hide` was refused: the block is in a part of the prompt that the provider has cached.',
   hide_not_found: '`react.hide` found no block at the path.',
@@ -48,12 +48,13 @@ export const timelineTexts: Readonly<Record<string, string>> = {
   mcp_error: 'The tool of an MCP server failed, or the server refused the call.',
   mcp_unavailable: 'The MCP server can not be used now. Nothing ran. See [When something goes wrong](../mcp.md#when-something-goes-wrong).',
   memsearch_failed: 'The memory search did not work.',
-  missing_file: 'The program did not write a file of its contract.',
   missing_output_files: 'The program did not write all files of its contract.',
   missing_patch: '`react.patch` got no patch.',
   missing_path: 'The parameter `path` is missing.',
   missing_query: 'The parameter `query` is missing.',
   not_found: 'A program asked `fetch_ctx` for a path that does not exist.',
+  not_carried_over:
+    'The conversation is a copy, and in the original the call waited for a decision or a result. The copy does not wait. Decide in the original, or ask again.',
   outcome_unknown:
     'The process died while the tool ran. Whether it had its effect is not known. See [Repeating a call](../sdk.md#repeating-a-call-after-a-crash).',
   patch_contains_preview_line_numbers: 'The patch has the line numbers of a view, which are not part of the file.',
@@ -80,6 +81,7 @@ export const timelineTexts: Readonly<Record<string, string>> = {
   'protocol_violation.exec_code_contaminated': 'The program contains a tag of the protocol.',
   'protocol_violation.exec_code_rewritten':
     'The program has relative paths. The notice says which files they name. The program was not changed, and the call continued.',
+  'protocol_violation.exec_contract_invalid': 'The notice for `exec_contract_invalid`.',
   'protocol_violation.exec_contract_rewritten': 'Paths of the contract were moved into the folder of the turn. The call continued.',
   'protocol_violation.exec_missing_code': 'An exec tool was called without a program.',
   'protocol_violation.exec_path_rewritten':
@@ -123,6 +125,10 @@ export const timelineTexts: Readonly<Record<string, string>> = {
   pull_nothing_resolved: '`react.pull` found nothing at the paths.',
   'react.checkout.failed': 'Nothing was checked out.',
   'react.checkout.nonempty': 'The checkout would overwrite files of the turn, so nothing was checked out.',
+  'react.patch.hosting_failed':
+    'A file was patched, but users can not download it. Check where files for users are stored, see `hosting.failed`.',
+  'react.write.hosting_failed':
+    'A file was written, but users can not download it. Check where files for users are stored, see `hosting.failed`.',
   read_paths_missing: '`react.read` found nothing at some paths.',
   result_expired: 'The late result of the call did not arrive in time.',
   result_too_large: 'The result of the tool is too large and was not kept. The tool has run.',

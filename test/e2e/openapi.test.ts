@@ -8,6 +8,11 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createClient } from '../../src/client/client.ts'
+import { createApp } from '../../src/server/app.ts'
+import { authenticationOf } from '../../src/server/auth/bearer.ts'
+import { createSessions } from '../../src/server/auth/sessions.ts'
+import { noLog } from '../../src/server/log.ts'
+import { defaultServerSettings } from '../../src/server/settings.ts'
 import { reply } from '../../src/testing/scripted-model.ts'
 import { hostingOn } from '../support/hosting.ts'
 import { openapiErrors, operationsIn } from '../support/openapi.ts'
@@ -35,6 +40,25 @@ it('the check reports the errors of an invalid document', () => {
     'GET /a/{id}: 200 is not described',
     '#/components/schemas/A does not exist',
   ])
+})
+
+/** What the server has besides the operations of the document: the steps that requests pass, the addresses of the page, the document. */
+const outsideDocument = [
+  ...['ALL /*', 'ALL /mcp', 'ALL /v1/*', 'ALL /v1/conversations/import'],
+  ...['GET /', 'GET /c/*', 'GET /page/*', 'GET /settings', 'GET /v1/openapi.json', 'GET /waiting'],
+]
+
+it('every route of the server is in the document or in the list of exceptions', async () => {
+  const { agent, client, metrics } = await openServer()
+  const settings = defaultServerSettings
+  const { signal } = new AbortController()
+  const parts = { agent, settings, metrics, log: noLog, now: createSystemClock().now, newId: () => 'id', shutdown: signal, stopped: signal }
+  const app = createApp(parts, await authenticationOf(settings), createSessions(Date.now))
+  const routes = app.routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+  const documented = operationsIn(await client.openapi()).map(({ method, path }) => `${method} ${path}`)
+  const others = routes.filter((route) => !documented.includes(route)).map((route) => route.replace(/^(GET \/(c|page)\/).+/, '$1*'))
+  expect([...new Set(others)].sort()).toEqual(outsideDocument)
+  expect(documented.filter((operation) => !routes.includes(operation))).toEqual([])
 })
 
 it('a client uses every route of the document, and no other', async () => {
