@@ -6,8 +6,8 @@ import type { Usage } from '../core/timeline/response-record.ts'
 export interface Metrics {
   count(name: string, labels?: Labels, by?: number): void
   observe(name: string, seconds: number, labels?: Labels): void
-  /** `value` is called each time the metrics are read. */
-  gauge(name: string, value: () => number, labels?: Labels): void
+  /** `value` is called each time the metrics are read. While it returns undefined, the gauge is left out. */
+  gauge(name: string, value: () => number | undefined, labels?: Labels): void
   text(): string
 }
 
@@ -26,7 +26,7 @@ interface Histogram {
 export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
-  const gauges = new Map<string, { readonly value: () => number; readonly labels: string }>()
+  const gauges = new Map<string, { readonly value: () => number | undefined; readonly labels: string }>()
 
   return {
     count(name, labels = {}, by = 1) {
@@ -50,7 +50,10 @@ export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
       for (const [name, series] of counters) {
         lines.push(head(name, 'counter'), ...[...series].map(([labels, value]) => `${name}${braces(labels)} ${value}\n`))
       }
-      for (const [name, { value, labels }] of gauges) lines.push(head(name, 'gauge'), `${name}${braces(labels)} ${numberText(value())}\n`)
+      for (const [name, { value, labels }] of gauges) {
+        const current = value()
+        if (current !== undefined) lines.push(head(name, 'gauge'), `${name}${braces(labels)} ${numberText(current)}\n`)
+      }
       for (const [name, series] of histograms) {
         lines.push(head(name, 'histogram'))
         for (const [labels, { counts, sum, total }] of series) {
@@ -94,6 +97,7 @@ export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_rounds_total: 'Rounds: responses of the model in turns, without responses for titles and summaries',
   daybook_tokens_total: 'Billed tokens, by bucket',
   daybook_replica_info: 'The process that answers, and its role. The value is always 1',
+  daybook_store_metrics: '1 if the store could be read. If it is 0, the metrics about its budgets and its work are left out',
   daybook_budget_day_tokens_left: 'Tokens that the budget of the day has left, or +Inf without a limit',
   daybook_budget_day_money_left: 'Money that the budget of the day has left, or +Inf without a limit',
   daybook_work_waiting: 'Conversations with work that no process runs, in the whole store',

@@ -68,6 +68,22 @@ it('a web server refuses messages of a tenant for whom too much work waits, and 
   expect(metrics).toMatch(/^daybook_replica_info\{replica="[^"]+-\d+",role="web"\} 1$/m)
   expect(metrics).toMatch(/^daybook_work_waiting 6$/m)
   expect(metrics).toMatch(/^daybook_work_running 0$/m)
+  expect(metrics).toMatch(/^daybook_store_metrics 1$/m)
+})
+
+it.each([
+  ['fails', () => Promise.reject(new Error('connect ECONNREFUSED'))],
+  ['does not answer', () => new Promise<never>(() => {})],
+])('the metrics of the process are served even if the store %s, and those of the store are left out', async (_, summary) => {
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createSystemClock() })
+  const { client, lines } = await openServer({ store: { ...store, work: { ...store.work, summary } } })
+  await client.health()
+  const metrics = await client.metrics()
+  expect(metrics).toMatch(/^daybook_running_turns 0$/m)
+  expect(metrics).toMatch(/^daybook_requests_total\{/m)
+  expect(metrics).toMatch(/^daybook_store_metrics 0$/m)
+  expect(metrics).not.toMatch(/daybook_(work|budget|oldest_lease)/)
+  expect(lines.filter((line) => line.includes('"metrics.incomplete"'))).toHaveLength(1)
 })
 
 it('operators see parked conversations, and a retry runs them again', async () => {

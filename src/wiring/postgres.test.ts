@@ -102,6 +102,24 @@ describe.skipIf(!hasPostgres)('agents that share a PostgreSQL database', async (
     expect(await agent.archive.head('c5')).toMatchObject({ lastSeq: last })
   })
 
+  it('store a message for a conversation of a newer version if they share the work, so that a process of the newer version answers it', async () => {
+    const databaseUrl = (await server?.createDatabase()) ?? ''
+    const { agent } = await open({ databaseUrl, model: scriptedModel([reply.answer('Hello.')]) })
+    await agent.run('c1', 'Hello').result
+    const { last } = await plantNewerChange(databaseUrl, 'c1')
+    agent.work()
+    expect(await agent.send('c1', 'Again', { eventId: 'e1' })).toEqual({ how: 'followup', turnId: undefined, eventId: 'e1' })
+    expect(await agent.send('c1', 'Again', { eventId: 'e1' })).toMatchObject({ how: 'known' })
+    // a process of the newer version runs the conversation
+    await query(
+      databaseUrl,
+      `UPDATE daybook.conversations SET owner_id = 'newer', owner_host = 'elsewhere', owner_pid = 1, owner_epoch = epoch,
+      lease_expires_at = '2999-01-01T00:00:00.000Z'`,
+    )
+    expect(await agent.send('c1', 'While it runs', { eventId: 'e2' })).toMatchObject({ how: 'followup', eventId: 'e2' })
+    expect(await agent.archive.head('c1')).toMatchObject({ lastSeq: last, offers: 2 })
+  })
+
   it('resume the other turns when one belongs to a newer version, which they do not claim', async () => {
     const databaseUrl = (await server?.createDatabase()) ?? ''
     const store = await openStore({ data: root, databaseUrl })

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
+import { rememberPuts } from '../../core/recent-puts.ts'
 import type { ByteRange, ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import {
   identityOf,
@@ -84,7 +85,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
     }
   }
 
-  return {
+  return rememberPuts<ListedBlobs>({
     async put(bytes) {
       const sha256 = sha256Of(bytes)
       try {
@@ -165,7 +166,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
       else await rename(aside, pathOf(sha256))
       return isOld
     },
-  }
+  })
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../core/failure.ts'
+import { rememberPuts } from '../../core/recent-puts.ts'
 import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
@@ -8,7 +9,7 @@ import type { ObjectStore } from './objects.ts'
  * existing object again only to renew its time. `list` returns nothing if the object store does not know when its objects were put.
  */
 export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): ListedBlobs {
-  return {
+  return rememberPuts<ListedBlobs>({
     async put(bytes) {
       const copy = Uint8Array.from(bytes) // a copy, because the caller may modify the bytes before they are sent
       const sha256 = sha256Of(copy)
@@ -54,7 +55,7 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
     },
     async removeIfPutBefore(sha256, before) {
       if (!isHash(sha256)) return false
-      const isOld = ((await objects.putAt?.(keyOf(sha256))) ?? Number.POSITIVE_INFINITY) < before
+      const isOld = ((await inTime(objects.putAt?.(keyOf(sha256)))) ?? Number.POSITIVE_INFINITY) < before
       if (isOld) await objects.delete(keyOf(sha256))
       return isOld
     },
@@ -64,7 +65,7 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
     async check() {
       for await (const _key of objects.list(`${FOLDER}/check`)) break // fails if the bucket can not be used
     },
-  }
+  })
 }
 
 /**
@@ -72,6 +73,24 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
  * day and to which no entry refers.
  */
 const REFRESH_MS = 12 * 3_600_000
+
+/** For how many milliseconds `removeIfPutBefore` waits for the time of a blob. Meanwhile appends with blobs wait. */
+const TIME_LIMIT_MS = 3_000
+
+/**
+ * Fails if the object store does not answer in time. Otherwise the blob could be removed when the caller no longer has its lock, and an
+ * entry may refer to the blob then.
+ */
+async function inTime<T>(answer: Promise<T> | undefined): Promise<T | undefined> {
+  const late = Promise.withResolvers<never>()
+  const failure = new Failure('hosting.failed', 'the storage for files did not answer in time: try again later')
+  const timer = setTimeout(() => late.reject(failure), TIME_LIMIT_MS)
+  try {
+    return await Promise.race([answer, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 /** The size of a piece. Each piece is a request, so the pieces are larger than those of a file on disk. */
 const PIECE_BYTES = 256 * 1024

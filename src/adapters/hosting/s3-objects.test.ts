@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '../../core/failure.ts'
+import { createObjectBlobs } from './blobs-in-objects.ts'
 import { createS3Objects, type S3Options } from './s3-objects.ts'
 
 const secrets = { accessKeyId: 'AKIATHEACCESSKEY', secretAccessKey: 'the-secret-key', sessionToken: 'the-session-token' }
@@ -187,6 +188,49 @@ it('sends no condition to a server that does not know it', async () => {
   expect(conditions).toEqual(['*', undefined, undefined])
 })
 
+it('stores an object without a condition if the server answers the condition with 400, and then sends no more conditions', async () => {
+  const conditions: (string | undefined)[] = []
+  const { requests, options } = await scriptedS3((request, response) => {
+    conditions.push(request.headers['if-none-match'])
+    if (request.headers['if-none-match'] === undefined) respond(200)(request, response)
+    else respondError(400, 'InvalidArgument')(request, response)
+  })
+  const objects = createS3Objects(options)
+  await objects.put('k', bytes('x'), { ifMissing: true })
+  await objects.put('k', bytes('x'), { ifMissing: true })
+  expect(conditions).toEqual(['*', undefined, undefined])
+  expect(requests).toHaveLength(3)
+})
+
+it('sends a rejected object once more without a condition, and sends conditions again later', async () => {
+  const conditions: (string | undefined)[] = []
+  const { options } = await scriptedS3((request, response) => {
+    conditions.push(request.headers['if-none-match'])
+    respondError(400, 'InvalidRequest')(request, response)
+  })
+  const objects = createS3Objects(options)
+  for (const _ of [1, 2]) await expect(objects.put('k', bytes('x'), { ifMissing: true })).rejects.toThrow('400 InvalidRequest')
+  expect(conditions).toEqual(['*', undefined, '*', undefined])
+})
+
+it('does not wait long for a deletion, and does not repeat it later', async () => {
+  const silent = await scriptedS3(() => {})
+  const started = performance.now()
+  await expect(createS3Objects(silent.options).delete('k')).rejects.toMatchObject({ code: 'hosting.failed' })
+  expect(performance.now() - started).toBeLessThan(10_000)
+  expect(silent.requests).toEqual(['DELETE /b/p/k'])
+  const busy = await scriptedS3(respondError(503, 'SlowDown'), respond(204))
+  await createS3Objects(busy.options).delete('k')
+  expect(busy.requests).toHaveLength(2)
+})
+
+it('does not remove an old blob if the server does not say in time when it was put', async () => {
+  const { requests, options } = await scriptedS3(() => {})
+  const blobs = createObjectBlobs({ objects: createS3Objects(options) })
+  await expect(blobs.removeIfPutBefore('a'.repeat(64), Date.now())).rejects.toMatchObject({ code: 'hosting.failed' })
+  expect(requests.map((request) => request.split(' ')[0])).toEqual(['HEAD'])
+})
+
 it('signs with the time of the server if the clock of this machine is wrong', async () => {
   const dates: string[] = []
   const now = Date.now() + 3 * 3_600_000
@@ -274,6 +318,27 @@ describe('an upload in parts', () => {
     const { requests, options } = await scriptedS3(begun, respondError(403, 'AccessDenied'))
     await expect(createS3Objects({ ...options, partBytes: 6 }).put('k', content)).rejects.toMatchObject({ code: 'hosting.failed' })
     expect(requests).toContain('DELETE /b/p/k?uploadId=u%261')
+  })
+
+  it('is removed only after its other parts were sent, if a part can not be stored', async () => {
+    const ended: string[] = []
+    const { options } = await scriptedS3((request, response) => {
+      const { method, url = '' } = request
+      response.on('finish', () => ended.push(`${method} ${url.split('&')[0]}`))
+      if (method === 'POST') return begun(request, response)
+      if (method === 'DELETE') return respond(204)(request, response)
+      if (url.includes('partNumber=1')) return respondError(403, 'AccessDenied')(request, response)
+      setTimeout(() => part(request, response), 200)
+    })
+    await expect(createS3Objects({ ...options, partBytes: 4 }).put('k', content)).rejects.toThrow('AccessDenied')
+    expect(ended).toHaveLength(5)
+    expect(ended.at(-1)).toBe('DELETE /b/p/k?uploadId=u%261')
+  })
+
+  it('is removed if another process has stored the same object meanwhile', async () => {
+    const { requests, options } = await scriptedS3(begun, part, part, respondError(412, 'PreconditionFailed'), respond(204))
+    await createS3Objects({ ...options, partBytes: 5 }).put('k', content, { ifMissing: true })
+    expect(requests.at(-1)).toBe('DELETE /b/p/k?uploadId=u%261')
   })
 
   it('has failed if the body of the last response is an error', async () => {

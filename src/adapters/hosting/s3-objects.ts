@@ -30,6 +30,12 @@ export interface S3Options {
 
 const maxKeyBytes = 1024
 
+/**
+ * The time limit in milliseconds for the deletion of one object. While a store removes a blob, appends with blobs wait. A deletion that was
+ * repeated later could remove a blob that was stored again meanwhile.
+ */
+const DELETE_MS = 3_000
+
 /** An object store in a bucket of S3 or of a compatible server. */
 export function createS3Objects(options: S3Options): ObjectStore {
   const prefix = options.prefix ? `${options.prefix.replace(/^\/+/, '').replace(/(?<!\/)\/+$/, '')}/` : ''
@@ -61,8 +67,8 @@ export function createS3Objects(options: S3Options): ObjectStore {
     for await (const { key } of listDetails(tree)) yield key
   }
 
-  const remove = async (key: string) => {
-    await request({ method: 'DELETE', key: fullKey(key), missing: true })
+  const remove = async (key: string, limit: { readonly withinMs?: number } = {}) => {
+    await request({ method: 'DELETE', key: fullKey(key), missing: true, ...limit })
   }
 
   return {
@@ -77,11 +83,11 @@ export function createS3Objects(options: S3Options): ObjectStore {
     put: async (key, bytes, { ifMissing = false } = {}) => putObject(request, { key: fullKey(key), ifMissing, partBytes }, bytes),
     get: async (key, range) => (await request({ method: 'GET', key: fullKey(key), missing: true, ...(range && { range }) }))?.body,
     removeUnfinished: (tree, before) => removeUploads(request, `${fullKey(tree)}/`, before),
-    delete: remove,
+    delete: (key) => remove(key, { withinMs: DELETE_MS }),
     async deleteTree(tree) {
       const keys: string[] = []
       for await (const key of list(tree)) keys.push(key)
-      for (let at = 0; at < keys.length; at += 8) await Promise.all(keys.slice(at, at + 8).map(remove))
+      for (let at = 0; at < keys.length; at += 8) await Promise.all(keys.slice(at, at + 8).map((key) => remove(key)))
     },
   }
 }

@@ -22,10 +22,14 @@ interface S3Request {
   readonly optional?: boolean
   /** If true, an object that exists is not replaced. A server that does not support this condition replaces the object. */
   readonly ifMissing?: boolean
+  /** The time limit in milliseconds for all attempts together. After it, no further attempt is sent. */
+  readonly withinMs?: number
 }
 
 interface S3Response {
   readonly body: Uint8Array
+  /** True if nothing was stored, because the object exists already. Only for a request with `ifMissing`. */
+  readonly existed?: boolean
   /** The header `ETag`, which names a part of an upload. */
   readonly etag?: string
   /** The header `Last-Modified`, in epoch milliseconds. */
@@ -62,9 +66,10 @@ export function createS3Requests(options: S3Options): S3Requests {
     return new AwsClient({ accessKeyId, secretAccessKey, ...session, region, service: 's3', retries: 0 })
   }
 
-  async function send(request: S3Request): Promise<S3Response | S3Error | undefined> {
+  async function send(request: S3Request, deadline: number): Promise<S3Response | S3Error | undefined> {
     client ??= createClient()
     const { method, body, range } = request
+    const isConditional = request.ifMissing === true && knowsConditions
     const hash = createHash('sha256')
       .update(body ?? '')
       .digest('hex')
@@ -72,11 +77,11 @@ export function createS3Requests(options: S3Options): S3Requests {
       'X-Amz-Content-Sha256': hash,
       ...(body && { 'Content-Type': 'application/octet-stream' }),
       ...(range && { Range: `bytes=${range.start}-${range.end - 1}` }),
-      ...(request.ifMissing && knowsConditions && { 'If-None-Match': '*' }),
+      ...(isConditional && { 'If-None-Match': '*' }),
     }
     const content = body ? { body: Uint8Array.from(body) } : {}
     try {
-      const signal = AbortSignal.timeout(timeoutMs)
+      const signal = AbortSignal.timeout(Math.max(0, Math.min(timeoutMs, Math.ceil(deadline - performance.now()))))
       const aws = { datetime: amazonTime(Date.now() + clockDifference) }
       // redirects are not followed: another host would need another signature
       const sent = { method, headers, ...content, signal, aws, redirect: 'manual' as const }
@@ -90,14 +95,16 @@ export function createS3Requests(options: S3Options): S3Requests {
       const difference = Date.parse(response.headers.get('Date') ?? '') - Date.now()
       if (response.status === 403 && Math.abs(difference - clockDifference) > MAX_CLOCK_ERROR_MS) {
         clockDifference = difference
-        return send(request)
+        return send(request, deadline)
       }
       if (response.status === 404 && request.missing && code !== 'NoSuchBucket') return undefined
       if (request.optional && [403, 405, 501].includes(response.status)) return undefined
-      if (request.ifMissing && response.status === 412) return { body: new Uint8Array() } // the object exists already
-      if (request.ifMissing && response.status === 501 && knowsConditions) {
-        knowsConditions = false
-        return send(request)
+      if (request.ifMissing && response.status === 412) return { body: new Uint8Array(), existed: true }
+      if (isConditional && (response.status === 501 || response.status === 400)) {
+        // a status of 400 may have another reason; in this case the request without the condition fails, too
+        const result = await send({ ...request, ifMissing: false }, deadline)
+        if (response.status === 501 || (result && 'body' in result)) knowsConditions = false
+        return result
       }
       return errorOf(response.status, code, response.headers.get('x-amz-bucket-region'))
     } catch (error) {
@@ -106,11 +113,14 @@ export function createS3Requests(options: S3Options): S3Requests {
   }
 
   return async (request) => {
+    const deadline = performance.now() + (request.withinMs ?? Number.POSITIVE_INFINITY)
     for (let attempt = 1; ; attempt++) {
-      const result = await send(request)
+      const result = await send(request, deadline)
       if (!result || 'body' in result) return result
-      if (!result.retryable || attempt === maxAttempts) throw requestFailure(request, result, attempt)
-      await sleep(retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random()))
+      const delay = retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random())
+      const isLast = attempt === maxAttempts || performance.now() + delay >= deadline
+      if (!result.retryable || isLast) throw requestFailure(request, result, attempt)
+      await sleep(delay)
     }
   }
 }

@@ -18,11 +18,15 @@ export async function putObject(request: S3Requests, upload: Upload, bytes: Uint
   else await putInParts(request, upload, bytes)
 }
 
-/** The object appears when the last request, which names all parts, has succeeded. After a failure the parts are removed. */
+/**
+ * The object appears when the last request, which names all parts, has succeeded. After a failure, or if the object exists already, the
+ * parts are removed.
+ */
 async function putInParts(request: S3Requests, { key, ifMissing, partBytes }: Upload, bytes: Uint8Array): Promise<void> {
   const begun = await request({ method: 'POST', key, query: { uploads: '' } })
   const uploadId = elementOf('UploadId', new TextDecoder().decode(begun?.body))
   if (uploadId === undefined) throw new Failure('hosting.failed', 'S3 began an upload without an UploadId: check the endpoint')
+  const abort = () => request({ method: 'DELETE', key, query: { uploadId }, missing: true })
   try {
     const etags: string[] = []
     const parts = Array.from({ length: Math.ceil(bytes.length / partBytes) }, (_, index) => index)
@@ -32,15 +36,19 @@ async function putInParts(request: S3Requests, { key, ifMissing, partBytes }: Up
       if (sent?.etag === undefined) throw new Failure('hosting.failed', 'S3 stored a part without an ETag: check the endpoint')
       etags[index] = sent.etag
     }
-    for (let at = 0; at < parts.length; at += PARALLEL_PARTS) await Promise.all(parts.slice(at, at + PARALLEL_PARTS).map(sendPart))
+    for (let at = 0; at < parts.length; at += PARALLEL_PARTS) {
+      const sending = parts.slice(at, at + PARALLEL_PARTS).map(sendPart)
+      await Promise.allSettled(sending) // S3 would keep a part that arrives after the upload was aborted
+      await Promise.all(sending)
+    }
     const body = new TextEncoder().encode(completeUploadXml(etags))
     const ended = await request({ method: 'POST', key, query: { uploadId }, body, ifMissing, missing: true })
     // if the server does not know the upload, an earlier attempt may have completed it, and only its response was lost
     if (!ended && !(await request({ method: 'HEAD', key, missing: true })))
       throw new Failure('hosting.failed', 'S3 lost an upload before it was complete: try again')
+    if (ended?.existed) await abort().catch(() => {}) // ignored: the object is stored, and `removeUploads` removes the parts later
   } catch (error) {
-    // an error of this request is ignored, because the caller needs the first error
-    await request({ method: 'DELETE', key, query: { uploadId }, missing: true }).catch(() => {})
+    await abort().catch(() => {}) // an error of this request is ignored, because the caller needs the first error
     throw error
   }
 }

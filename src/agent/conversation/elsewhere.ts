@@ -7,7 +7,7 @@ import type { OfferOutcome, Owner } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { isMissing } from '../deletion.ts'
 import { isAwaited, wakeCallers } from '../waits/child-waits.ts'
-import { isBusy, isLost } from './claim.ts'
+import { isBusy, isLost, isNewer } from './claim.ts'
 import type { RunningConversation } from './context.ts'
 import { createDueTimes } from './due-times.ts'
 import type { Inbox, NewEvent } from './inbox.ts'
@@ -111,10 +111,26 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
     return undefined
   }
 
+  /** Whether a process of a newer version takes the conversation from the work list, because this error occurs in this process. */
+  const isLeftToNewer = (error: unknown) => isNewer(error) && local.isLeftToWorkers() && store.relay !== undefined
+
+  async function queue(conversationId: string, event: NewEvent, create: boolean): Promise<DeliveryResult> {
+    const head = await store.head(conversationId)
+    const answer = await store.offer(conversationId, event, create ? { create } : {})
+    const offered = { event, lastSeq: head?.lastSeq ?? 0, openTurn: head?.openTurn ?? null }
+    return { running: undefined, offered, ...(answer === 'known' && { known: true }) }
+  }
+
   return {
+    isLeftToNewer,
+
     /** Offers an event to the process that runs the conversation. */
     async offer(conversationId: string, event: NewEvent): Promise<DeliveryResult> {
-      const saved = await store.loadVisible(conversationId)
+      const saved = await store.loadVisible(conversationId).catch((error: unknown) => {
+        if (!isLeftToNewer(error)) throw error
+        return 'newer' as const
+      })
+      if (saved === 'newer') return queue(conversationId, event, false)
       if (!saved) throw missingConversation(conversationId)
       const { timeline, lastSeq } = saved
       const offered = { event, lastSeq, openTurn: timeline.openTurn?.turn_id ?? null }
@@ -128,12 +144,7 @@ export function createElsewhere(agent: AgentContext, owner: Owner, local: LocalC
      * Puts an event into the work list of the store, in one transaction. With `create`, the conversation is created if it does not exist.
      * Even an event that the journal already has is offered. The process that takes the offer then sees that the event is known.
      */
-    async queue(conversationId: string, event: NewEvent, create: boolean): Promise<DeliveryResult> {
-      const head = await store.head(conversationId)
-      const answer = await store.offer(conversationId, event, create ? { create } : {})
-      const offered = { event, lastSeq: head?.lastSeq ?? 0, openTurn: head?.openTurn ?? null }
-      return { running: undefined, offered, ...(answer === 'known' && { known: true }) }
-    },
+    queue,
 
     /**
      * Offers a steer to the process that runs the open turn. Resolves with false when no turn is running, or when it has just ended.

@@ -26,13 +26,14 @@ export interface RunningConversations {
    */
   deliverOrStart(conversationId: string, reason: DeliveryReason): Promise<DeliveryResult>
   /**
-   * Starts the conversation. Undefined when the conversation is already running, or when there is no turn to run and no event to journal.
+   * Starts the conversation. Undefined when the conversation is already running, when there is no turn to run and no event to journal, or
+   * when only a worker may start the conversation.
    */
   start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined>
   /** Starts a conversation that this process has claimed. Releases the claim if it can not be started. */
   startClaimed(claim: Claim): Promise<RunningConversation | undefined>
   /** Attaches the worker that takes conversations from the work list for this process. The returned function detaches it. */
-  attachWorker(worker: Pick<Worker, 'wake' | 'isFull'>): () => void
+  attachWorker(worker: AttachedWorker): () => void
   /** How many conversations of each tenant this process runs. Conversations of sub-agents are not counted. */
   byTenant(): ReadonlyMap<string, number>
   find(conversationId: string): Promise<RunningConversation | undefined>
@@ -53,6 +54,8 @@ export interface RunningConversations {
   /** Aborts all running conversations. No conversation can be started after this. Resolves when all claims are released. */
   close(): Promise<void>
 }
+
+type AttachedWorker = Pick<Worker, 'wake' | 'isFull' | 'limitsTenants'>
 
 export interface DeliveryResult {
   readonly running: RunningConversation | undefined
@@ -91,7 +94,10 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
     isLeftToWorkers: () => acceptOnly || worker !== undefined,
   })
   let unwatchOffers: (() => void) | undefined
-  let worker: Pick<Worker, 'wake' | 'isFull'> | undefined
+  let worker: AttachedWorker | undefined
+
+  /** Whether only a worker may start the conversation. The work list has no conversations of sub-agents, so no worker starts these. */
+  const isForWorker = (conversationId: string) => acceptOnly || (worker?.limitsTenants === true && !isChildKey(conversationId))
 
   function start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
     const starting = closed ? Promise.reject(agentClosed()) : startWatched(conversationId, reason)
@@ -144,11 +150,13 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       if (excluded.has(conversationId)) throw missingConversation(conversationId)
       const present = active.get(conversationId)
       if (!present) {
-        const isQueued = acceptOnly || worker?.isFull(conversationId) === true
-        const started = isQueued ? 'queued' : await start(conversationId, reason).then(unlessLost).catch(unlessElsewhere)
+        const isQueued = isForWorker(conversationId) || worker?.isFull(conversationId) === true
+        const started = isQueued ? 'queued' : await start(conversationId, reason).then(unlessLost).catch(offerAfter)
         if (typeof started !== 'string') return { running: started }
         event ??= eventFor(reason, clock)
-        return isQueued ? elsewhere.queue(conversationId, event, reason.kind === 'message') : elsewhere.offer(conversationId, event)
+        return started === 'queued'
+          ? elsewhere.queue(conversationId, event, reason.kind === 'message')
+          : elsewhere.offer(conversationId, event)
       }
       const running = await present.catch(() => undefined) // the caller that started the conversation gets the error
       if (running && !running.inbox.closed) {
@@ -158,6 +166,13 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       }
       await running?.finished.catch(() => {}) // the inbox is closed, or the claim is lost: wait for the end of the conversation, then try again
     }
+  }
+
+  /** How a message or event is offered, if the conversation could not be started because of this error. Throws any other error. */
+  function offerAfter(error: unknown): 'queued' | 'elsewhere' {
+    if (elsewhere.isLeftToNewer(error)) return 'queued'
+    if (runsElsewhere(error) || isSuperseded(error)) return 'elsewhere'
+    throw error
   }
 
   async function exclude<T>(conversationId: string, work: (putBlobs: readonly BlobRef[]) => Promise<T>): Promise<T> {
@@ -202,7 +217,7 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       }
     },
     start: async (conversationId, reason) =>
-      acceptOnly || active.has(conversationId) || excluded.has(conversationId) ? undefined : start(conversationId, reason),
+      isForWorker(conversationId) || active.has(conversationId) || excluded.has(conversationId) ? undefined : start(conversationId, reason),
     async startClaimed(claim) {
       const { conversationId } = claim
       if (!closed && !active.has(conversationId) && !excluded.has(conversationId))
@@ -251,12 +266,6 @@ export function createRunningConversations(agent: () => AgentContext, owner: Own
       agent().onClosed()
     },
   }
-}
-
-/** Returns `elsewhere` if the error means that another process runs the conversation or has just taken it. Throws any other error. */
-function unlessElsewhere(error: unknown): 'elsewhere' {
-  if (runsElsewhere(error) || isSuperseded(error)) return 'elsewhere'
-  throw error
 }
 
 /** Throws if another process has taken the conversation before the message or event that started it was journaled. */

@@ -179,9 +179,7 @@ function addCallDrafts(drafts: Draft[], { origin, toolId, params, code, warnings
   for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
 }
 
-/**
- * Wraps the tool of a call. An exec tool checks its contract and writes the context files first. References in the parameters are replaced.
- */
+/** Wraps the tool of a call: an exec tool first checks its contract and writes the context files, and references are replaced. */
 function preparedTool({ workspace }: Turn, { tool, params }: CheckedCall): Tool {
   const contracted = tool.exec ? withContract(withContext(workspace, tool)) : tool
   return hasReference(params) ? withBoundReferences(contracted) : contracted
@@ -230,13 +228,8 @@ export function callOf(
   }
 }
 
-type NumberedOutcome = { readonly outcome: Outcome; readonly numbers?: PoolNumbers | undefined }
-
-/**
- * The outcome with its sources parsed, and with the SIDs that these sources have or get in the pool. Built-in tools return sources that
- * already have a SID.
- */
-function numberSources({ agent, conversation }: Turn, toolId: string, returned: Outcome): NumberedOutcome {
+/** Parses the sources of an outcome, and finds or makes their SIDs in the pool. Sources of built-in tools already have a SID. */
+function numberSources({ agent, conversation }: Turn, toolId: string, returned: Outcome): { outcome: Outcome; numbers?: PoolNumbers } {
   if (isBuiltIn(toolId) || !mayHoldSources(returned)) return { outcome: returned }
   try {
     const outcome = withParsedSources(returned)

@@ -44,6 +44,11 @@ export interface Worker {
    * may.
    */
   isFull(conversationId: string): boolean
+  /**
+   * Whether the running conversations of each tenant are limited. If so, only the worker may start a conversation: the limit is for all
+   * processes together, and only the work list counts the conversations of all processes.
+   */
+  readonly limitsTenants: boolean
   stop(): void
 }
 
@@ -226,9 +231,9 @@ export function startWorker(parts: Omit<WorkerParts, 'sendScheduled'>, options: 
     isFull(conversationId) {
       const tenant = tenantOfKey(conversationId)
       share.seen(tenant)
-      if (conversations.size >= max || mayHaveMore || share.hasToQueue(tenant)) return true
-      return perTenant !== undefined && (conversations.byTenant().get(tenant) ?? 0) >= perTenant
+      return conversations.size >= max || mayHaveMore || share.hasToQueue(tenant)
     },
+    limitsTenants: perTenant !== undefined,
     stop() {
       stopped = true
       cancelLook()

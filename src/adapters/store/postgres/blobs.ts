@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../../core/failure.ts'
+import { rememberPuts } from '../../../core/recent-puts.ts'
 import type { BlobStore, ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
 import { isStorableId } from './conversation-columns.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Queries } from './database.ts'
@@ -54,7 +56,7 @@ export function createPostgresBlobs(database: Database): ListedBlobs {
           [sha256, from, to],
         )
       : []
-  return {
+  return rememberPuts<ListedBlobs>({
     put: (bytes) => database.repeat((queries) => putBlob(queries, bytes)), // a blob that is put twice is stored once
     async get(sha256) {
       const parts = await partsOf(sha256, 0, 2 ** 31 - 1)
@@ -90,7 +92,7 @@ export function createPostgresBlobs(database: Database): ListedBlobs {
       const isOld = 'EXISTS (SELECT 1 FROM blobs WHERE sha256 = $1 AND part = 0 AND put_at < to_timestamp($2::float8 / 1000))'
       return (await database.statements.run(`DELETE FROM blobs WHERE sha256 = $1 AND ${isOld}`, [sha256, before])) > 0
     },
-  }
+  })
 }
 
 /** Small objects by key, such as the records of hosted files. Keys are paths such as `a/b/c`. */
@@ -139,8 +141,32 @@ export function createPostgresObjects(database: Database): PostgresObjects {
   }
 }
 
-/** How many blobs are compared or removed in one step. Appends with blobs wait while a step removes blobs, so the number is small. */
-const BLOBS_PER_STEP = 64
+/**
+ * How many blobs one transaction removes. Appends with blobs, also those of other tenants, wait during the transaction, so the number is
+ * small.
+ */
+export const BLOBS_PER_STEP = 16
+
+/** How many blobs are compared with the references in one statement. */
+const BLOBS_PER_QUERY = 500
+
+/** Waits between two transactions that remove blobs. Meanwhile appends with blobs need not wait. */
+export const pauseBetweenSteps = () => sleep(20)
+
+/** Removes blobs in a transaction that has taken the lock of blobs exclusively. Blobs outside of the database are removed at the same time. */
+export async function removeBlobs(queries: Queries, blobsWithin: BlobsWithin, hashes: readonly string[]): Promise<void> {
+  if (blobsWithin === postgresBlobsWithin) await queries.run('DELETE FROM blobs WHERE sha256 = ANY ($1::text[])', [hashes])
+  else await whenAllEnded(hashes.map((sha256) => blobsWithin(queries).remove(sha256)))
+}
+
+/**
+ * Waits until all removals have ended, even if one fails. The transaction then still has the lock of blobs. A removal that ran on without
+ * the lock could remove a blob to which a new entry refers.
+ */
+async function whenAllEnded<T>(removals: readonly Promise<T>[]): Promise<readonly T[]> {
+  await Promise.allSettled(removals)
+  return Promise.all(removals)
+}
 
 /**
  * Finds and removes blobs to which no entry refers. `given` are the blobs of the store if they are not in the database. Servers may use the
@@ -161,17 +187,20 @@ export async function openBlobSweep(options: DatabaseOptions, given: ListedBlobs
 
     async findUnreferenced(blobs: readonly StoredBlob[]): Promise<readonly StoredBlob[]> {
       const found: StoredBlob[] = []
-      for (const some of inSteps(blobs)) found.push(...(await unreferencedIn(database, some)))
+      for (const some of inSteps(blobs, BLOBS_PER_QUERY)) found.push(...(await unreferencedIn(database, some)))
       return found
     },
 
     async removeUnreferenced(candidates: readonly StoredBlob[], remove: (sha256: string) => Promise<boolean>) {
       const removed: StoredBlob[] = []
-      for (const some of inSteps(candidates)) {
+      for (const some of inSteps(candidates, BLOBS_PER_STEP)) {
         await database.write(async (queries) => {
           await lockBlobs(queries, 'alone')
-          for (const blob of await unreferencedIn(queries, some)) if (await remove(blob.sha256)) removed.push(blob)
+          const unreferenced = await unreferencedIn(queries, some)
+          const results = await whenAllEnded(unreferenced.map(({ sha256 }) => remove(sha256)))
+          removed.push(...unreferenced.filter((_, index) => results[index]))
         })
+        await pauseBetweenSteps()
       }
       return removed
     },
@@ -180,8 +209,8 @@ export async function openBlobSweep(options: DatabaseOptions, given: ListedBlobs
   }
 }
 
-function* inSteps<T>(items: readonly T[]): Iterable<readonly T[]> {
-  for (let at = 0; at < items.length; at += BLOBS_PER_STEP) yield items.slice(at, at + BLOBS_PER_STEP)
+function* inSteps<T>(items: readonly T[], size: number): Iterable<readonly T[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
 }
 
 /** A number that no other program is likely to use as an advisory lock. */

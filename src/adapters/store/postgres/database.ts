@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
-import { errorMessage, Failure } from '../../../core/failure.ts'
+import { Failure } from '../../../core/failure.ts'
 import { LEASE_MS } from '../../../ports/store.ts'
 import { connectionAdvice } from './advice.ts'
 import { type Connections, openConnections } from './connections.ts'
+import { isConnectionError, READ_ONLY, translateError } from './errors.ts'
 import { checkTables, DEFAULT_SCHEMA } from './schema/migrate.ts'
+
+/**
+ * How long the process waits for the answer to a statement. A statement of a transaction may read or remove many rows, so it is `later`. A
+ * migration may take `any` time.
+ */
+export type AnswerTime = 'soon' | 'later' | 'any'
 
 /** Options of `openDatabase`. */
 export interface DatabaseOptions {
@@ -44,9 +51,9 @@ export interface Listening {
 }
 
 /**
- * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted, or if a
- * time-out of the server ends the work, `read`, `all` and `repeat` try again for some seconds. Other functions throw `store.failed` with
- * `connectionLost` in its details. They do not try again, because what they wrote may have been committed.
+ * A PostgreSQL database with the tables of Daybook. If the connection is lost, for example because the server is restarted or does not
+ * answer, or if a time-out of the server ends the work, `read`, `all` and `repeat` try again for some seconds. Other functions throw
+ * `store.failed` with `connectionLost` in its details. They do not try again, because what they wrote may have been committed.
  */
 export interface Database {
   /**
@@ -56,9 +63,9 @@ export interface Database {
   write<T>(work: (queries: Queries) => Promise<T>, idleMs?: number): Promise<T>
   /**
    * Runs `work` in a transaction as `write` does, and runs it again if the connection is lost. The first run may have been committed, so it
-   * must be safe to commit `work` twice.
+   * must be safe to commit `work` twice. `answer` says how long the process waits for the answer to a statement. Default: `later`.
    */
-  repeat<T>(work: (queries: Queries) => Promise<T>, idleMs?: number): Promise<T>
+  repeat<T>(work: (queries: Queries) => Promise<T>, idleMs?: number, answer?: AnswerTime): Promise<T>
   /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   /** Runs one statement that only reads. */
@@ -143,28 +150,29 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
     }
   }
 
-  async function transaction<T>(begin: string, work: (queries: Queries) => Promise<T>): Promise<T> {
+  async function transaction<T>(begin: string, work: (queries: Queries) => Promise<T>, answer: AnswerTime = 'later'): Promise<T> {
     const client = await pool.connect()
     let failed: unknown
     try {
       await client.query(`${begin}${connections.afterBegin}`)
-      const result = await work(queriesOf(client))
+      const result = await work(queriesOf(client, answer))
       await client.query('COMMIT')
       return result
     } catch (error) {
       failed = connections.lossOf(client) ?? error
-      await rollBack(client)
+      if (!isConnectionError(failed)) await rollBack(client) // otherwise the server rolls back when the connection is closed
       throw failed
     } finally {
       client.release(isConnectionError(failed) ? (failed as Error) : undefined) // a broken connection is not used again
     }
   }
 
-  const write = <T>(work: (queries: Queries) => Promise<T>, idleMs = LEASE_MS) =>
-    translated(() => transaction(IDLE_SETTING in settings ? 'BEGIN' : `BEGIN; ${endAfterIdle(idleMs)}`, work))
+  const write = <T>(work: (queries: Queries) => Promise<T>, idleMs = LEASE_MS, answer?: AnswerTime) =>
+    translated(() => transaction(IDLE_SETTING in settings ? 'BEGIN' : `BEGIN; ${endAfterIdle(idleMs)}`, work, answer))
   // behind a pooler, each transaction may get another connection, so even a single statement needs a transaction with its settings
-  const pooled = queriesOf(pool)
-  const single = <T>(work: (queries: Queries) => Promise<T>) => translated(() => (isPooled ? transaction('BEGIN', work) : work(pooled)))
+  const pooled = queriesOf(pool, 'soon')
+  const single = <T>(work: (queries: Queries) => Promise<T>) =>
+    translated(() => (isPooled ? transaction('BEGIN', work, 'soon') : work(pooled)))
   const statements: Queries = {
     all: (sql, values, how) => single((queries) => queries.all(sql, values, how)),
     run: (sql, values) => single((queries) => queries.run(sql, values)),
@@ -173,7 +181,7 @@ export async function connectDatabase(options: DatabaseOptions, settings: Readon
     statements,
     all: (sql, values, how) => whileLost(() => statements.all(sql, values, how)),
     write,
-    repeat: (work, idleMs) => whileLost(() => write(work, idleMs)),
+    repeat: (work, idleMs, answer) => whileLost(() => write(work, idleMs, answer)),
     read: (work) => whileLost(() => translated(() => transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work))),
     isPooled,
     canListen: !isPooled || options.listenUrl !== undefined,
@@ -237,7 +245,7 @@ async function rollBack(client: PoolClient): Promise<void> {
   await client.query('ROLLBACK').catch(() => {}) // the connection was lost, so the server rolls back
 }
 
-/** For how long work is tried again after the connection was lost. */
+/** For how long work is tried again after the connection was lost. It is tried again at least once, because a time-out can be longer. */
 const RETRY_MS = 30_000
 
 /**
@@ -246,50 +254,15 @@ const RETRY_MS = 30_000
  */
 export async function whileLost<T>(work: () => Promise<T>, onLost: () => Promise<T | undefined> = async () => undefined): Promise<T> {
   const deadline = performance.now() + RETRY_MS
-  for (let wait = 20; ; wait = Math.min(wait * 2, 250)) {
+  for (let wait = 20, isFirst = true; ; wait = Math.min(wait * 2, 250), isFirst = false) {
     try {
       return await work()
     } catch (error) {
       const isLost = error instanceof Failure && error.details.connectionLost === true
-      if (!isLost || performance.now() > deadline) throw error
+      if (!isLost || (!isFirst && performance.now() > deadline)) throw error
       await sleep(wait)
       const done = await onLost()
       if (done !== undefined) return done
     }
   }
-}
-
-/** Whether the server could not be reached or ended the connection. The statement may have been carried out. */
-export function isConnectionError(error: unknown): boolean {
-  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
-  if (/^(?:08|57P0)/.test(code) || endedConnections.has(code)) return true
-  return (
-    /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code) ||
-    /connection (?:terminated|ended|error)|timeout exceeded|not queryable/i.test(message)
-  )
-}
-
-const READ_ONLY = '25006'
-
-/**
- * Codes of errors after which a new connection may succeed. The server has no connection left (53300), or it is a replica, perhaps since a
- * failover, or it has ended the connection because a transaction took too long (25P03, 25P04).
- */
-const endedConnections: ReadonlySet<string> = new Set(['53300', READ_ONLY, '25P03', '25P04'])
-
-/**
- * Codes of errors with which the server rolls back a transaction because of a conflict with another transaction (40001, 40P01), or because
- * of `lock_timeout` (55P03) or `statement_timeout` (57014). Nothing was committed, and a new attempt can succeed.
- */
-const rolledBack: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014'])
-const isRolledBack = (error: unknown): boolean => rolledBack.has((error as { code?: string } | null)?.code ?? '')
-
-function translateError(error: unknown): unknown {
-  if (error instanceof Failure) return error
-  const advice = connectionAdvice(error)
-  const message = `PostgreSQL: ${errorMessage(error)}${advice === undefined ? '' : `: ${advice}`}`
-  return new Failure('store.failed', message, {
-    cause: error,
-    details: { connectionLost: isConnectionError(error) || isRolledBack(error) },
-  })
 }

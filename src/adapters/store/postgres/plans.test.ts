@@ -200,4 +200,22 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
     expect(await rowsRead(claim)).toBeLessThan(120)
     expect(claimed).toEqual(['busy/p/u/dead', expect.stringMatching(/^busy\/p\/u\/c\d+$/)])
   })
+
+  it('count the running conversations of a tenant with few rows read, even if many of its turns wait for a later time', async () => {
+    await client.query(
+      `INSERT INTO conversations (id, epoch, last_seq, open_turn, waits, due_at)
+       SELECT format('later/p/u/c%s', n), 1, 0, '"t1"', '[]', '2999-01-01T00:00:00.000Z' FROM generate_series(1, 5000) AS n`,
+    )
+    await client.query(
+      `INSERT INTO conversations (id, epoch, last_seq, offers, offered_at)
+       SELECT format('later/p/u/new%s', n), 1, 0, 1, '2026-01-01' FROM generate_series(1, 3) AS n`,
+    )
+    const claimed: (string | undefined)[] = []
+    const claim = async (store: ConversationStore) => {
+      const limits = { maxAttempts: 3, runningPerTenant: 2, leftOut: ['flood', 'quiet', 'busy'] }
+      claimed.push((await store.work.claimNext(owner('w'), limits)).claim?.conversationId)
+    }
+    for (let n = 0; n < 3; n++) expect(await rowsRead(claim)).toBeLessThan(120)
+    expect(claimed).toEqual(['later/p/u/new1', 'later/p/u/new2', undefined])
+  })
 })

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import { startSilentProxy } from '../../../../test/support/silent-proxy.ts'
 import type { Relay } from '../../../ports/store/relay.ts'
 import { describeRelay } from '../../../testing/conformance/relay.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
@@ -16,8 +17,8 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
   afterAll(() => server?.stop())
   let schemas = 0
 
-  async function open(schema: string): Promise<Relay> {
-    const store = await createPostgresStore({ url, schema, clock: createFixedClock(), maxConnections: 2 })
+  async function open(schema: string, address = url): Promise<Relay> {
+    const store = await createPostgresStore({ url: address, schema, clock: createFixedClock(), maxConnections: 2 })
     opened.push(store)
     return store.relay as Relay
   }
@@ -51,6 +52,30 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
   it('does not send while there is no connection', async () => {
     const relay = await open('unconnected')
     await expect(relay.send('all', 'x')).rejects.toThrow('no connection')
+  })
+
+  it('replaces a connection that was dropped silently, and keeps the connections of others that are idle', async () => {
+    const proxy = await startSilentProxy(url)
+    const [dropped, other] = [await open('silent', proxy.url), await open('silent')]
+    const [connections, messages] = [{ dropped: 0, other: 0 }, [] as string[]]
+    dropped.listen(['all'], { onMessage: (text) => void messages.push(text), onConnected: () => void connections.dropped++ })
+    other.listen(['all', 'one'], { onMessage: (text) => void messages.push(text), onConnected: () => void connections.other++ })
+    await expect.poll(() => connections).toEqual({ dropped: 1, other: 1 })
+    proxy.drop()
+    const lost = dropped.send('one', 'lost').then(
+      () => 'sent',
+      () => 'failed',
+    )
+    await expect.poll(() => connections.dropped).toBe(2)
+    expect(await lost).toBe('failed')
+    expect(messages).toEqual([])
+    await other.send('all', 'a')
+    await expect.poll(() => messages).toEqual(['a', 'a'])
+    await dropped.send('one', 'b')
+    await expect.poll(() => messages).toEqual(['a', 'a', 'b'])
+    expect(connections.other).toBe(1)
+    await Promise.all(opened.splice(0).map((store) => store.close()))
+    await proxy.close()
   })
 
   it('has one connection for each `listen`, even after the server was away for a while', async () => {

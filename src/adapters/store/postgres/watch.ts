@@ -3,6 +3,7 @@ import type { ConversationStore, WatchListener } from '../../../ports/store.ts'
 import { createOfferListeners } from '../shared/offers.ts'
 import { isStorableId } from './conversation-columns.ts'
 import type { Database } from './database.ts'
+import { createNoticeReceiver } from './notices.ts'
 
 /** How often the watched conversations are looked up, in case a notification was lost. */
 const SWEEP_MS = 5_000
@@ -11,8 +12,6 @@ const SWEEP_MS = 5_000
  * them on.
  */
 const SWEEP_WITHOUT_NOTICES_MS = 1_000
-/** How long to wait before a lost connection is opened again. */
-const RECONNECT_MS = 500
 /** How long the connection stays open after the last listener has ended. A conversation is often watched again soon. */
 const UNUSED_MS = 10_000
 /** How long notifications are collected before they are sent together. */
@@ -29,7 +28,21 @@ interface Watched {
   known: boolean
   /** The key of the row that was looked up last. If a conversation is deleted and created again, the new row has another key. */
   key?: number | undefined
+  /** The moment at which `told` was last changed. The answer to a look-up that began earlier may be older than `told`. */
+  changed: number
   readonly listeners: Set<WatchListener>
+}
+
+/** What a look-up finds. `last_seq` of the same `key` never falls. */
+interface Row {
+  readonly key: number
+  readonly last_seq: number
+}
+
+/** Whether a row is certainly newer than what the listeners know. A conversation that is created again has a greater key. */
+function isNewer({ key, told }: Watched, row: Row | undefined): boolean {
+  if (row === undefined || key === undefined) return false
+  return row.key > key || (row.key === key && told !== undefined && row.last_seq > told)
 }
 
 /** A notification about one conversation: about new entries, a new offer, its deletion, or several of these. */
@@ -55,29 +68,25 @@ function parseNotices(payload: string): readonly (readonly [id: string, notice: 
 /**
  * Watches conversations for new entries and for offers. A process that writes sends a notification (NOTIFY) soon after its commit. While
  * there are listeners, a separate connection receives the notifications. Notifications may be lost, so the watched conversations are also
- * looked up every few seconds and after a lost connection. When the connection is opened, this process sends a notification to itself.
- * Until a first notification has arrived, the conversations are looked up every second.
+ * looked up every few seconds and after a lost connection. Until a first notification has arrived over the connection, the conversations
+ * are looked up every second.
  */
 export function createWatch(database: Database) {
   const watched = new Map<string, Watched>()
   const offerListeners = createOfferListeners()
-  let connection: Promise<{ close(): Promise<void> }> | undefined
+  const receiver = createNoticeReceiver(database, onNotice, () => void sweep())
   let timer: ReturnType<typeof setTimeout> | undefined
-  let hasNotices = false
-  let reconnecting: ReturnType<typeof setTimeout> | undefined
   let stopping: ReturnType<typeof setTimeout> | undefined
   let closed = false
+  /** Counts look-ups and changes of what listeners know, so that their order is known. */
+  let moment = 0
 
   function tell(watch: Watched, lastSeq: number | undefined): void {
     if (watch.known && watch.told === lastSeq) return
-    // if there are fewer entries than before, the conversation was deleted and created again meanwhile
-    const wasReplaced = watch.known && watch.told !== undefined && lastSeq !== undefined && lastSeq < watch.told
     watch.known = true
     watch.told = lastSeq
-    for (const { onWritten } of watch.listeners) {
-      if (wasReplaced) onWritten(undefined)
-      onWritten(lastSeq)
-    }
+    watch.changed = ++moment
+    for (const { onWritten } of watch.listeners) onWritten(lastSeq)
   }
 
   function fail(error: unknown): void {
@@ -87,21 +96,28 @@ export function createWatch(database: Database) {
 
   /** Looks up the last entries of conversations, and tells the listeners of those that have changed. */
   async function lookUp(ids: readonly string[]): Promise<void> {
-    const rows = await database.all<{ id: string; key: number; last_seq: number }>(
+    const began = ++moment
+    const rows = await database.all<Row & { readonly id: string }>(
       'SELECT id, key, last_seq FROM conversations WHERE deleted_at IS NULL AND id = ANY ($1::text[])',
       [ids.filter(isStorableId)],
     )
     const found = new Map(rows.map((row) => [row.id, row]))
     for (const id of ids) {
       const watch = watched.get(id)
-      if (!watch) continue
-      const { key, last_seq: lastSeq } = found.get(id) ?? {}
-      if (watch.key !== undefined && key !== watch.key) tell(watch, undefined) // the notification of the deletion was lost
-      watch.key = key
-      if (!watch.known && key === undefined)
-        watch.known = true // the conversation was not deleted. It does not exist yet
-      else tell(watch, lastSeq)
+      if (watch) applyRow(watch, found.get(id), began)
     }
+  }
+
+  /** Tells the listeners what a look-up has found, unless they already know something newer. */
+  function applyRow(watch: Watched, row: Row | undefined, began: number): void {
+    // A notification or the answer to another look-up has overtaken this answer. The server may have read the row before the change that
+    // the listeners know. So an older or missing row does not mean that the conversation was deleted. The next sweep finds a deletion.
+    if (began < watch.changed && !isNewer(watch, row)) return
+    if (watch.key !== undefined && row?.key !== watch.key) tell(watch, undefined) // the notification of the deletion was lost
+    watch.key = row?.key
+    if (!watch.known && row === undefined)
+      watch.known = true // the conversation was not deleted. It does not exist yet
+    else tell(watch, row?.last_seq) // fewer entries than before, if a late notification was about a deleted conversation with this id
   }
 
   async function sweep(): Promise<void> {
@@ -116,7 +132,6 @@ export function createWatch(database: Database) {
   }
 
   function onNotice(payload: string): void {
-    hasNotices = database.canListen
     for (const [id, notice] of parseNotices(payload)) {
       const watch = watched.get(id)
       // If the notification is about a later entry, the listeners are told directly. If the conversation was deleted or created again, it
@@ -129,54 +144,28 @@ export function createWatch(database: Database) {
     }
   }
 
-  function connect(): void {
-    if (!database.canListen) return
-    const onLost = () => {
-      connection = undefined
-      hasNotices = false
-      reconnect()
-    }
-    connection = database.listen(onNotice, onLost)
-    connection.then(() => {
-      database.notify('{}').catch(() => {}) // without this notification, the conversations are looked up more often
-      return sweep()
-    }, onLost)
-  }
-
   /** Looks the conversations up after a while, and then repeatedly. */
   function sweepLater(): void {
     const again = async () => {
       await sweep()
       if (timer === own) sweepLater()
     }
-    const own = setTimeout(() => void again(), hasNotices ? SWEEP_MS : SWEEP_WITHOUT_NOTICES_MS).unref() // does not keep the process running
+    const own = setTimeout(() => void again(), receiver.hasNotices ? SWEEP_MS : SWEEP_WITHOUT_NOTICES_MS).unref() // does not keep the process running
     timer = own
-  }
-
-  function reconnect(): void {
-    if (closed || timer === undefined) return
-    reconnecting = setTimeout(() => {
-      if (connection === undefined && timer !== undefined) connect()
-    }, RECONNECT_MS).unref()
   }
 
   function start(): void {
     clearTimeout(stopping)
     if (timer !== undefined) return
     sweepLater()
-    connect()
+    receiver.start()
   }
 
   function stop(): void {
     clearTimeout(stopping)
     clearTimeout(timer)
-    clearTimeout(reconnecting)
     timer = undefined
-    void connection?.then(
-      (open) => open.close(),
-      () => {}, // the connection could not be opened, so there is nothing to close
-    )
-    connection = undefined
+    receiver.stop()
   }
 
   const stopIfUnused = () => {
@@ -224,7 +213,7 @@ export function createWatch(database: Database) {
 
   const watch: ConversationStore['watch'] = (conversationId, listener) => {
     const own = { ...listener } // a copy, because the set would keep a listener that is added twice only once
-    const known = watched.get(conversationId) ?? { told: undefined, known: false, listeners: new Set() }
+    const known = watched.get(conversationId) ?? { told: undefined, known: false, changed: ++moment, listeners: new Set() }
     watched.set(conversationId, known)
     known.listeners.add(own)
     start()

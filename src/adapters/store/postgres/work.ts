@@ -5,7 +5,7 @@ import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
 import { type ConversationRow, foundIn, leaseOf } from '../shared/conversation-row.ts'
 import { leaseExpiry } from '../shared/lease.ts'
 import { findProcess, isProvenDead } from '../shared/owner-death.ts'
-import { later, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
+import { later, MAX_FREE_AT_MS, nothingBefore, PAUSES, summaryOf, type WorkCounts } from '../shared/work.ts'
 import { isStorableId, ownerValues, parseConversation, ROW, TENANT_OF } from './conversation-columns.ts'
 import { type Conversations, END_LEASE } from './conversations.ts'
 import { type Database, type Queries, SHARED_ROW_IDLE_MS } from './database.ts'
@@ -71,22 +71,23 @@ const CLAIM_NEXT = `
   FROM (SELECT set_config('synchronous_commit', 'off', true) AS synced) AS setting LEFT JOIN claimed ON synced = 'off'`
 
 /**
- * SQL that counts the running conversations of the tenant `$1`, up to `$4`. Their leases end within the next `LEASE_MS`, so few rows are
- * read.
+ * SQL that counts the running conversations of the tenant `$1`, up to `$4`. `$3` is `MAX_FREE_AT_MS` after the time `$2`. The limits of
+ * `free_at` keep the number of rows small that are read, with each of the two indexes that begin with `tenant` or `free_at`.
  */
 const RUNNING_OF_TENANT = `
   SELECT count(*)::int AS count FROM (SELECT 1 FROM conversations
   WHERE tenant = $1 AND free_at > $2 AND free_at <= $3 AND lease_expires_at > $2 LIMIT $4) AS running`
 
+/** SQL that selects the time at which the next conversation becomes free. `min` could read all later times, `LIMIT` reads one. */
+const NEXT_FREE = 'SELECT free_at AS at FROM conversations WHERE free_at > $1 ORDER BY free_at LIMIT 1'
+
+/** SQL that counts conversations for metrics. `$2` is `MAX_FREE_AT_MS` after the time `$1`. */
 const COUNTS = `
   SELECT (SELECT count(*) FROM conversations WHERE free_at <= $1)::int AS waiting,
     (SELECT min(free_at) FROM conversations WHERE free_at <= $1 AND free_at > '') AS "firstWaiting",
     (SELECT count(*) FROM conversations WHERE free_at > $1 AND free_at <= $2 AND lease_expires_at > $1)::int AS running,
     (SELECT min(lease_expires_at) FROM conversations WHERE free_at > $1 AND free_at <= $2 AND lease_expires_at > $1) AS "firstLease",
     (SELECT count(*) FROM conversations WHERE parked_at IS NOT NULL)::int AS parked`
-
-/** After this many attempts, the pause does not grow any more. */
-const PAUSES = 10
 
 type Attempt = Claim | 'none' | 'locked'
 
@@ -116,7 +117,8 @@ export function createWorkList(
       ])
       if (locked.length === 0) return 'locked'
       const now = clock.now()
-      const [running] = await queries.all<{ count: number }>(RUNNING_OF_TENANT, [tenant, now, later(now, LEASE_MS), runningPerTenant])
+      const values = [tenant, now, later(now, MAX_FREE_AT_MS), runningPerTenant]
+      const [running] = await queries.all<{ count: number }>(RUNNING_OF_TENANT, values)
       return (running?.count ?? 0) >= runningPerTenant ? 'none' : claimNextOf(queries, tenant, owner, limits)
     }, SHARED_ROW_IDLE_MS)
   }
@@ -159,12 +161,15 @@ export function createWorkList(
     return undefined
   }
 
-  /** Ends the leases of processes on this machine that are dead. Returns whether a lease was ended. */
-  async function freeDeadOwners(asker: Owner): Promise<boolean> {
+  /**
+   * Ends the leases of processes on this machine that are dead. Returns whether a lease was ended. Conversations that can not be claimed
+   * after that, because they have to pause, are included only if the running conversations of a tenant are limited.
+   */
+  async function freeDeadOwners(asker: Owner, { runningPerTenant }: WorkLimits): Promise<boolean> {
     if (performance.now() - lookedForDeadAt < DEAD_OWNERS_MS) return false
     lookedForDeadAt = performance.now()
     const now = clock.now()
-    const range = [now, later(now, LEASE_MS)]
+    const range = [now, later(now, runningPerTenant === undefined ? LEASE_MS : MAX_FREE_AT_MS)]
     const owners = await database.all<ConversationRow>(
       `SELECT DISTINCT ON (owner_id) ${ROW} FROM conversations WHERE free_at > $1 AND free_at <= $2 AND owner_host = $3 ORDER BY owner_id`,
       [...range, asker.host],
@@ -186,10 +191,11 @@ export function createWorkList(
 
   return {
     async claimNext(owner, limits) {
-      const claim = (await claimReady(owner, limits)) ?? ((await freeDeadOwners(owner)) ? await claimReady(owner, limits) : undefined)
+      const claim =
+        (await claimReady(owner, limits)) ?? ((await freeDeadOwners(owner, limits)) ? await claimReady(owner, limits) : undefined)
       if (claim) return { claim }
       const now = clock.now()
-      const [next] = await database.all<{ at: string | null }>('SELECT min(free_at) AS at FROM conversations WHERE free_at > $1', [now])
+      const [next] = await database.all<{ at: string }>(NEXT_FREE, [now])
       return nothingBefore(next?.at, now)
     },
 
@@ -216,7 +222,7 @@ export function createWorkList(
 
     async summary() {
       const now = clock.now()
-      const [counts] = await database.all<WorkCounts>(COUNTS, [now, later(now, LEASE_MS)])
+      const [counts] = await database.all<WorkCounts>(COUNTS, [now, later(now, MAX_FREE_AT_MS)])
       return summaryOf(counts as WorkCounts, now) // the statement always returns one row
     },
   }

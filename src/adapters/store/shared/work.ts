@@ -53,6 +53,15 @@ export function attemptsAtRelease(
 export const nothingBefore = (at: string | null | undefined, now: string): NextWork =>
   at == null ? {} : { nextInMs: Math.max(1, Date.parse(at) - Date.parse(now)) }
 
+/** After this many attempts, the pause does not grow any more. */
+export const PAUSES = 10
+
+/**
+ * `free_at` of a running conversation is at most this many milliseconds ahead: it is the end of the lease or, if earlier attempts have
+ * failed, the end of the pause. The sum of both leaves a margin, because the clocks of two processes can differ.
+ */
+export const MAX_FREE_AT_MS = LEASE_MS + retryPauseMs(PAUSES)
+
 export const later = (now: string, ms: number): string => new Date(Date.parse(now) + ms).toISOString()
 
 const MAX_FAILURE = 500

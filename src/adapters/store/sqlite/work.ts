@@ -1,10 +1,10 @@
 import { tenantOfKey } from '../../../core/scope.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { WorkLimits, WorkList } from '../../../ports/store/work-list.ts'
-import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
+import type { Claim, Owner } from '../../../ports/store.ts'
 import { type ConversationRow, foundIn, leaseOf } from '../shared/conversation-row.ts'
 import { findProcess, isProvenDead } from '../shared/owner-death.ts'
-import { attemptsAtClaim, later, noAttempts, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
+import { attemptsAtClaim, later, MAX_FREE_AT_MS, noAttempts, nothingBefore, summaryOf, type WorkCounts } from '../shared/work.ts'
 import type { Conversations } from './conversations.ts'
 import type { Database } from './database.ts'
 
@@ -60,7 +60,8 @@ export function createWorkList({ database, conversations, clock, onFree }: WorkL
 
   function claimOf(tenant: string, owner: Owner, limits: WorkLimits, now: string): Claim | undefined {
     const { runningPerTenant = Number.POSITIVE_INFINITY } = limits
-    const running = runningPerTenant === Number.POSITIVE_INFINITY ? 0 : (runningOfTenant.get(tenant, now, later(now, LEASE_MS))?.count ?? 0)
+    const running =
+      runningPerTenant === Number.POSITIVE_INFINITY ? 0 : (runningOfTenant.get(tenant, now, later(now, MAX_FREE_AT_MS))?.count ?? 0)
     if (running >= runningPerTenant) return undefined
     for (;;) {
       const row = nextOfTenant.get(tenant, now)
@@ -86,7 +87,7 @@ export function createWorkList({ database, conversations, clock, onFree }: WorkL
 
   /** Ends the leases of processes on this machine that are dead. Returns whether a lease was ended. */
   function freeDeadOwners(asker: Owner, now: string): boolean {
-    const range = [now, later(now, LEASE_MS)] as const
+    const range = [now, later(now, MAX_FREE_AT_MS)] as const
     const dead = leased.all(...range).flatMap((row) => {
       const { owner } = leaseOf(row)
       return owner && owner.id !== asker.id && isProvenDead(owner, asker, findProcess) ? [owner.id] : []
@@ -116,7 +117,7 @@ export function createWorkList({ database, conversations, clock, onFree }: WorkL
 
     async summary() {
       const now = clock.now()
-      return summaryOf(database.read(() => counts.get(now, later(now, LEASE_MS))) as WorkCounts, now) // the statement returns one row
+      return summaryOf(database.read(() => counts.get(now, later(now, MAX_FREE_AT_MS))) as WorkCounts, now) // the statement returns one row
     },
   }
 }

@@ -1,19 +1,20 @@
 import { hostname } from 'node:os'
 import { createRoute, z } from '@hono/zod-openapi'
-import type { Archive } from '../../../agent/archive/archive.ts'
+import type { Agent } from '../../../agent/agent-interface.ts'
 import { requireOperator } from '../../auth/viewer.ts'
 import { type App, createRoutes, type ServerParts } from '../../handler.ts'
+import type { Log } from '../../log.ts'
+import type { Metrics } from '../../metrics.ts'
 import { RequestProblem } from '../../problem.ts'
 import { json, problems } from '../openapi.ts'
 
 /**
  * Routes for health, readiness and metrics. Health and readiness need no token. Metrics are about all users, so only operators get them.
  */
-export function statusRoutes({ agent: { archive, budgets }, metrics, settings, shutdown }: ServerParts): App {
-  const readWork = addWorkGauges(metrics, archive.work)
-  const readBudget = addBudgetGauges(metrics, budgets)
+export function statusRoutes({ agent, metrics, settings, log, shutdown }: ServerParts): App {
+  const readStore = addStoreGauges(metrics, agent, log)
   metrics.gauge('daybook_replica_info', () => 1, { replica: `${hostname()}-${process.pid}`, role: settings.role })
-  const check = shareFor(checkMs, () => archive.check())
+  const check = shareFor(checkMs, () => agent.archive.check())
   return createRoutes()
     .openapi(
       createRoute({
@@ -49,40 +50,49 @@ export function statusRoutes({ agent: { archive, budgets }, metrics, settings, s
       }),
       async (c) => {
         requireOperator(c)
-        await readWork()
-        await readBudget()
+        await readStore()
         return c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
       },
     ) as App
 }
 
-/** Adds gauges about the budget of the day. The returned function reads their values. The values are infinite when no budget is limited. */
-function addBudgetGauges(metrics: ServerParts['metrics'], budgets: ServerParts['agent']['budgets']): () => Promise<void> {
-  let left: { readonly tokens?: number; readonly money?: number } = {}
-  metrics.gauge('daybook_budget_day_tokens_left', () => left.tokens ?? Number.POSITIVE_INFINITY)
-  metrics.gauge('daybook_budget_day_money_left', () => left.money ?? Number.POSITIVE_INFINITY)
+/** How long a request for metrics waits for the store, in milliseconds. Prometheus waits 10 seconds for a response by default. */
+const storeMs = 2_000
+
+/**
+ * Adds gauges about the work in the store and the budget of the day. The returned function reads their values. If the store fails or does
+ * not answer in time, these gauges are left out, so that the metrics of the process are still served.
+ */
+function addStoreGauges(metrics: Metrics, { archive, budgets }: Pick<Agent, 'archive' | 'budgets'>, log: Log): () => Promise<void> {
+  const read = async () => {
+    const [work, ofDay] = await Promise.all([archive.work.summary(), budgets.of('day')])
+    const { tokens = Number.POSITIVE_INFINITY, money = Number.POSITIVE_INFINITY } = ofDay.find(({ kind }) => kind === 'day')?.left ?? {}
+    return { work, left: { tokens, money } }
+  }
+  let values: Awaited<ReturnType<typeof read>> | undefined
+  metrics.gauge('daybook_store_metrics', () => (values ? 1 : 0))
+  metrics.gauge('daybook_work_waiting', () => values?.work.waiting)
+  metrics.gauge('daybook_work_longest_wait_seconds', () => values?.work.longestWaitSeconds)
+  metrics.gauge('daybook_work_running', () => values?.work.running)
+  metrics.gauge('daybook_work_parked', () => values?.work.parked)
+  metrics.gauge('daybook_oldest_lease_seconds', () => values?.work.oldestLeaseSeconds)
+  metrics.gauge('daybook_budget_day_tokens_left', () => values?.left.tokens)
+  metrics.gauge('daybook_budget_day_money_left', () => values?.left.money)
   return async () => {
-    left = (await budgets.of('day')).find(({ kind }) => kind === 'day')?.left ?? {}
+    try {
+      values = await within(storeMs, read())
+    } catch (error) {
+      values = undefined
+      log('warn', 'metrics.incomplete', { error })
+    }
   }
 }
 
-/** Adds gauges about the work in the store. The returned function reads their values. */
-function addWorkGauges(metrics: ServerParts['metrics'], work: Pick<Archive['work'], 'summary'>): () => Promise<void> {
-  let summary: Awaited<ReturnType<Archive['work']['summary']>> = {
-    waiting: 0,
-    longestWaitSeconds: 0,
-    running: 0,
-    oldestLeaseSeconds: 0,
-    parked: 0,
-  }
-  metrics.gauge('daybook_work_waiting', () => summary.waiting)
-  metrics.gauge('daybook_work_longest_wait_seconds', () => summary.longestWaitSeconds)
-  metrics.gauge('daybook_work_running', () => summary.running)
-  metrics.gauge('daybook_work_parked', () => summary.parked)
-  metrics.gauge('daybook_oldest_lease_seconds', () => summary.oldestLeaseSeconds)
-  return async () => {
-    summary = await work.summary()
-  }
+/** Waits for `result` at most `ms` milliseconds. */
+async function within<T>(ms: number, result: Promise<T>): Promise<T> {
+  const { promise: timeUp, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`the store did not answer within ${ms} ms`)), ms)
+  return Promise.race([result, timeUp]).finally(() => clearTimeout(timer))
 }
 
 /**

@@ -80,6 +80,21 @@ export function describeWork({ describe, it, expect }: TestRunner, create: Creat
       expect((await next(store, 'w', { runningPerTenant: 2 }))?.conversationId).toBe('a/p/u/3')
     })
 
+    it('counts a running conversation that has failed often, although its pause ends after its lease', async () => {
+      const { store, clock } = await create()
+      const oneAtATime = { maxAttempts: 20, runningPerTenant: 1 }
+      await store.offer('a/p/u/1', message('e1'), { create: true })
+      for (let attempt = 1; attempt <= 8; attempt++) {
+        await store.release((await next(store, 'w', oneAtATime)) as Claim, { failed: 'again' })
+        clock.advance(retryPauseMs(attempt))
+      }
+      expect(retryPauseMs(9) > LEASE_MS).toBe(true)
+      expect((await next(store, 'w', oneAtATime))?.conversationId).toBe('a/p/u/1')
+      await store.offer('a/p/u/2', message('e1'), { create: true })
+      expect(await next(store, 'w', oneAtATime)).toBe(undefined)
+      expect(await store.work.summary()).toMatchObject({ running: 1 })
+    })
+
     it('gives an open turn to another owner when the lease ends, tells when that is, and rejects what the first owner writes then', async () => {
       const { store, clock } = await create()
       const first = await store.claim('c1', owner('a'))

@@ -4,8 +4,7 @@ import { beingDeleted } from '../../shared/conversation-info.ts'
 import { type ConversationRow, leaseOf } from '../../shared/conversation-row.ts'
 import { checkLeaseFree, isFree, leaseExpiry } from '../../shared/lease.ts'
 import { finishAll } from '../../shared/removal/deletions.ts'
-import type { BlobsWithin } from '../blobs.ts'
-import { lockBlobs } from '../blobs.ts'
+import { BLOBS_PER_STEP, type BlobsWithin, lockBlobs, pauseBetweenSteps, removeBlobs } from '../blobs.ts'
 import { type Conversations, LOCK } from '../conversations.ts'
 import type { Database, Queries } from '../database.ts'
 import type { PostgresReceipts } from './receipts.ts'
@@ -18,10 +17,7 @@ interface Deletion {
   readonly epoch: number
 }
 
-/**
- * How many blobs or entries one transaction removes. The number of blobs is small, because appends with blobs wait during the transaction.
- */
-const BLOBS_PER_STEP = 64
+/** How many entries one transaction removes. */
 const ENTRIES_PER_STEP = 5_000
 
 /**
@@ -83,7 +79,11 @@ export function createDeleter(
       [key],
     )
     const unshared = found.filter(({ shared }) => !shared)
-    for (const { sha256 } of unshared) await blobsWithin(queries).remove(sha256)
+    await removeBlobs(
+      queries,
+      blobsWithin,
+      unshared.map(({ sha256 }) => sha256),
+    )
     await queries.run('DELETE FROM blob_refs WHERE conversation = $1 AND sha256 = ANY ($2::text[])', [
       key,
       found.map(({ sha256 }) => sha256),
@@ -124,10 +124,11 @@ export function createDeleter(
       if (countFiles) await countFilesOnce(deletion, countFiles)
       await removeFiles?.(conversationId)
       let removed = 0
-      for (let found = 1; found > 0; ) {
+      for (;;) {
         const some = await step(deletion, (queries) => removeSomeBlobs(queries, deletion), lockAllBlobs)
         removed += some?.removed ?? 0
-        found = some?.found ?? 0
+        if (!some || some.found < BLOBS_PER_STEP) break
+        await pauseBetweenSteps()
       }
       while (await step(deletion, (queries) => removeSomeEntries(queries, deletion))) {}
       await step(deletion, async (queries) => {

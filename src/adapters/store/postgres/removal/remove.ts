@@ -7,17 +7,16 @@ import { isHeld } from '../../shared/lease.ts'
 import { finishAll } from '../../shared/removal/deletions.ts'
 import { outlineOf, removableEntries, type TimedEntry } from '../../shared/removal/retention.ts'
 import { parseRow, type StoredRow } from '../../shared/rows.ts'
-import type { BlobsWithin } from '../blobs.ts'
-import { lockBlobs } from '../blobs.ts'
+import { BLOBS_PER_STEP, type BlobsWithin, lockBlobs, pauseBetweenSteps, removeBlobs } from '../blobs.ts'
 import { type Conversations, findNewerEntry, LOCK } from '../conversations.ts'
 import type { Database, Queries } from '../database.ts'
 import type { Offers } from '../offers.ts'
 import type { Deleter } from './delete.ts'
 
 /**
- * Removes old entries and unused blobs, in two transactions. The first transaction deletes rows and records the blobs whose last reference
- * may have been deleted. The second transaction removes those recorded blobs to which no entry refers. If the process dies between the two,
- * the next removal deletes these blobs.
+ * Removes old entries and unused blobs. The first transaction deletes rows and records the blobs whose last reference may have been
+ * deleted. Further transactions remove those recorded blobs to which no entry refers, some blobs each. If the process dies before the last
+ * one, the next removal deletes these blobs.
  */
 export function createRemover(
   database: Database,
@@ -63,33 +62,42 @@ export function createRemover(
     return removable.length
   }
 
-  /** Removes the recorded blobs to which no entry refers, and returns how many were removed. */
-  async function removeCandidates(queries: Queries): Promise<number> {
+  async function removeSomeCandidates(queries: Queries): Promise<{ readonly found: number; readonly removed: number }> {
     await lockBlobs(queries, 'alone')
     const found = await queries.all<{ sha256: string; needed: boolean }>(
-      'SELECT sha256, EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.sha256 = unreferenced_blobs.sha256) AS needed FROM unreferenced_blobs FOR UPDATE',
+      `SELECT sha256, EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.sha256 = unreferenced_blobs.sha256) AS needed
+       FROM unreferenced_blobs LIMIT ${BLOBS_PER_STEP} FOR UPDATE`,
     )
-    const unneeded = found.filter(({ needed }) => !needed)
-    for (const { sha256 } of unneeded) await blobsWithin(queries).remove(sha256)
+    const unneeded = found.filter(({ needed }) => !needed).map(({ sha256 }) => sha256)
+    await removeBlobs(queries, blobsWithin, unneeded)
     await queries.run('DELETE FROM unreferenced_blobs WHERE sha256 = ANY ($1::text[])', [found.map(({ sha256 }) => sha256)])
-    return unneeded.length
+    return { found: found.length, removed: unneeded.length }
+  }
+
+  /** Removes the recorded blobs to which no entry refers, and returns how many were removed. */
+  async function removeCandidates(): Promise<number> {
+    let removed = 0
+    while ((await database.all('SELECT 1 FROM unreferenced_blobs LIMIT 1')).length > 0) {
+      const some = await database.repeat(removeSomeCandidates)
+      removed += some.removed
+      if (some.found < BLOBS_PER_STEP) break
+      await pauseBetweenSteps()
+    }
+    return removed
   }
 
   return {
     /** Finishes a removal whose process died. Removes those blobs in `unreferenced_blobs` to which no entry refers. */
     async removeRecorded(): Promise<void> {
-      if ((await database.all('SELECT 1 FROM unreferenced_blobs LIMIT 1')).length > 0) await database.repeat(removeCandidates)
+      await removeCandidates()
     },
 
     async releaseBlobs(refs: readonly BlobRef[]): Promise<void> {
-      await database.repeat(async (queries) => {
-        await lockBlobs(queries, 'alone') // this lock is taken before the locks of rows, so that two processes do not wait for each other
-        await recordCandidates(
-          queries,
-          refs.map(({ sha256 }) => sha256),
-        )
-        await removeCandidates(queries)
-      })
+      const hashes = refs.map(({ sha256 }) => sha256)
+      // A transaction of its own: if it also removed blobs, it would lock rows before it takes the lock of blobs. Two processes could then
+      // wait for each other.
+      await database.repeat((queries) => recordCandidates(queries, hashes))
+      await removeCandidates()
     },
 
     async retain(
@@ -128,7 +136,7 @@ export function createRemover(
         }
         await database.repeat(async (queries) => recordCandidates(queries, await offers.removeTaken(queries, historyBefore)))
       }
-      removedBlobs += await database.repeat(removeCandidates)
+      removedBlobs += await removeCandidates()
       return { conversations: deleted.length, entries, blobs: removedBlobs }
     },
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../../../core/failure.ts'
 import type { Database, Queries } from '../database.ts'
 import { migrations, SCHEMA_VERSION } from './schema.ts'
@@ -36,28 +37,74 @@ export async function checkTables(database: Database, schema: string): Promise<v
 }
 
 /**
+ * How long a migration waits for a lock of a table, and how often it tries. While it waits, statements of other processes that use the
+ * table wait too. So the wait is short, and the other processes continue in the pause.
+ */
+const LOCK_WAIT = { eachMs: 2_000, attempts: 4, pauseMs: 1_000 }
+
+/**
  * Creates the tables, or brings them to the current version, in one transaction. If two processes call this at the same time, the second
  * process waits for the first, and then finds nothing to do. If the connection is lost, the migration is tried again. With `dryRun`, the
- * whole migration runs and is then rolled back.
+ * whole migration runs and is then rolled back. Throws `store.failed` if other transactions lock the tables for several seconds.
  */
 export async function migrateTables(database: Database, schema: string, { dryRun = false } = {}): Promise<MigrationReport> {
   const tried = new Error('dry run')
   let report: MigrationReport | undefined
   const work = async (queries: Queries) => {
-    for (const timeOut of ['statement_timeout', 'idle_in_transaction_session_timeout']) await queries.run(`SET LOCAL ${timeOut} = 0`)
+    for (const timeOut of ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'])
+      await queries.run(`SET LOCAL ${timeOut} = 0`)
     await queries.run('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-    const done = await runMigrations(queries, schema)
+    await queries.run(`SET LOCAL lock_timeout = ${LOCK_WAIT.eachMs}`)
+    const done = await orLocked(() => runMigrations(queries, schema))
+    if (done === 'locked') throw new Failure('store.failed', 'the tables are locked', { details: { isLocked: true } }) // rolls back
     report = { from: report?.from ?? done.from, to: done.to } // an earlier attempt may have been committed although its answer was lost
     if (dryRun) throw tried // makes the transaction roll back
     return report
   }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await database.repeat(work, undefined, 'any')
+    } catch (error) {
+      const isTried = error === tried || (error instanceof Failure && error.cause === tried)
+      if (isTried && report) return report
+      if (!(error instanceof Failure && error.details.isLocked === true)) throw error
+      if (attempt === LOCK_WAIT.attempts) throw await lockedFailure(database, schema)
+      await sleep(LOCK_WAIT.pauseMs)
+    }
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** Runs `work`. Returns `locked` if another transaction has locked a table for too long. */
+async function orLocked<T>(work: () => Promise<T>): Promise<T | 'locked'> {
   try {
-    return await database.repeat(work)
+    return await work()
   } catch (error) {
-    const isTried = error === tried || (error instanceof Failure && error.cause === tried)
-    if (isTried && report) return report
+    if ((error as { readonly code?: string }).code === LOCK_NOT_AVAILABLE) return 'locked'
     throw error
   }
+}
+
+/** The error of a migration that could not lock the tables. It names the oldest transactions that use them. */
+async function lockedFailure({ statements }: Database, schema: string): Promise<Failure> {
+  const open = await statements.all<{ pid: number; name: string | null; state: string | null; seconds: number | null }>(
+    `SELECT pid, nullif(application_name, '') AS name, state, extract(epoch FROM clock_timestamp() - xact_start)::int AS seconds
+     FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND pid IN (
+       SELECT pid FROM pg_locks JOIN pg_class ON pg_class.oid = relation JOIN pg_namespace ON pg_namespace.oid = relnamespace
+       WHERE granted AND nspname = $1 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+     ORDER BY xact_start LIMIT 5`,
+    [schema],
+  )
+  const named = open.map(({ pid, name, state, seconds }) => {
+    const facts = [name, state, seconds !== null && `for ${seconds} s`].filter((fact) => fact)
+    return facts.length === 0 ? `process ${pid}` : `process ${pid} (${facts.join(', ')})`
+  })
+  const by = named.length === 0 ? '' : `: ${named.join(', ')} of the database server`
+  return new Failure(
+    'store.failed',
+    `nothing was changed, because open transactions use the tables in schema ${schema}${by}. Wait until they end, or end them with \`SELECT pg_terminate_backend(<process>)\`, and run daybook migrate again`,
+  )
 }
 
 async function runMigrations(queries: Queries, schema: string): Promise<MigrationReport> {

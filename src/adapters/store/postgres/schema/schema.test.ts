@@ -72,6 +72,33 @@ describe.skipIf(!hasPostgres)('the tables', async () => {
     expect(Math.min(withWork, withoutWork)).toBeGreaterThan(40)
   })
 
+  it.each([true, false])('are not locked for long by a migration that waits for another transaction (dry run: %s)', async (dryRun) => {
+    const schema = `locked_${dryRun}`
+    await createOlderTables(client, schema, 9)
+    const [report, reader] = [new pg.Client({ connectionString: url, application_name: 'report' }), new pg.Client(url)]
+    await Promise.all([report.connect(), reader.connect()])
+    await report.query(`BEGIN; SELECT count(*) FROM ${schema}.conversations`)
+    const migrated = migratePostgres({ url, schema }, { dryRun }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    await expect
+      .poll(async () => (await client.query(`SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'`)).rowCount)
+      .toBeGreaterThan(0)
+    await reader.query(`SET statement_timeout = '10s'`)
+    await reader.query(`SELECT count(*) FROM ${schema}.conversations`) // would wait until the end of the report
+    const pid = (await report.query('SELECT pg_backend_pid() AS pid')).rows[0]?.pid
+    expect(await migrated).toMatchObject({
+      code: 'store.failed',
+      message: expect.stringMatching(new RegExp(`process ${pid} \\(report, idle in transaction, for \\d+ s\\).*run daybook migrate again`)),
+    })
+    const again = migratePostgres({ url, schema }, { dryRun })
+    await new Promise((resolve) => setTimeout(resolve, 2_500)) // the first attempt ends meanwhile
+    await report.query('ROLLBACK')
+    expect(await again).toEqual({ from: 9, to: SCHEMA_VERSION })
+    await Promise.all([report.end(), reader.end()])
+  })
+
   it('remove the index of a conversation with its row', async () => {
     await migratePostgres({ url, schema: 'index_rows' })
     await client.query('SET search_path = pg_catalog') // a search path without the schema of Daybook, as in another program

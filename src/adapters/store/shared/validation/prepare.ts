@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../../../core/failure.ts'
+import type { RecentPuts } from '../../../../core/recent-puts.ts'
 import type { Change } from '../../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../../ports/blobs.ts'
 import { encodeRow } from '../large-text.ts'
@@ -9,7 +10,10 @@ import { hasInlineBytes, referencedBlobs, storeInlineBytes } from './validate.ts
 export interface PreparedAppend {
   readonly changes: readonly Change[]
   readonly rows: readonly PreparedRow[]
-  /** The bytes of each blob, by hash. The value is undefined for a blob that the caller of `append` has put before the append. */
+  /**
+   * The bytes of each blob, by hash. The value is undefined for a blob that the caller of `append` has put before the append, if the blob
+   * store does not remember its bytes.
+   */
   readonly needed: ReadonlyMap<string, Uint8Array | undefined>
 }
 
@@ -23,7 +27,11 @@ interface PreparedRow {
  * Makes the rows of an append, and puts inline bytes and large texts into the blob store. The caller writes the rows later. `checkClaim`
  * runs before blobs are put, so that a writer that has lost its claim leaves no blobs behind.
  */
-export async function prepareAppend(given: readonly Change[], blobs: BlobStore, checkClaim: () => unknown): Promise<PreparedAppend> {
+export async function prepareAppend(
+  given: readonly Change[],
+  blobs: BlobStore & Partial<RecentPuts>,
+  checkClaim: () => unknown,
+): Promise<PreparedAppend> {
   const isInline = hasInlineBytes(given)
   if (isInline) await checkClaim()
   const { changes, bytes } = isInline ? await storeInlineBytes(given, blobs) : { changes: given, bytes: new Map<string, Uint8Array>() }
@@ -36,7 +44,8 @@ export async function prepareAppend(given: readonly Change[], blobs: BlobStore, 
   })
   if (texts.size > 0) await checkClaim()
   for (const text of texts.values()) await blobs.put(text)
-  const needed = new Map(rows.flatMap((row) => row.blobs.map((sha256) => [sha256, texts.get(sha256) ?? bytes.get(sha256)] as const)))
+  const bytesOf = (sha256: string) => texts.get(sha256) ?? bytes.get(sha256) ?? blobs.recentlyPut?.(sha256)
+  const needed = new Map(rows.flatMap((row) => row.blobs.map((sha256) => [sha256, bytesOf(sha256)] as const)))
   return { changes, rows, needed }
 }
 
@@ -48,7 +57,9 @@ export async function ensureBlobs(needed: PreparedAppend['needed'], blobs: Pick<
   // blobs are put in a fixed order, because transactions that put the same blobs in different orders could wait for each other
   for (const [sha256, bytes] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (await blobs.has(sha256)) continue
-    if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
+    // the hash differs if the caller has modified the bytes since it has put them
+    if (!bytes || sha256Of(bytes) !== sha256)
+      throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
     await blobs.put(bytes)
   }
 }
