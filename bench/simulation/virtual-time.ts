@@ -1,5 +1,5 @@
 import type { WorkerTimers } from '../../src/agent/work/worker.ts'
-import { createHeap } from '../../src/core/heap.ts'
+import { createHeap } from '../../src/core/collections/heap.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 
 interface Event {

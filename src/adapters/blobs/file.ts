@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
+import { rememberPuts } from '../../core/collections/recent-puts.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
-import { rememberPuts } from '../../core/recent-puts.ts'
 import type { ByteRange, ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import {
   identityOf,

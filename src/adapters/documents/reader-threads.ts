@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { createFairQueue } from '../../core/fair-queue.ts'
+import { createFairQueue } from '../../core/collections/fair-queue.ts'
 
 /** Threads that read documents, each of which reads one document at a time. */
 export interface ReaderThreads<Request, Response> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { rememberPuts } from '../../core/collections/recent-puts.ts'
 import { Failure } from '../../core/failure.ts'
-import { rememberPuts } from '../../core/recent-puts.ts'
 import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTask } from 'node:timers/promises'
-import { createFairQueue } from '../../core/fair-queue.ts'
+import { createFairQueue } from '../../core/collections/fair-queue.ts'
 import { parseConversationKey, type Scope } from '../../core/scope.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { readChange } from '../../core/view/read-change.ts'

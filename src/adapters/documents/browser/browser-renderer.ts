@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
+import { createFairQueue } from '../../../core/collections/fair-queue.ts'
 import { Failure } from '../../../core/failure.ts'
-import { createFairQueue } from '../../../core/fair-queue.ts'
 import type { RenderedDocument } from '../../../ports/documents.ts'
 import { unrenderable } from '../structure/packages.ts'
 import { watchMemory } from './memory-limit.ts'

@@ -1,4 +1,4 @@
-import { createHeap, type Heap } from '../../../core/heap.ts'
+import { createHeap, type Heap } from '../../../core/collections/heap.ts'
 import { tenantOfKey } from '../../../core/scope.ts'
 
 /** A conversation, and the time from which it can be claimed. */

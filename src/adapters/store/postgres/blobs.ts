@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { rememberPuts } from '../../../core/collections/recent-puts.ts'
 import { Failure } from '../../../core/failure.ts'
-import { rememberPuts } from '../../../core/recent-puts.ts'
 import type { BlobStore, ListedBlobs, StoredBlob } from '../../../ports/blobs.ts'
 import { isStorableId } from './conversation-columns.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Queries } from './database.ts'

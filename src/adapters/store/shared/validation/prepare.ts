@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { RecentPuts } from '../../../../core/collections/recent-puts.ts'
 import { Failure } from '../../../../core/failure.ts'
-import type { RecentPuts } from '../../../../core/recent-puts.ts'
 import type { Change } from '../../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../../ports/blobs.ts'
 import { encodeRow } from '../large-text.ts'
