@@ -280,7 +280,7 @@ describe('createClient and its methods', () => {
     [create, 'createClient', { baseURL: 'http://127.0.0.1:1' }, 'baseURL', 'there is no option `baseURL`'],
     [create, 'createClient', { baseUrl: 'http://127.0.0.1:1', token: 5 }, 'token', 'a text or a function'],
     [send, 'client.send', { attachments: [{ name: 'a.txt', content: new Blob(['a']) }] }, 'attachments', 'there is no option'],
-    [send, 'client.send', { files: [{ name: 'a.txt', content: 'a' }] }, 'files[0].content', 'a Blob'],
+    [send, 'client.send', { files: [{ name: 'a.txt', content: 5 }] }, 'files[0].content', 'a Blob, a Uint8Array or a text'],
     [send, 'client.send', { mode: 'stop' }, 'mode', '"followup" or "steer" or "wrap_up"'],
     [feedback, 'client.feedback', { turn_id: 't1' }, 'turn_id', 'there is no option'],
     [feedback, 'client.feedback', undefined, '', 'an object with `turnId`'],
