@@ -100,6 +100,14 @@ it('the panel beside the conversation has the width that a person gives it, by p
   await tab.keyboard.press('ArrowLeft')
   await expect.poll(widthOf).toBe(before - 88)
   expect(await handle.getAttribute('aria-valuenow')).toBe(String(before - 88))
+  // two keys before the next frame: the second one counts from the width after the first
+  await handle.evaluate(async (separator) => {
+    for (const key of ['ArrowRight', 'ArrowRight']) {
+      separator.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }))
+      await Promise.resolve()
+    }
+  })
+  await expect.poll(widthOf).toBe(before - 152)
   await tab.keyboard.press('End')
   await expect.poll(widthOf).toBe(320)
   await tab.keyboard.press('Escape')

@@ -78,17 +78,18 @@ export function Panel({ content, view, renderFile, onClose }: PanelProps) {
 }
 
 /**
- * The width of the panel. `shown` and `max` are measured, because the window may be too narrow for the width that the person chose earlier.
+ * The width of the panel. `max` is measured, because the window may be too narrow for the width that the person chose. `shown` is measured
+ * only while the panel has its usual width: a measurement arrives with the next frame, too late for a second key in the same frame.
  */
 function usePanelWidth(root: RefObject<HTMLElement | null>) {
   const [chosen, setChosen] = useState(readPanelWidth)
-  const [measured, setMeasured] = useState({ shown: narrowest, max: narrowest })
+  const [measured, setMeasured] = useState({ width: narrowest, max: narrowest })
   useEffect(() => {
     const panel = root.current
     const row = panel?.parentElement
     if (!panel || !row) return
     const observer = new ResizeObserver(() =>
-      setMeasured({ shown: Math.round(panel.offsetWidth), max: Math.max(row.offsetWidth - narrowest, narrowest) }),
+      setMeasured({ width: Math.round(panel.offsetWidth), max: Math.max(row.offsetWidth - narrowest, narrowest) }),
     )
     observer.observe(panel)
     observer.observe(row)
@@ -98,7 +99,8 @@ function usePanelWidth(root: RefObject<HTMLElement | null>) {
     setChosen(width)
     writePanelWidth(width)
   }
-  return { ...measured, chosen, set, reset: () => set(undefined) }
+  const shown = chosen === undefined ? measured.width : Math.min(chosen, measured.max)
+  return { shown, max: measured.max, chosen, set, reset: () => set(undefined) }
 }
 
 /**
