@@ -106,8 +106,15 @@ export function createReader(database: Database, rowReader: RowReader) {
       return rows.map((row) => ({ ...row, entered: entered.get(row.seq) }))
     })) ?? []
 
-  const pageAfter = async (conversationId: string, after: number, limit: number) =>
-    (await inConversation(conversationId, (queries, { key }) => entriesAfter(queries, key, after, Math.min(limit, PAGE_SIZE)))) ?? []
+  /** One statement and no transaction, because followers read new entries after every notification. */
+  const pageAfter = async (conversationId: string, after: number, limit: number): Promise<readonly TypedRow[]> =>
+    isStorableId(conversationId)
+      ? database.all<TypedRow>(
+          `SELECT seq, type, body FROM journal
+           WHERE conversation = (SELECT key FROM conversations WHERE id = $1 AND deleted_at IS NULL) AND seq > $2 ORDER BY seq LIMIT $3`,
+          [conversationId, after, limit],
+        )
+      : []
 
   /** The entry of a row that was read before. Undefined if another process has deleted the row or its conversation meanwhile. */
   async function readIfStored(conversationId: string, row: TypedRow, passNewer: boolean): Promise<Entry | undefined> {
@@ -149,15 +156,18 @@ export function createReader(database: Database, rowReader: RowReader) {
     ): AsyncGenerator<Entry> {
       let last = after
       for (let left = limit; left > 0; ) {
-        const page = await pageAfter(conversationId, last, left)
-        if (page.length === 0) return
+        const asked = Math.min(left, PAGE_SIZE)
+        const page = await pageAfter(conversationId, last, asked)
+        let isWhole = true
         for (const row of page) {
           const entry = await readIfStored(conversationId, row, passNewer)
           last = row.seq
-          if (!entry) break // read the page again
+          isWhole = entry !== undefined
+          if (!entry) break // read the rest of the page again
           left--
           yield entry
         }
+        if (isWhole && page.length < asked) return
       }
     },
 
