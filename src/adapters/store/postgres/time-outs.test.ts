@@ -92,8 +92,15 @@ describe.skipIf(!hasPostgres)('a server with time-outs', async () => {
 
   it('does not end the creation and the migration of tables', async () => {
     const schema = `test_${++schemas}`
-    const url = urlWith('-c statement_timeout=2 -c lock_timeout=20')
-    const reports = await Promise.all([1, 2, 3].map(() => migratePostgres({ url, schema })))
+    const url = urlWith('-c statement_timeout=100 -c lock_timeout=100')
+    const other = await connect()
+    await other.query('BEGIN')
+    await other.query(`CREATE SCHEMA ${schema}`) // each migration waits for this transaction, longer than the time-outs
+    const migrations = Promise.all([1, 2, 3].map(() => migratePostgres({ url, schema })))
+    migrations.catch(() => {}) // reported below
+    await sleep(500)
+    await other.query('ROLLBACK')
+    const reports = await migrations
     expect(reports.filter(({ from }) => from === 0)).toHaveLength(1)
   })
 
