@@ -30,6 +30,42 @@ function createHarness(options: HarnessOptions): Harness {
 const createTestHarness = (replies: readonly Reply[]) => createHarness({ replies: [], model: scriptedModel(replies, { title: null }) })
 
 describe('the title call', () => {
+  it('enters the blocks of the title once, if the round fails after it has committed them', async () => {
+    const fixed = createFixedClock()
+    let fails = false
+    const clock = {
+      ...fixed,
+      now() {
+        if (!fails) return fixed.now()
+        fails = false
+        throw new Error('the clock is broken')
+      },
+    }
+    const harness = createPlainHarness({
+      clock,
+      replies: [],
+      model: scriptedModel([output('{"conversation_title": "Rome"}'), reply.call('demo.look')], { title: null }),
+      tools: [
+        defineTool({
+          id: 'demo.look',
+          description: 'Looks.',
+          params: z.object({}),
+          run() {
+            fails = true
+            return 'Seen.'
+          },
+        }),
+      ],
+    })
+    expect(await harness.agent.run('c1', 'How is Rome?').result).toMatchObject({
+      exitReason: 'error',
+      error: new Error('the clock is broken'),
+    })
+    const blocks = blocksOf(await harness.timeline())
+    expect(blocks.filter(({ type }) => type === 'stage.gate')).toHaveLength(1)
+    expect(new Set(blocks.map(({ id }) => id)).size).toBe(blocks.length)
+  })
+
   it('loop 17.71: gives a new conversation its title, once, and publishes it', async () => {
     const harness = createTestHarness([
       output('{"conversation_title": "Weather in Rome"}'),

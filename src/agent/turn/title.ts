@@ -161,7 +161,8 @@ export function takeTitle(
   const drafts = progress.title?.drafts(place)
   if (!drafts) return { titleBlocks: [], untitled: progress }
   const { title: _taken, ...untitled } = progress
-  return { titleBlocks: drafts, untitled }
+  // A round that failed after its commit leaves a progress with the title. The blocks have ids then, and must not be committed again.
+  return { titleBlocks: drafts.some((draft) => 'id' in draft) ? [] : drafts, untitled }
 }
 
 /** Commits the blocks of the title between two rounds, if the model has answered since the last round. */
