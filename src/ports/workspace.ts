@@ -13,6 +13,11 @@ export interface Workspaces {
   /** Opens the folders of a conversation. Opening again gives the same folders. Nothing is created on disk before the first write. */
   open(owner: Scope, conversationId: string): Promise<Workspace>
   /**
+   * False if it is known, without opening the workspace, that the conversation has no files on this machine. Without this function, a
+   * workspace is opened to find out.
+   */
+  mayHaveFiles?(owner: Scope, conversationId: string): boolean
+  /**
    * Removes the folders of a conversation on this machine, and what the implementation stores in other places, such as a remote repository.
    */
   remove(owner: Scope, conversationId: string): Promise<void>

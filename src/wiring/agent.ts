@@ -99,6 +99,7 @@ function memoryWorkspaces(blobs: BlobStore): Workspaces {
   return {
     implementation: 'custom',
     open: async (owner, conversationId) => (await open()).open(owner, conversationId),
+    mayHaveFiles: () => opened !== undefined,
     remove: async (owner, conversationId) => (await opened)?.remove(owner, conversationId),
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { failingStore } from '../../../test/support/crash/failing-store.ts'
@@ -64,6 +64,20 @@ describe('the workspace of a turn', () => {
     await harness.say('Hi.')
     await harness.say('Look.')
     expect(await published(harness)).toEqual([])
+  })
+
+  it.each([
+    { known: 'that the conversation has no files', mayHaveFiles: () => false, opened: 0 },
+    { known: 'that it may have files', mayHaveFiles: () => true, opened: 1 },
+    { known: 'nothing', mayHaveFiles: undefined, opened: 1 },
+  ])('is opened $opened times at the end of a turn without files, when the workspaces know $known', async ({ mayHaveFiles, opened }) => {
+    const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
+    const open = vi.fn(workspaces.open)
+    const counting = { ...workspaces, open, ...(mayHaveFiles && { mayHaveFiles }) }
+    const add = defineTool({ id: 'sum.add', description: 'Adds.', params: z.object({ a: z.number() }), run: ({ a }) => ({ sum: a }) })
+    const harness = createTestHarness([reply.call('sum.add', { a: 1 }), reply.answer('1')], { workspaces: counting, tools: [add] })
+    expect((await harness.say('Add.')).ok).toBe(true)
+    expect(open).toHaveBeenCalledTimes(opened)
   })
 
   it('is published when a stop follows the followup that deferred the answer', async () => {

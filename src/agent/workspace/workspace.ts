@@ -150,6 +150,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
         },
         async writeContext(when) {
           if (!callLog || !hasCalls(ledger.timeline)) return // the agent has no workspaces, or no tool was called in this conversation
+          if (when === 'turn end' && !started && !mayHaveFiles(workspaces, conversationId)) return // no context files exist
           try {
             const workspace = await openShared()
             const isNeeded = when === 'before program' || started !== undefined || (await hasContext(workspace))
@@ -177,6 +178,12 @@ async function openWorkspace(workspaces: Workspaces | undefined, conversationId:
   if (!workspaces) throw new Failure('workspace.missing', 'this agent was made without a workspace, so it has no files')
   const { scope, name } = parseConversationKey(conversationId)
   return workspaces.open(scope, name)
+}
+
+function mayHaveFiles(workspaces: Workspaces | undefined, conversationId: string): boolean {
+  if (!workspaces?.mayHaveFiles) return true
+  const { scope, name } = parseConversationKey(conversationId)
+  return workspaces.mayHaveFiles(scope, name)
 }
 
 /**
