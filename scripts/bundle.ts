@@ -49,28 +49,49 @@ const files: OutputOptions = {
   comments: false,
   minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
 }
-const mainOnly = modulesOfMainEntry((await bundle.generate(files)).output)
-// Every file that an import opens takes time. So the modules of the main entry that no small entry needs become one file.
-const codeSplitting = { groups: [{ name: 'main', test: (id: string) => mainOnly.has(id), includeDependenciesRecursively: false }] }
+// Every file that an import opens takes about 0.3 ms. So the modules that the main entry loads become a few files: one for each of the
+// groups below. A module is in the first group with an entry that loads it, so an entry loads its own group and those before it.
+const modulesOf = groupsOfMainEntry((await bundle.generate(files)).output)
+const codeSplitting = {
+  groups: [...modulesOf].map(([name, modules]) => ({ name, test: (id: string) => modules.has(id), includeDependenciesRecursively: false })),
+}
 const { output } = await bundle.write({ ...files, codeSplitting })
 console.log(`daybook ${version}: ${entries.length} entries, ${output.length} files`)
 
 /**
- * The modules that the main entry loads, without the modules that a small entry also loads. An entry is small if it has less than half as
- * many modules.
+ * The modules that the main entry loads, by group. The first groups are for the entries that programs use without the main entry: threads,
+ * the client in a browser, the models, and the core. The other small entries share a group. An entry is small if it has less than half as
+ * many modules as the main entry. The last group has the modules that no small entry loads.
  */
-function modulesOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]): ReadonlySet<string> {
+function groupsOfMainEntry(output: readonly (OutputChunk | OutputAsset)[]): ReadonlyMap<string, ReadonlySet<string>> {
   const chunks = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file]] : [])))
   const main = loadedModules('index.js', chunks)
   const small = [...chunks.values()]
     .filter(({ isEntry }) => isEntry)
-    .map(({ fileName }) => loadedModules(fileName, chunks))
-    .filter(({ size }) => size < main.size / 2)
-  const alsoInSmall = new Set(small.flatMap((modules) => [...modules]))
-  // A module that is also imported on demand stays in the file of the main entry. If it had a file of its own, the two files would import
-  // each other.
-  const entryModules = new Set([...chunks.values()].flatMap(({ isEntry, facadeModuleId }) => (isEntry ? [facadeModuleId] : [])))
-  return new Set([...main].filter((id) => !alsoInSmall.has(id) && !entryModules.has(id)))
+    .map(({ name, fileName }) => ({ name, modules: loadedModules(fileName, chunks) }))
+    .filter(({ modules }) => modules.size < main.size / 2)
+  const groups: readonly (readonly [string, ReadonlySet<string>])[] = [
+    ['threads', modulesOfEntries((name) => name.endsWith('-thread'))],
+    ['client', modulesOfEntries((name) => name === 'client/index')],
+    ['models', modulesOfEntries((name) => name === 'adapters/model/index')],
+    ['core', modulesOfEntries((name) => name === 'core/index')],
+    ['adapters', modulesOfEntries(() => true)],
+    ['main', main],
+  ]
+  // The module of an entry stays in the file of this entry. A module that is also imported on demand stays in its group: if it had a file of
+  // its own, the two files would import each other.
+  const placed = new Set([...chunks.values()].flatMap(({ isEntry, facadeModuleId }) => (isEntry && facadeModuleId ? [facadeModuleId] : [])))
+  return new Map(
+    groups.map(([name, modules]) => {
+      const group = [...modules].filter((id) => main.has(id) && !placed.has(id))
+      for (const id of group) placed.add(id)
+      return [name, new Set(group)]
+    }),
+  )
+
+  function modulesOfEntries(test: (name: string) => boolean): ReadonlySet<string> {
+    return new Set(small.flatMap(({ name, modules }) => (test(name) ? [...modules] : [])))
+  }
 }
 
 function loadedModules(fileName: string, chunks: ReadonlyMap<string, OutputChunk>, seen = new Set<string>()): Set<string> {
