@@ -35,7 +35,7 @@ export function retryCommand({ terminal, style, withConversations }: CommandCont
       withConversations(async (client) => {
         if (id !== undefined) {
           const text = (await client.retry(id))
-            ? `a server tries ${id} again`
+            ? `${id} is in the work list again: a running server takes it, or the next one that starts`
             : `the turns of ${id} have not failed: there is nothing to retry`
           return printLine(terminal, text)
         }

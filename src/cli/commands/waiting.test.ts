@@ -151,6 +151,6 @@ it('retry lists the conversations whose turns failed too often, and runs one aga
   await store.close()
   expect((await line.run('retry')).text).toMatch(/^\S+ {2}c1 {2}1 attempts: no answer$/)
   expect((await line.run('doctor')).text).toContain('1 conversation is parked')
-  expect((await line.run('retry', 'c1')).text).toBe('a server tries c1 again')
+  expect((await line.run('retry', 'c1')).text).toBe('c1 is in the work list again: a running server takes it, or the next one that starts')
   expect((await line.run('retry')).text).toBe('no conversation is parked')
 })

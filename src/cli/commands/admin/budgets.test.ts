@@ -89,7 +89,9 @@ describe.each(kinds)('budgets and work in %s', async (kind) => {
     expect(parked).toMatchObject([{ id: 'acme/web/ann/failing', attempts: 1, reason: 'no answer' }])
     expect(waits).toMatchObject([{ conversationId: 'acme/web/ann/asks', kind: 'budget', question: 'May it have more?' }])
     expect(leases).toMatchObject([{ conversationId: 'held', owner: { pid: 4711, host: 'elsewhere' } }])
-    expect((await line.run('retry', 'acme/web/ann/failing')).text).toBe('a server tries acme/web/ann/failing again')
+    expect((await line.run('retry', 'acme/web/ann/failing')).text).toBe(
+      'acme/web/ann/failing is in the work list again: a running server takes it, or the next one that starts',
+    )
     expect((await store.head(failing as string))?.parked).toBeFalsy()
     expect((await line.run('admin', 'release', 'held')).text).toContain('process 4711 on elsewhere holds held')
     expect((await line.run('admin', 'release', 'held', '--force')).text).toContain('the lease has ended')
