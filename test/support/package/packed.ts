@@ -13,10 +13,15 @@ export interface PackedPackage {
 }
 
 /** Lists the files of a tarball. Without a tarball, it lists the files of this checkout that npm would pack now, without building. */
-export function listPacked(tarball = '.'): PackedPackage {
-  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', tarball]
-  const [packed] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' })) as [PackedPackage] // npm lists one package
-  return packed
+export function listPacked(tarball = '.', attempts = 10): PackedPackage {
+  try {
+    const args = ['pack', '--dry-run', '--json', '--ignore-scripts', tarball]
+    const [packed] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8', stdio: 'pipe' })) as [PackedPackage] // npm lists one package
+    return packed
+  } catch (error) {
+    if (attempts === 1) throw error
+    return listPacked(tarball, attempts - 1) // another test may build the package meanwhile, which replaces the files in `dist`
+  }
 }
 
 /** The tests and their data among the files of the package. Tests in `examples` show how to write a test, so they are not in this list. */
