@@ -167,7 +167,7 @@ function createLayout(walk: Walk): Layout {
     parts(ends, tails) {
       const open = openParts ?? coalesce(shown, openFrom)
       openParts = open
-      const parts = [...closedParts, ...open, ...tails]
+      const parts = closedParts.concat(open, tails) // allocates the list once, unlike a list of spreads
       const marks = ends.map((end) => (end === shown.length - 1 ? closedParts.length + open.length - 1 : (lastPart[end] as number)))
       if (marks.includes(-1)) return partsSplitAt(ends, tails)
       return { parts, marks, segments: ends.map(fingerprints.sent) }
