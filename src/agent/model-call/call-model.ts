@@ -31,7 +31,8 @@ import { buildDecisionPrompt, type DecisionPrompt, promptTails, type Tails } fro
 import type { Turn } from '../turn/turn.ts'
 import { withModel } from '../turn/turn-options.ts'
 import { type NewCall, type RefusedCall, retriedAttempt, toDecisionResponse } from './model-call.ts'
-import { type ModelResponse, type ReadOptions, readResponse } from './read-response.ts'
+import type { ModelResponse, ReadOptions } from './model-response.ts'
+import { readResponse } from './read-response.ts'
 import { isProviderTrouble, mayRetry, waitBeforeRetry, withFallback } from './retry.ts'
 import { isOverflowError, isToolsRefusal } from './service-errors.ts'
 

@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../ports/model.ts'
 import type { Activity } from '../conversation/inbox.ts'
 import type { Renderers } from '../conversation/renderers.ts'
 import type { Turn } from '../turn/turn.ts'
-import { createStopTimer, isEnd, openAfterFinishMs, toUsageRecord } from './read-response.ts'
+import { createStopTimer, isEnd, startIfOpen, startStopTimer, toUsageRecord, untilStopped } from './read-response.ts'
 
 /** A request for a title or a summary. Clients do not see its response while the model writes it. */
 export type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
@@ -60,7 +60,7 @@ export async function callQuietly(
           finish_reason = event.finishReason
           usage = event.usage && toUsageRecord(event.usage)
           modelName = event.modelName
-          stopTimer.startIfOpen(openAfterFinishMs)
+          startIfOpen(stopTimer)
         }
       }
     } finally {
@@ -76,8 +76,8 @@ export async function callQuietly(
     interrupted = activity.signal.aborted && !finished
   }
 
-  activity.onStop(() => stopTimer.start(agent.settings.stopGraceMs))
-  const failure = await stopTimer.waitFor(readEvents())
+  activity.onStop(() => startStopTimer(stopTimer, agent.settings.stopGraceMs))
+  const failure = await untilStopped(stopTimer, readEvents())
   activity.end()
   if (stopTimer.expired) checkInterrupted()
   if (failure && !(finished && activity.signal.aborted)) finish_reason = 'error'

@@ -8,8 +8,9 @@ import type { Turn } from '../turn/turn.ts'
 import { readOptions } from './call-model.ts'
 import { createChannelReader } from './live-output.ts'
 import type { JournaledCall } from './model-call.ts'
+import type { ReadOptions } from './model-response.ts'
 import { createNativeReader } from './native-reader.ts'
-import { type ReadOptions, readResponse } from './read-response.ts'
+import { readResponse } from './read-response.ts'
 import { isAdapterError } from './service-errors.ts'
 
 /**

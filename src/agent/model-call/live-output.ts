@@ -8,7 +8,7 @@ import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { LaneDelta, LaneEnd } from '../../core/stream/lane.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
 import type { Turn } from '../turn/turn.ts'
-import type { ReadOptions } from './read-response.ts'
+import type { ReadOptions } from './model-response.ts'
 
 /**
  * The output of a response in lanes, for clients that watch the turn. `add` only collects the events of the response. The lanes are made

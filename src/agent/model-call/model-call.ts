@@ -12,7 +12,8 @@ import type { BudgetRefusal } from '../budgets/call-budgets.ts'
 import type { Progress } from '../turn/progress.ts'
 import type { DecisionPrompt } from '../turn/prompt.ts'
 import type { Turn } from '../turn/turn.ts'
-import { type ModelResponse, toUsageRecord } from './read-response.ts'
+import type { ModelResponse } from './model-response.ts'
+import { toUsageRecord } from './read-response.ts'
 
 /** A call of the decision model, with its response. If the call was repeated, this is the response of the last attempt. */
 export type ModelCall = NewCall | JournaledCall

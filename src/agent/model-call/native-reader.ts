@@ -2,7 +2,7 @@ import { type NativeContent, readNativeParts } from '../../core/decision/native-
 import type { LaneEnd } from '../../core/stream/lane.ts'
 import { createPartCollector, formatParts, type NativeEvent, partsText } from '../../core/stream/native-parts.ts'
 import { createLiveOutput, type LiveOutput } from './live-output.ts'
-import type { ReadOptions } from './read-response.ts'
+import type { ReadOptions } from './model-response.ts'
 
 /** Reads a response in the dialect `native` while it arrives. */
 export interface NativeReader {

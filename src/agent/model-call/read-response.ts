@@ -1,78 +1,15 @@
-import type { Notice } from '../../core/block/index.ts'
-import { collectChannels, type NativeCall, type ReceivedChannel } from '../../core/decision/decision.ts'
-import type { EarlyCheck } from '../../core/decision/early-check.ts'
+import { collectChannels } from '../../core/decision/decision.ts'
 import { readPlainChannels } from '../../core/decision/fast-read.ts'
-import type { LaneEvent } from '../../core/event.ts'
-import {
-  type Dialect,
-  type FinishReason,
-  type ModelEvent,
-  type ModelUsage,
-  parseModelEvent,
-  type ServiceError,
-} from '../../core/model-event.ts'
+import { type ModelEvent, type ModelUsage, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { LaneEnd } from '../../core/stream/lane.ts'
-import type { Lanes } from '../../core/stream/lanes.ts'
-import type { NativeEvent } from '../../core/stream/native-parts.ts'
 import type { Usage } from '../../core/timeline/response-record.ts'
 import type { Activity } from '../conversation/inbox.ts'
-import type { LiveFeed } from '../events/event-hub.ts'
-import { type ChannelReader, createChannelReader, type LiveOutput } from './live-output.ts'
-import { createNativeReader } from './native-reader.ts'
+import { type ChannelReader, createChannelReader } from './live-output.ts'
+import type { ModelResponse, ReadOptions } from './model-response.ts'
+import { createNativeReader, type NativeReader } from './native-reader.ts'
 import { adapterError } from './service-errors.ts'
-
-/** One response of the model, split into channels. */
-export interface ModelResponse {
-  readonly raw: string
-  /** The channels in the order in which they were first opened. */
-  readonly channels: readonly ReceivedChannel[]
-  readonly preamble: string
-  /** The calls of a response in the dialect `native`. Undefined in the dialect `channels`. */
-  readonly calls: readonly NativeCall[] | undefined
-  /** The response as text that the model can read. It differs from `raw` in the dialect `native`. */
-  text(): string
-  /** Set when the model ended the response or reached the output limit. */
-  readonly finish: { readonly reason: FinishReason; readonly modelName: string } | undefined
-  /** Set when the provider failed or the adapter threw an error. */
-  readonly error: ServiceError | undefined
-  /** The usage that the provider reported. It may also be set for a failed response. */
-  readonly usage: ModelUsage | undefined
-  /** The error that the adapter threw. It is never journaled, because its message may contain secrets such as a key. */
-  readonly thrown: unknown
-  /**
-   * The output that users have seen. If it is not empty, the call must not be repeated, because users would see two different beginnings.
-   */
-  liveOutput(): Omit<LiveOutput, 'add'>
-  /** The rule that the start of the response broke. The call was then ended early. */
-  readonly violation: Notice | undefined
-  /**
-   * Whether the call was aborted before the model had ended the response. Such a response is incomplete, so its violations are not
-   * reported.
-   */
-  readonly interrupted: boolean
-  /**
-   * Whether the model ended the response after the call was aborted. The response may be incomplete, even if the adapter reports an
-   * ordinary end.
-   */
-  readonly endedAfterAbort: boolean
-}
-
-export interface ReadOptions {
-  /** How many milliseconds the model may take to stop after the call was aborted. */
-  readonly graceMs: number
-  /** The name that is used if the response does not say which model wrote it. */
-  readonly modelName: string
-  readonly channels: readonly Channel[]
-  readonly dialect: Dialect
-  createLanes(): Lanes
-  createNativeLanes(): Lanes<NativeEvent>
-  /** Checks the start of the response. If it breaks a rule, the call ends at once. */
-  readonly earlyCheck: EarlyCheck
-  readonly live: Pick<LiveFeed, 'hasWatchers' | 'onJoin'>
-  emit(delta: LaneEvent['delta']): void
-}
 
 /**
  * Reads a response to its end. Never rejects, because errors are part of the result. If no client watches, the text is only collected and
@@ -84,118 +21,156 @@ export async function readResponse(
   activity: Activity,
   options: ReadOptions,
 ): Promise<ModelResponse> {
-  const { graceMs, channels, earlyCheck, live } = options
-  let raw = ''
-  let finish: ModelResponse['finish']
-  let error: ServiceError | undefined
-  let usage: ModelUsage | undefined
-  let thrown: unknown
-  let violated = false
-  let interrupted = false
-  let endedAfterAbort = false
-  let reader: ChannelReader | undefined
-  const native = options.dialect === 'native' ? createNativeReader(options) : undefined
-  let ending: LaneEnd | undefined
-
-  /** Parses all text received so far. `latest` is the last received piece, if the caller knows it. */
-  function parse(latest?: string): ChannelReader {
-    reader ??= createChannelReader(options)
-    reader.readTo(raw, latest)
-    if (ending) reader.end(ending)
-    return reader
-  }
-  const liveOutput = () => native?.liveOutput ?? parse().liveOutput
-
-  function receive(received: ModelEvent): void {
-    const event = parseModelEvent(received, options.modelName)
-    if (!event) return
-    if (native && event.type !== 'finish' && event.type !== 'error') {
-      native.receive(event)
-      if (live.hasWatchers()) native.liveOutput.catchUp()
-    } else if (event.type === 'text.delta') {
-      raw += event.text
-      if (live.hasWatchers()) parse(event.text).liveOutput.catchUp()
-      // without watchers, text is parsed only if its start may break a rule
-      else if (!earlyCheck.isDone() && (reader || !earlyCheck.startsValid(raw))) parse(event.text)
-    } else if (event.type === 'finish') {
-      finish = { reason: event.finishReason, modelName: event.modelName }
-      endedAfterAbort = activity.signal.aborted
-      error = undefined
-      usage = event.usage
-    } else if (event.type === 'error') {
-      finish = undefined
-      error = event.error
-      usage = event.usage
-    }
-  }
-
-  async function readEvents(stopTimer: StopTimer): Promise<void> {
-    try {
-      for await (const event of open()) {
-        if (stopTimer.expired) break
-        receive(event)
-        if (finish) stopTimer.startIfOpen(openAfterFinishMs)
-        if (reader?.violation === undefined || activity.signal.aborted) continue
-        violated = true
-        activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
-        break
-      }
-    } finally {
-      checkInterrupted()
-    }
-  }
-
-  /**
-   * Sets `interrupted`. Called when the stream ends, or when the model did not stop in time after an abort. A response that the model has
-   * completed is not interrupted, even if the call was aborted. Some adapters report an end after an abort although the text is not
-   * complete. Such an end is ignored.
-   */
-  function checkInterrupted(): void {
-    if (endedAfterAbort && (!isEnd(finish?.reason) || (finish?.reason === 'stop' && isIncomplete()))) finish = undefined
-    interrupted = activity.signal.aborted && !violated && finish === undefined
-  }
-
-  const isIncomplete = () => native?.isOpen() ?? isUnclosed(raw, channels)
-
-  /** The channels of the response. The fast path reads them without the parser, if nothing has parsed the response yet. */
-  function parsedChannels(): ParsedContent {
-    const plain = reader ? undefined : readPlainChannels(raw, channels)
-    return plain ? { channels: plain, calls: undefined, preamble: '', violation: undefined } : parsedBy(parse(), interrupted)
-  }
-
-  live.onJoin(() => liveOutput().catchUp())
-  const stopTimer = createStopTimer()
-  activity.onStop(() => stopTimer.start(graceMs))
-  const failure = await stopTimer.waitFor(readEvents(stopTimer))
-  if (stopTimer.expired) checkInterrupted()
+  const reading = startReading(activity, options)
+  const { stopTimer, native } = reading
+  options.live.onJoin(() => liveOutputOf(reading).catchUp())
+  activity.onStop(() => startStopTimer(stopTimer, options.graceMs))
+  const failure = await untilStopped(stopTimer, readEvents(reading, open))
+  if (stopTimer.expired) checkInterrupted(reading)
   // an error after the end of the response, or after a violation, does not change the result
-  const endedBefore = violated || (finish !== undefined && activity.signal.aborted)
-  if (native) raw = native.raw()
+  const endedBefore = reading.violated || (reading.finish !== undefined && activity.signal.aborted)
+  if (native) reading.raw = native.raw()
   if (failure && !endedBefore) {
-    finish = undefined
-    usage = undefined
-    error = adapterError(failure.thrown, raw !== '')
-    thrown = failure.thrown
+    reading.finish = undefined
+    reading.usage = undefined
+    reading.error = adapterError(failure.thrown, reading.raw !== '')
+    reading.thrown = failure.thrown
   }
-  ending = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
-  native?.end(ending)
-  const parsed: ParsedContent = native ? { ...native.content(), preamble: '', violation: undefined } : parsedChannels()
-  if (live.hasWatchers()) liveOutput().catchUp()
+  const { raw, finish, error, usage, thrown, interrupted, endedAfterAbort } = reading
+  reading.ending = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
+  native?.end(reading.ending)
+  const { channels, calls, preamble, violation } = contentOf(reading)
+  if (options.live.hasWatchers()) liveOutputOf(reading).catchUp()
   return {
     raw,
     text: () => native?.text() ?? raw,
-    channels: parsed.channels,
-    calls: parsed.calls,
-    preamble: parsed.preamble,
-    violation: parsed.violation,
+    channels,
+    calls,
+    preamble,
+    violation,
     finish,
     error,
     usage,
     thrown,
     interrupted,
     endedAfterAbort,
-    liveOutput,
+    liveOutput: () => liveOutputOf(reading),
   }
+}
+
+/**
+ * The state of a response that is being read. The steps are functions that get this state: closures over it would allocate about 1 KB for
+ * every response.
+ */
+interface Reading {
+  readonly options: ReadOptions
+  readonly activity: Activity
+  readonly stopTimer: StopTimer
+  /** Reads the response in the dialect `native`. Undefined in the dialect `channels`. */
+  readonly native: NativeReader | undefined
+  raw: string
+  finish: ModelResponse['finish']
+  error: ServiceError | undefined
+  usage: ModelUsage | undefined
+  thrown: unknown
+  violated: boolean
+  interrupted: boolean
+  endedAfterAbort: boolean
+  /** The parser of the channels. It is made when a client watches, or when the start of the response may break a rule. */
+  reader: ChannelReader | undefined
+  /** How the response ended. Undefined until then. */
+  ending: LaneEnd | undefined
+}
+
+const startReading = (activity: Activity, options: ReadOptions): Reading => ({
+  options,
+  activity,
+  stopTimer: createStopTimer(),
+  native: options.dialect === 'native' ? createNativeReader(options) : undefined,
+  raw: '',
+  finish: undefined,
+  error: undefined,
+  usage: undefined,
+  thrown: undefined,
+  violated: false,
+  interrupted: false,
+  endedAfterAbort: false,
+  reader: undefined,
+  ending: undefined,
+})
+
+async function readEvents(reading: Reading, open: () => AsyncIterable<ModelEvent>): Promise<void> {
+  const { activity, stopTimer } = reading
+  try {
+    for await (const event of open()) {
+      if (stopTimer.expired) break
+      receive(reading, event)
+      if (reading.finish) startIfOpen(stopTimer)
+      if (reading.reader?.violation === undefined || activity.signal.aborted) continue
+      reading.violated = true
+      activity.abort(new DOMException('The response broke the protocol.', 'AbortError'))
+      break
+    }
+  } finally {
+    checkInterrupted(reading)
+  }
+}
+
+function receive(reading: Reading, received: ModelEvent): void {
+  const { native, options } = reading
+  const { live, earlyCheck } = options
+  const event = parseModelEvent(received, options.modelName)
+  if (!event) return
+  if (native && event.type !== 'finish' && event.type !== 'error') {
+    native.receive(event)
+    if (live.hasWatchers()) native.liveOutput.catchUp()
+  } else if (event.type === 'text.delta') {
+    reading.raw += event.text
+    if (live.hasWatchers()) parse(reading, event.text).liveOutput.catchUp()
+    // without watchers, text is parsed only if its start may break a rule
+    else if (!earlyCheck.isDone() && (reading.reader || !earlyCheck.startsValid(reading.raw))) parse(reading, event.text)
+  } else if (event.type === 'finish') {
+    reading.finish = { reason: event.finishReason, modelName: event.modelName }
+    reading.endedAfterAbort = reading.activity.signal.aborted
+    reading.error = undefined
+    reading.usage = event.usage
+  } else if (event.type === 'error') {
+    reading.finish = undefined
+    reading.error = event.error
+    reading.usage = event.usage
+  }
+}
+
+/** Parses all text received so far. `latest` is the last received piece, if the caller knows it. */
+function parse(reading: Reading, latest?: string): ChannelReader {
+  const reader = reading.reader ?? createChannelReader(reading.options)
+  reading.reader = reader
+  reader.readTo(reading.raw, latest)
+  if (reading.ending) reader.end(reading.ending)
+  return reader
+}
+
+const liveOutputOf = (reading: Reading) => reading.native?.liveOutput ?? parse(reading).liveOutput
+
+/**
+ * Sets `interrupted`. Called when the stream ends, or when the model did not stop in time after an abort. A response that the model has
+ * completed is not interrupted, even if the call was aborted. Some adapters report an end after an abort although the text is not complete.
+ * Such an end is ignored.
+ */
+function checkInterrupted(reading: Reading): void {
+  const { finish, activity, endedAfterAbort } = reading
+  if (endedAfterAbort && (!isEnd(finish?.reason) || (finish?.reason === 'stop' && isIncomplete(reading)))) reading.finish = undefined
+  reading.interrupted = activity.signal.aborted && !reading.violated && reading.finish === undefined
+}
+
+const isIncomplete = ({ native, raw, options }: Reading): boolean => native?.isOpen() ?? isUnclosed(raw, options.channels)
+
+/** The content of a response that has ended. The fast path reads the channels without the parser, if nothing has parsed them yet. */
+function contentOf(reading: Reading): ParsedContent {
+  const { native, reader, raw, options, interrupted } = reading
+  if (native) return { ...native.content(), preamble: '', violation: undefined }
+  const plain = reader ? undefined : readPlainChannels(raw, options.channels)
+  return plain ? { channels: plain, calls: undefined, preamble: '', violation: undefined } : parsedBy(parse(reading), interrupted)
 }
 
 /** Whether a finish reason says that the model had ended its response. After an abort, many adapters report `other` or `error`. */
@@ -231,60 +206,65 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   return { channels: collectChannels(events), preamble: parser.preamble }
 }
 
-/**
- * How many milliseconds an adapter may keep its stream open after its event `finish`. After this time, the response is used although the
- * stream is still open.
- */
-export const openAfterFinishMs = 100
+/** The error that the adapter of a model threw. */
+export interface ThrownError {
+  readonly thrown: unknown
+}
 
 /**
  * Limits the time that a model may take to stop. When the time is up, its response so far is used, and the turn continues without waiting
- * for the model.
+ * for the model. The timer is plain data with functions, because every response needs one, and an object with methods takes four times as
+ * much memory.
  */
 export interface StopTimer {
-  /** Called when the model was told to stop. Its stream has `ms` milliseconds to end. Later calls have no effect. */
-  start(ms: number): void
-  /** Called when the model has finished. Most streams end at once, so `start` is called only if the stream is open in the next task. */
-  startIfOpen(ms: number): void
   /** True when the time is up. Later events of the model must be ignored. */
-  readonly expired: boolean
-  /** Waits until `reading` has ended or the time is up. If `reading` threw an error, returns it. Never rejects. */
-  waitFor(reading: Promise<void>): Promise<{ readonly thrown: unknown } | undefined>
+  expired: boolean
+  ended: boolean
+  timer: NodeJS.Timeout | undefined
+  nextTask: NodeJS.Immediate | undefined
+  resolve: ((error: ThrownError | undefined) => void) | undefined
 }
 
-export function createStopTimer(): StopTimer {
-  let timer: NodeJS.Timeout | undefined
-  let nextTask: NodeJS.Immediate | undefined
-  let finished = false
-  let resolveWait: ((failure: { readonly thrown: unknown } | undefined) => void) | undefined
+/** How many milliseconds an adapter may keep its stream open after its event `finish`. After this time, the response is used anyway. */
+export const openAfterFinishMs = 100
 
-  function finish(failure?: { readonly thrown: unknown }): void {
-    finished = true
-    if (timer) clearTimeout(timer)
-    if (nextTask) clearImmediate(nextTask)
-    resolveWait?.(failure)
-  }
+export const createStopTimer = (): StopTimer => ({
+  expired: false,
+  ended: false,
+  timer: undefined,
+  nextTask: undefined,
+  resolve: undefined,
+})
 
-  const self = {
-    expired: false,
-    start(ms: number) {
-      if (!finished) timer ??= setTimeout(expire, ms)
-    },
-    startIfOpen(ms: number) {
-      if (!finished) nextTask ??= setImmediate(() => self.start(ms)) // `setTimeout` for each response would take 1 µs
-    },
-    waitFor: (reading: Promise<void>) =>
-      new Promise<{ readonly thrown: unknown } | undefined>((resolve) => {
-        resolveWait = resolve
-        reading.then(
-          () => finish(),
-          (thrown: unknown) => finish({ thrown }),
-        )
-      }),
-  }
-  function expire(): void {
-    self.expired = true
-    finish()
-  }
-  return self
+/** Called when the model was told to stop. Its stream has `ms` milliseconds to end. Later calls have no effect. */
+export function startStopTimer(stop: StopTimer, ms: number): void {
+  if (!stop.ended) stop.timer ??= setTimeout(expire, ms, stop)
+}
+
+/** Called when the model has finished. Most streams end at once, so the timer starts only if the stream is open in the next task. */
+export function startIfOpen(stop: StopTimer): void {
+  if (!stop.ended) stop.nextTask ??= setImmediate(startStopTimer, stop, openAfterFinishMs) // `setTimeout` would take 1 µs per response
+}
+
+/** Waits until `reading` has ended or the time is up. If `reading` threw an error, resolves with it. Never rejects. */
+export function untilStopped(stop: StopTimer, reading: Promise<void>): Promise<ThrownError | undefined> {
+  return new Promise((resolve) => {
+    stop.resolve = resolve
+    reading.then(
+      () => end(stop, undefined),
+      (thrown: unknown) => end(stop, { thrown }),
+    )
+  })
+}
+
+function expire(stop: StopTimer): void {
+  stop.expired = true
+  end(stop, undefined)
+}
+
+function end(stop: StopTimer, error: ThrownError | undefined): void {
+  stop.ended = true
+  if (stop.timer) clearTimeout(stop.timer)
+  if (stop.nextTask) clearImmediate(stop.nextTask)
+  stop.resolve?.(error)
 }

@@ -3,7 +3,7 @@ import { errorMessage } from '../../core/failure.ts'
 import { type ModelEvent, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
-import { createStopTimer, openAfterFinishMs } from '../model-call/read-response.ts'
+import { createStopTimer, startIfOpen, startStopTimer, untilStopped } from '../model-call/read-response.ts'
 import { type ChannelOutput, channelResult, createChannelOutput } from './channel.ts'
 import {
   type ChannelResult,
@@ -74,7 +74,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
     if (signal.aborted) return thrownError(signal.reason, false, true)
     const stopTimer = createStopTimer()
-    const onAbort = () => stopTimer.start(0) // a provider that handles the signal has one timer tick to report how the call ended
+    const onAbort = () => startStopTimer(stopTimer, 0) // a provider that handles the signal has one timer tick to report how the call ended
     let handling: Promise<boolean> | undefined
     let violation: { readonly thrown: unknown } | undefined
     let hasOutput = false
@@ -95,12 +95,12 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
         }
         stopped = signal.aborted
         if (stopped) break
-        if (event.type === 'finish') stopTimer.startIfOpen(openAfterFinishMs)
+        if (event.type === 'finish') startIfOpen(stopTimer)
       }
     }
 
     outer?.addEventListener('abort', onAbort)
-    const failure = await stopTimer.waitFor(readEvents())
+    const failure = await untilStopped(stopTimer, readEvents())
     outer?.removeEventListener('abort', onAbort) // the outer signal may exist longer than this call
     await handling?.catch(() => {}) // a function of the caller may still be running: wait for its end
     if (violation) throw violation.thrown

@@ -87,12 +87,17 @@ interface DecidedCalls {
 }
 
 /** Runs the tool of a call and commits the result. */
-export async function runToolCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Progress> {
+export function runToolCall(turn: Turn, progress: Progress, call: CheckedCall, seen: Timeline): Promise<Progress> {
   const running = runTool(turn, progress, call, seen)
-  const { outcome, stopped } = running instanceof Promise ? await running : running
-  if (outcome.later) await enterLateResult(turn, call.origin, outcome.later, false)
-  if (outcome.later || (stopped && turn.conversation.signal.aborted)) return progress
-  return await commitReturned(turn, progress, call.origin, call.tool.id, outcome, call)
+  return running instanceof Promise
+    ? running.then((invocation) => commitInvocation(turn, progress, call, invocation))
+    : commitInvocation(turn, progress, call, running)
+}
+
+function commitInvocation(turn: Turn, progress: Progress, call: CheckedCall, { outcome, stopped }: Invocation): Promise<Progress> {
+  if (outcome.later) return enterLateResult(turn, call.origin, outcome.later, false).then(() => progress)
+  if (stopped && turn.conversation.signal.aborted) return Promise.resolve(progress)
+  return commitReturned(turn, progress, call.origin, call.tool.id, outcome, call)
 }
 
 /**
