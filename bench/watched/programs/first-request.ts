@@ -30,16 +30,27 @@ async function turn(run: () => Promise<unknown>): Promise<{ readonly first: Time
   return { first, next }
 }
 
+/**
+ * The conversations of the samples. A turn adds 25 messages, so in short conversations each sample has a conversation of its own. Long ones
+ * grow too little to matter.
+ */
+const sampled = Array.from({ length: SAMPLES }, (_, n) => (messages <= 1_000 ? `sample${n}` : 'sample'))
+
+async function seedSamples(store: Parameters<typeof seed>[0]): Promise<void> {
+  for (const conversation of new Set(sampled)) await seed(store, conversation, messages)
+}
+
 /** The conversation is in memory, and the same agent ran its last turn. */
 async function inMemory() {
   const { store, agent } = await openAgent('memory')
   await seed(store, 'c', messages)
+  await seedSamples(store)
   const turns = []
   for (let n = 0; n < SAMPLES; n++) turns.push(await turn(() => readAll(agent.run('c', 'Add up.'))))
   const loaded = []
-  for (let n = 0; n < SAMPLES; n++) {
+  for (const conversation of sampled) {
     const another = createAgent({ model, tools: [addTool], settings, store })
-    loaded.push(await turn(() => readAll(another.run('c', 'Add up.'))))
+    loaded.push(await turn(() => readAll(another.run(conversation, 'Add up.'))))
     await another.close()
   }
   await agent.close()
@@ -53,16 +64,15 @@ async function inMemory() {
 /** The conversation is in a file of SQLite, which is opened before the time begins. */
 async function fromDisk() {
   const seeded = await openAgent('sqlite')
-  await seed(seeded.store, 'c', messages)
+  await seedSamples(seeded.store)
   await seed(seeded.store, 'other', 20)
-  for (let n = 0; n < 2; n++) await readAll(seeded.agent.run('c', 'Add up.'))
   await seeded.agent.close()
   await seeded.store.close()
   const turns = []
-  for (let n = 0; n < SAMPLES; n++) {
+  for (const conversation of sampled) {
     const { store, agent } = await openAgent('sqlite')
     await readAll(agent.run('other', 'Add up.')) // warm-up of the process and the connection
-    turns.push(await turn(() => readAll(agent.run('c', 'Add up.'))))
+    turns.push(await turn(() => readAll(agent.run(conversation, 'Add up.'))))
     await agent.close()
     await store.close()
   }
