@@ -166,7 +166,7 @@ export function createJournal(onUnpack: () => void): MemoryJournal {
   let isUnpacked = true
 
   function unpack(): readonly Entry[] {
-    const unpacked = pieces.flatMap((piece) => JSON.parse(compression().inflateRawSync(piece).toString()) as Entry[])
+    const unpacked = pieces.flatMap((piece) => JSON.parse(compression().zstdDecompressSync(piece).toString()) as Entry[])
     for (const entry of unpacked) self.bytes += bytesOf(entry)
     for (const entry of entries) unpacked.push(entry)
     entries = unpacked
@@ -193,7 +193,7 @@ export function createJournal(onUnpack: () => void): MemoryJournal {
       const added = isUnpacked ? entries.slice(packedCount) : entries
       for (let from = 0; from < added.length; from += ENTRIES_PER_PIECE) {
         const json = JSON.stringify(added.slice(from, from + ENTRIES_PER_PIECE))
-        pieces.push(compression().deflateRawSync(json, { level: 1 })) // higher levels take twice as long and save a tenth
+        pieces.push(compression().zstdCompressSync(json))
       }
       packedCount += added.length
       entries = []

@@ -10,9 +10,10 @@ interface IdleLimits {
 }
 
 /**
- * Packing the journal of a turn takes about as long as the turn itself, without its model calls. Therefore small stores pack no journals.
+ * Packing the journal of a turn takes about a third of the time of the turn itself, without its model calls. Therefore small stores pack no
+ * journals.
  */
-const limits: IdleLimits = { low: 32 * 1024 * 1024, high: 64 * 1024 * 1024 }
+const limits: IdleLimits = { low: 8 * 1024 * 1024, high: 10 * 1024 * 1024 }
 /** At most this many journals are packed at once, so that other work does not wait long. */
 const PACKED_AT_ONCE = 2
 
