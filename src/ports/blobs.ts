@@ -4,10 +4,16 @@ import type { BlobRef } from '../core/block/index.ts'
 export interface BlobStore {
   /** Stores bytes. They are durable when the promise resolves. Equal bytes are stored once. */
   put(bytes: Uint8Array): Promise<BlobRef>
+  /**
+   * Stores the bytes of a stream, as `put` does. The pieces may have any length, and at most a few of them are in memory at the same time.
+   * If the stream throws, nothing is stored, and the error of the stream is thrown. A store that can not do this leaves the function out:
+   * `putPieces` (core/collections/byte-pieces.ts) then puts the whole content.
+   */
+  putStream?(pieces: AsyncIterable<Uint8Array>, options?: PutStreamOptions): Promise<BlobRef>
   /** Throws `blob.missing` when there is no such blob, and `blob.damaged` when the bytes do not match their hash. */
   get(sha256: string): Promise<Uint8Array>
   /**
-   * Yields the bytes in pieces of at most 256 KiB. A piece is read when the caller takes it, so a large blob is never in memory as a whole.
+   * Yields the bytes in pieces of at most 256 KiB. Bytes are read as the caller takes the pieces, so at most a few MiB of a large blob are in memory.
    * Without a range, it yields all bytes, and it checks the hash before it yields the last piece. The hash of a range can not be checked.
    * Throws `blob.missing` as `get` does, and `blob.damaged` also when fewer than `blob.size` bytes are stored.
    */
@@ -22,11 +28,20 @@ export interface BlobStore {
   check?(): Promise<void>
 }
 
+/** Options of `putStream`. */
+export interface PutStreamOptions {
+  /** A stream with more bytes throws `file.unsafe` with the reason `too_large`, as soon as this is known. Default: no limit. */
+  readonly maxBytes?: number
+}
+
 /** A part of a blob: the bytes from `start` up to, but not including, `end`. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
+
+/** A blob store that has `putStream`, as those of Daybook have. */
+export type StreamingBlobs<Blobs extends BlobStore> = Blobs & Required<Pick<BlobStore, 'putStream'>>
 
 /** A blob with the time of its last put. */
 export interface StoredBlob extends BlobRef {
@@ -40,6 +55,6 @@ export interface ListedBlobs extends BlobStore {
   list(): Promise<readonly StoredBlob[]>
   /** Removes a blob if its last put was before `before`, in epoch milliseconds. Returns whether the blob was removed. */
   removeIfPutBefore(sha256: string, before: number): Promise<boolean>
-  /** Removes the parts of large blobs that a process began to put before `before` and did not finish, if the store keeps such parts. */
+  /** Removes what is left of puts that began before `before` and that a process did not finish, if the store keeps such parts. */
   removeUnfinished?(before: number): Promise<void>
 }

@@ -18,6 +18,11 @@ export function createMessageHarness(options: Partial<HarnessOptions> = {}) {
       names.add(ref.sha256)
       return ref
     },
+    async putStream(pieces, options) {
+      const ref = await memory.putStream(pieces, options)
+      names.add(ref.sha256)
+      return ref
+    },
     async remove(sha256) {
       names.delete(sha256)
       await memory.remove(sha256)

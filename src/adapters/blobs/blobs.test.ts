@@ -11,7 +11,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 const freshFolder = () => mkdtempSync(join(root, 'f-'))
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-describeBlobs({ describe, it, expect }, 'memory', async () => createMemoryBlobs())
+describeBlobs({ describe, it, expect }, 'memory', async () => createMemoryBlobs(), { inMemory: true })
 describeBlobs({ describe, it, expect }, 'files', async () => createFileBlobs({ folder: join(freshFolder(), 'made', 'when', 'needed') }))
 
 describe('blobs in files', () => {
@@ -36,6 +36,25 @@ describe('blobs in files', () => {
     utimesSync(join(incoming, 'old'), 1_000_000, 1_000_000)
     await createFileBlobs({ folder }).put(bytes('second'))
     expect(readdirSync(incoming)).toEqual(['young'])
+  })
+
+  it('leave no draft of a stream behind, whether it was stored, broken off or too large', async () => {
+    const folder = freshFolder()
+    const blobs = createFileBlobs({ folder })
+    const source = async function* (isBroken = false) {
+      yield new Uint8Array(100_000).fill(1)
+      expect(readdirSync(join(folder, 'incoming'))).toHaveLength(1)
+      yield new Uint8Array(100_000).fill(2)
+      if (isBroken) throw new Error('the connection was lost')
+    }
+    await expect(blobs.putStream(source(true))).rejects.toThrow('the connection was lost')
+    await expect(blobs.putStream(source(), { maxBytes: 150_000 })).rejects.toMatchObject({ code: 'file.unsafe' })
+    expect([readdirSync(folder), readdirSync(join(folder, 'incoming'))]).toEqual([['incoming'], []])
+    const { sha256 } = await blobs.putStream(source())
+    utimesSync(join(folder, sha256.slice(0, 2), sha256), 1_000, 1_000)
+    await blobs.putStream(source()) // renews the time of the blob, as `put` does
+    expect(readdirSync(join(folder, 'incoming'))).toEqual([])
+    expect(await blobs.removeIfPutBefore(sha256, 1_000_001)).toBe(false)
   })
 
   it('list blobs with the time of their last put, and write nothing to do so', async () => {
@@ -69,5 +88,9 @@ describe('blobs in files', () => {
     const folder = join(freshFolder(), 'file')
     writeFileSync(folder, '')
     await expect(createFileBlobs({ folder }).put(bytes('x'))).rejects.toMatchObject({ code: 'store.failed' })
+    const stream = (async function* () {
+      yield bytes('x')
+    })()
+    await expect(createFileBlobs({ folder }).putStream(stream)).rejects.toMatchObject({ code: 'store.failed' })
   })
 })

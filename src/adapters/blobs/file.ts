@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
+import { limitedPieces } from '../../core/collections/byte-pieces.ts'
 import { rememberPuts } from '../../core/collections/recent-puts.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
-import type { ByteRange, ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
+import type { ByteRange, ListedBlobs, StoredBlob, StreamingBlobs } from '../../ports/blobs.ts'
 import {
   identityOf,
   isNotFound,
@@ -30,10 +31,10 @@ const PROBE_BYTES = 65_536
  *   <folder>/ab/abcdef…        a blob, complete and durable
  *   <folder>/incoming/…        a draft: a blob that is being written. Drafts that a crash left are removed after an hour
  *
- * A blob is written to `incoming`, synced to disk, and renamed. Then its folder is synced, so that the new name is durable too. The
+ * A blob, or a stream whose hash is not known yet, is written to `incoming`, synced to disk, and renamed. Then its folder is synced, so that the new name is durable too. The
  * modification time of the file is the time of the last put.
  */
-export function createFileBlobs({ folder }: { readonly folder: string }): ListedBlobs {
+export function createFileBlobs({ folder }: { readonly folder: string }): StreamingBlobs<ListedBlobs> {
   const incoming = join(folder, 'incoming')
   let prepared: Promise<void> | undefined
 
@@ -74,33 +75,67 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
   }
 
   async function write(sha256: string, bytes: Uint8Array): Promise<void> {
-    const draft = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
+    const draft = newDraft(sha256)
     try {
       await writeDurably(draft, bytes)
-      if ((await mkdir(folderOf(sha256), { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
-      await rename(draft, pathOf(sha256))
+      await moveIntoPlace(draft, sha256)
     } catch (error) {
       await rm(draft, { force: true })
       throw error
     }
   }
 
-  return rememberPuts<ListedBlobs>({
+  const newDraft = (name: string) => join(incoming, `${name}.${randomBytes(6).toString('hex')}`)
+
+  async function moveIntoPlace(draft: string, sha256: string): Promise<void> {
+    if ((await mkdir(folderOf(sha256), { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
+    await rename(draft, pathOf(sha256))
+  }
+
+  /** Writes a stream to a draft and syncs it. */
+  async function writeStream(draft: string, pieces: AsyncIterable<Uint8Array>): Promise<BlobRef> {
+    const hash = createHash('sha256')
+    let size = 0
+    const file = await written(() => withIncoming(() => open(draft, 'wx', 0o600)))
+    try {
+      for await (const piece of pieces) {
+        hash.update(piece)
+        size += piece.length
+        await written(() => file.writeFile(piece)) // appends the piece
+      }
+      await written(() => file.sync())
+    } finally {
+      await file.close()
+    }
+    return { sha256: hash.digest('hex'), size }
+  }
+
+  return rememberPuts<StreamingBlobs<ListedBlobs>>({
     async put(bytes) {
       const sha256 = sha256Of(bytes)
-      try {
+      await written(async () => {
         await withIncoming(async () => {
           if (!(await touchIfWhole(pathOf(sha256), bytes.length))) await write(sha256, bytes)
         })
         // sync also for an existing blob: another process may have renamed it but not yet synced the folder
         await syncFolder(folderOf(sha256))
-      } catch (error) {
-        throw new Failure('store.failed', `blob ${sha256} could not be written: ${errorMessage(error)}`, {
-          cause: error,
-          details: { sha256 },
-        })
-      }
+      }, sha256)
       return { sha256, size: bytes.length }
+    },
+
+    async putStream(pieces, { maxBytes } = {}) {
+      const draft = newDraft('stream')
+      try {
+        const blob = await writeStream(draft, limitedPieces(pieces, maxBytes))
+        const { sha256, size } = blob
+        await written(async () => {
+          if (!(await touchIfWhole(pathOf(sha256), size))) await moveIntoPlace(draft, sha256)
+          await syncFolder(folderOf(sha256))
+        }, sha256)
+        return blob
+      } finally {
+        await rm(draft, { force: true }).catch(() => {}) // ignored: this error would hide the first one, and old drafts are removed later
+      }
     },
 
     async get(sha256) {
@@ -174,6 +209,18 @@ export function createFileBlobs({ folder }: { readonly folder: string }): Listed
  * untrusted caller.
  */
 export const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
+
+/** Makes an error of the file system a `store.failed`. The hash of a stream is not known before its end. */
+async function written<T>(work: () => Promise<T>, sha256?: string): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const name = sha256 === undefined ? 'a blob' : `blob ${sha256}`
+    const details = sha256 === undefined ? {} : { sha256 }
+    throw new Failure('store.failed', `${name} could not be written: ${errorMessage(error)}`, { cause: error, details })
+  }
+}
+
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
 const damagedBlob = (sha256: string) =>

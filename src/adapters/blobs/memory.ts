@@ -1,17 +1,25 @@
 import { createHash } from 'node:crypto'
+import type { BlobRef } from '../../core/block/index.ts'
+import { joinedPieces, limitedPieces } from '../../core/collections/byte-pieces.ts'
 import { Failure } from '../../core/failure.ts'
-import type { BlobStore } from '../../ports/blobs.ts'
+import type { BlobStore, StreamingBlobs } from '../../ports/blobs.ts'
 
 const PIECE_BYTES = 64 * 1024
 
 /** A blob store in memory, for tests and for agents whose conversations need not outlive the process. */
-export function createMemoryBlobs(): BlobStore {
+export function createMemoryBlobs(): StreamingBlobs<BlobStore> {
   const contents = new Map<string, Uint8Array>()
+
+  function keep(copy: Uint8Array): BlobRef {
+    const sha256 = createHash('sha256').update(copy).digest('hex')
+    if (!contents.has(sha256)) contents.set(sha256, copy)
+    return { sha256, size: copy.length }
+  }
+
   return {
-    async put(bytes) {
-      const sha256 = createHash('sha256').update(bytes).digest('hex')
-      if (!contents.has(sha256)) contents.set(sha256, Uint8Array.from(bytes))
-      return { sha256, size: bytes.length }
+    put: async (bytes) => keep(Uint8Array.from(bytes)),
+    async putStream(pieces, { maxBytes } = {}) {
+      return keep(await joinedPieces(limitedPieces(pieces, maxBytes)))
     },
     async get(sha256) {
       const bytes = contents.get(sha256)

@@ -1,24 +1,44 @@
 import { createHash } from 'node:crypto'
+import { limitedPieces } from '../../core/collections/byte-pieces.ts'
 import { rememberPuts } from '../../core/collections/recent-puts.ts'
 import { Failure } from '../../core/failure.ts'
-import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
+import type { ListedBlobs, StoredBlob, StreamingBlobs } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
+import { spool } from './spool.ts'
 
 /**
  * Stores blobs as objects with keys such as `daybook/blobs/ab/abcdef…`. An object is never partial, so `put` sends the bytes of an
  * existing object again only to renew its time. `list` returns nothing if the object store does not know when its objects were put.
  */
-export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): ListedBlobs {
-  return rememberPuts<ListedBlobs>({
+export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): StreamingBlobs<ListedBlobs> {
+  /** Calls `send` if the blob is not stored, or if its time has to be renewed, so that a sweep does not remove it too early. */
+  async function putIfNeeded(sha256: string, send: (key: string, options: { readonly ifMissing: boolean }) => Promise<void>) {
+    const key = keyOf(sha256)
+    const putAt = objects.putAt ? await objects.putAt(key) : (await objects.exists(key)) ? Date.now() : undefined
+    if (putAt === undefined) await send(key, { ifMissing: true })
+    else if (putAt < Date.now() - REFRESH_MS) await send(key, { ifMissing: false })
+  }
+
+  return rememberPuts<StreamingBlobs<ListedBlobs>>({
     async put(bytes) {
       const copy = Uint8Array.from(bytes) // a copy, because the caller may modify the bytes before they are sent
       const sha256 = sha256Of(copy)
-      const key = keyOf(sha256)
-      const putAt = objects.putAt ? await objects.putAt(key) : (await objects.exists(key)) ? Date.now() : undefined
-      if (putAt === undefined) await objects.put(key, copy, { ifMissing: true })
-      // renews the time of the blob, so that a sweep does not remove the blob before an entry refers to it
-      else if (putAt < Date.now() - REFRESH_MS) await objects.put(key, copy)
+      await putIfNeeded(sha256, (key, options) => objects.put(key, copy, options))
       return { sha256, size: copy.length }
+    },
+    async putStream(pieces, { maxBytes } = {}) {
+      const content = await spool(limitedPieces(pieces, maxBytes))
+      const { blob, size } = content
+      try {
+        await putIfNeeded(blob.sha256, async (key, options) =>
+          objects.putLarge
+            ? objects.putLarge(key, content, options)
+            : objects.put(key, await content.read({ start: 0, end: size }), options),
+        )
+        return blob
+      } finally {
+        await content.close()
+      }
     },
     async get(sha256) {
       const bytes = isHash(sha256) ? await objects.get(keyOf(sha256)) : undefined
@@ -29,15 +49,17 @@ export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }
     async *stream({ sha256, size }, range) {
       const { start, end } = range ?? { start: 0, end: size }
       const hash = createHash('sha256')
+      let length = PIECE_BYTES
       for (let at = start; at < end; ) {
-        const next = Math.min(at + PIECE_BYTES, end)
-        const piece = isHash(sha256) ? await objects.get(keyOf(sha256), { start: at, end: next }) : undefined
-        if (!piece) throw missingBlob(sha256)
-        if (piece.length !== next - at) throw damagedBlob(sha256)
-        if (!range) hash.update(piece)
+        const next = Math.min(at + length, end)
+        const bytes = isHash(sha256) ? await objects.get(keyOf(sha256), { start: at, end: next }) : undefined
+        if (!bytes) throw missingBlob(sha256)
+        if (bytes.length !== next - at) throw damagedBlob(sha256)
+        if (!range) hash.update(bytes)
         if (!range && next === end && hash.digest('hex') !== sha256) throw damagedBlob(sha256)
-        yield piece
+        for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES)
         at = next
+        length = Math.min(length * 2, MAX_REQUEST_BYTES)
       }
       if (start === end && !(isHash(sha256) && (await objects.exists(keyOf(sha256))))) throw missingBlob(sha256)
     },
@@ -92,8 +114,14 @@ async function inTime<T>(answer: Promise<T> | undefined): Promise<T | undefined>
   }
 }
 
-/** The size of a piece. Each piece is a request, so the pieces are larger than those of a file on disk. */
+/** The size of a piece of a stream. */
 const PIECE_BYTES = 256 * 1024
+
+/**
+ * A stream begins with a request for one piece, because some callers need only the beginning. Each further request asks for twice as many
+ * bytes, up to this number, because a large blob would need thousands of requests otherwise.
+ */
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024
 
 const missingBlob = (sha256: string) => new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
 const damagedBlob = (sha256: string) =>

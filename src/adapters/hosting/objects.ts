@@ -9,6 +9,11 @@ export interface ObjectStore {
    * that an existing object has the same bytes, so the store need not replace it.
    */
   put(key: string, bytes: Uint8Array, options?: { readonly ifMissing?: boolean }): Promise<void>
+  /**
+   * Stores a large content as `put` does, without having it in memory as a whole. A store without this function gets the whole content with
+   * `put`.
+   */
+  putLarge?(key: string, content: LargeContent, options?: { readonly ifMissing?: boolean }): Promise<void>
   /** The bytes under a key, or a part of them; undefined when there is no such object. */
   get(key: string, range?: ByteRange): Promise<Uint8Array | undefined>
   exists(key: string): Promise<boolean>
@@ -27,6 +32,13 @@ export interface ObjectStore {
   uriOf(key: string): string
   /** The inverse of `uriOf`. Undefined for a URI that `uriOf` of this store does not return. */
   keyOf(uri: string): string | undefined
+}
+
+/** Bytes that are read in parts, for example from a file. */
+export interface LargeContent {
+  readonly size: number
+  /** The bytes of a range. The same range may be read again. */
+  read(range: ByteRange): Promise<Uint8Array>
 }
 
 /** The size and the time of an object. */

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '../../core/failure.ts'
 import { createObjectBlobs } from './blobs-in-objects.ts'
@@ -231,6 +234,33 @@ it('does not remove an old blob if the server does not say in time when it was p
   expect(requests.map((request) => request.split(' ')[0])).toEqual(['HEAD'])
 })
 
+it('keeps a large stream in a temporary file without a name, and leaves nothing behind', async () => {
+  const before = process.env.TMPDIR
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-spool-'))
+  process.env.TMPDIR = folder
+  try {
+    const { requests, options } = await scriptedS3(respond(200))
+    const blobs = createObjectBlobs({ objects: createS3Objects(options) })
+    const source = async function* () {
+      for (let n = 0; n < 4; n++) {
+        expect(readdirSync(folder)).toEqual([])
+        yield new Uint8Array(1_000_000).fill(n)
+      }
+      throw new Error('the connection was lost')
+    }
+    await expect(blobs.putStream(source())).rejects.toThrow('the connection was lost')
+    expect(requests).toEqual([])
+    process.env.TMPDIR = join(folder, 'missing')
+    await expect(blobs.putStream(source())).rejects.toMatchObject({ code: 'store.failed' })
+    expect(requests).toEqual([])
+    expect(readdirSync(folder)).toEqual([])
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
+    rmSync(folder, { recursive: true })
+  }
+})
+
 it('signs with the time of the server if the clock of this machine is wrong', async () => {
   const dates: string[] = []
   const now = Date.now() + 3 * 3_600_000
@@ -312,6 +342,32 @@ describe('an upload in parts', () => {
       'PUT /b/p/k?partNumber=3&uploadId=u%261',
     ])
     expect(Number(bodies[0])).toBeGreaterThan(150)
+  })
+
+  it('of a stream reads a part when it is sent, at most two at the same time, and is removed when a part can not be stored', async () => {
+    let [reading, most] = [0, 0]
+    const large = {
+      size: content.length,
+      async read({ start, end }: { readonly start: number; readonly end: number }) {
+        most = Math.max(most, ++reading)
+        return content.subarray(start, end)
+      },
+    }
+    const counting = (request: IncomingMessage, response: ServerResponse) => {
+      reading--
+      part(request, response)
+    }
+    const ended = respond(200, '<CompleteMultipartUploadResult/>')
+    const { requests, options } = await scriptedS3(begun, ...Array(5).fill(counting), ended)
+    await createS3Objects({ ...options, partBytes: 2 }).putLarge?.('k', large)
+    expect(requests.filter((request) => request.startsWith('PUT'))).toHaveLength(5)
+    expect(most).toBe(2)
+    const refused = await scriptedS3(begun, part, respondError(403, 'AccessDenied'))
+    await expect(createS3Objects({ ...refused.options, partBytes: 2 }).putLarge?.('k', large)).rejects.toThrow('AccessDenied')
+    expect(refused.requests.at(-1)).toBe('DELETE /b/p/k?uploadId=u%261')
+    const small = await scriptedS3(respond(200))
+    await createS3Objects(small.options).putLarge?.('k', large, { ifMissing: true })
+    expect(small.requests).toEqual(['PUT /b/p/k'])
   })
 
   it('is removed when a part can not be stored', async () => {

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/failure.ts'
 import { checkKey, type ObjectDetails, type ObjectStore, uriMapping } from './objects.ts'
 import { createS3Requests, type S3Requests } from './s3-requests.ts'
-import { putObject, removeUploads } from './s3-upload.ts'
+import { putLargeObject, putObject, removeUploads } from './s3-upload.ts'
 import { parseListPage } from './s3-xml.ts'
 
 /** Options of `createS3Objects`. */
@@ -81,6 +81,8 @@ export function createS3Objects(options: S3Options): ObjectStore {
       return found && (found.modifiedAt ?? Number.POSITIVE_INFINITY)
     },
     put: async (key, bytes, { ifMissing = false } = {}) => putObject(request, { key: fullKey(key), ifMissing, partBytes }, bytes),
+    putLarge: async (key, content, { ifMissing = false } = {}) =>
+      putLargeObject(request, { key: fullKey(key), ifMissing, partBytes }, content),
     get: async (key, range) => (await request({ method: 'GET', key: fullKey(key), missing: true, ...(range && { range }) }))?.body,
     removeUnfinished: (tree, before) => removeUploads(request, `${fullKey(tree)}/`, before),
     delete: (key) => remove(key, { withinMs: DELETE_MS }),

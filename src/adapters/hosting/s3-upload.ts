@@ -1,4 +1,5 @@
 import { Failure } from '../../core/failure.ts'
+import type { LargeContent } from './objects.ts'
 import type { S3Requests } from './s3-requests.ts'
 import { completeUploadXml, elementOf, parseUploadsPage, type UnfinishedUpload } from './s3-xml.ts'
 
@@ -8,36 +9,51 @@ interface Upload {
   readonly partBytes: number
 }
 
-/** How many parts are sent at the same time. */
-const PARALLEL_PARTS = 4
+/** How many parts are sent at the same time, and how many if each part is first read into memory. */
+const PARALLEL = { inMemory: 4, read: 2 }
+
+/** The size of a part that is read into memory first, unless the object is so large that it would have too many parts. */
+const READ_PART_BYTES = 8 * 1024 * 1024
+
+/** S3 allows this number of parts per object. */
+const MAX_PARTS = 10_000
 
 /** Stores an object. A large object is sent in parts, so that after a lost connection only one part has to be sent again. */
 export async function putObject(request: S3Requests, upload: Upload, bytes: Uint8Array): Promise<void> {
   const { key, ifMissing, partBytes } = upload
   if (bytes.length <= partBytes) await request({ method: 'PUT', key, body: bytes, ifMissing })
-  else await putInParts(request, upload, bytes)
+  else
+    await putInParts(request, upload, { size: bytes.length, read: async ({ start, end }) => bytes.subarray(start, end) }, PARALLEL.inMemory)
+}
+
+/** Stores a large object, of which only a few parts are in memory at the same time. */
+export async function putLargeObject(request: S3Requests, upload: Upload, content: LargeContent): Promise<void> {
+  const partBytes = Math.max(Math.min(upload.partBytes, READ_PART_BYTES), Math.ceil(content.size / MAX_PARTS))
+  if (content.size <= partBytes) await putObject(request, upload, await content.read({ start: 0, end: content.size }))
+  else await putInParts(request, { ...upload, partBytes }, content, PARALLEL.read)
 }
 
 /**
  * The object appears when the last request, which names all parts, has succeeded. After a failure, or if the object exists already, the
  * parts are removed.
  */
-async function putInParts(request: S3Requests, { key, ifMissing, partBytes }: Upload, bytes: Uint8Array): Promise<void> {
+async function putInParts(request: S3Requests, upload: Upload, { size, read }: LargeContent, parallel: number): Promise<void> {
+  const { key, ifMissing, partBytes } = upload
   const begun = await request({ method: 'POST', key, query: { uploads: '' } })
   const uploadId = elementOf('UploadId', new TextDecoder().decode(begun?.body))
   if (uploadId === undefined) throw new Failure('hosting.failed', 'S3 began an upload without an UploadId: check the endpoint')
   const abort = () => request({ method: 'DELETE', key, query: { uploadId }, missing: true })
   try {
     const etags: string[] = []
-    const parts = Array.from({ length: Math.ceil(bytes.length / partBytes) }, (_, index) => index)
+    const parts = Array.from({ length: Math.ceil(size / partBytes) }, (_, index) => index)
     const sendPart = async (index: number) => {
-      const body = bytes.subarray(index * partBytes, (index + 1) * partBytes)
+      const body = await read({ start: index * partBytes, end: Math.min((index + 1) * partBytes, size) })
       const sent = await request({ method: 'PUT', key, query: { partNumber: `${index + 1}`, uploadId }, body })
       if (sent?.etag === undefined) throw new Failure('hosting.failed', 'S3 stored a part without an ETag: check the endpoint')
       etags[index] = sent.etag
     }
-    for (let at = 0; at < parts.length; at += PARALLEL_PARTS) {
-      const sending = parts.slice(at, at + PARALLEL_PARTS).map(sendPart)
+    for (let at = 0; at < parts.length; at += parallel) {
+      const sending = parts.slice(at, at + parallel).map(sendPart)
       await Promise.allSettled(sending) // S3 would keep a part that arrives after the upload was aborted
       await Promise.all(sending)
     }

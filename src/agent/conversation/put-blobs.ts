@@ -1,4 +1,5 @@
 import type { BlobRef } from '../../core/block/index.ts'
+import { putPieces } from '../../core/collections/byte-pieces.ts'
 import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
@@ -11,7 +12,10 @@ export interface PutBlobs {
   readonly blobs: BlobStore
   /** Forgets the blobs that were put. Called when a turn is closed. From then on the journal refers to the blobs that the turn needed. */
   forget(): void
-  /** Waits for puts that are running. Later puts throw, because a tool that did not stop may try to put a blob after a deletion. */
+  /**
+   * Waits for puts that are running, and ends those of streams, because a stream may never end. Later puts throw, because a tool that did
+   * not stop may try to put a blob after a deletion.
+   */
   close(): Promise<void>
   refs(): readonly BlobRef[]
 }
@@ -21,9 +25,28 @@ export function createPutBlobs(store: BlobStore): PutBlobs {
   let refs: BlobRef[] = []
   let closed = false
 
-  async function put(bytes: Uint8Array): Promise<BlobRef> {
-    if (closed) throw new Failure('store.closed', 'the turn has ended: its tools can not store anything any more')
-    const putting = store.put(bytes)
+  const closing = Promise.withResolvers<never>()
+  closing.promise.catch(() => {}) // there may be no stream that it ends
+
+  async function* untilClosed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const iterator = pieces[Symbol.asyncIterator]()
+    let isEnded = false
+    try {
+      for (;;) {
+        const next = await Promise.race([iterator.next(), closing.promise])
+        isEnded = next.done === true
+        if (next.done) return
+        yield next.value
+      }
+    } finally {
+      // not awaited: the end of a stream that waits for its next piece would wait for this piece, too
+      if (!isEnded) void Promise.resolve(iterator.return?.()).catch(() => {})
+    }
+  }
+
+  async function track(put: () => Promise<BlobRef>): Promise<BlobRef> {
+    if (closed) throw turnEnded()
+    const putting = put()
     running.add(putting)
     try {
       const ref = await putting
@@ -35,14 +58,21 @@ export function createPutBlobs(store: BlobStore): PutBlobs {
   }
 
   return {
-    blobs: { ...store, put },
+    blobs: {
+      ...store,
+      put: (bytes) => track(() => store.put(bytes)),
+      putStream: (pieces, options) => track(() => putPieces(store, untilClosed(pieces), options)),
+    },
     forget() {
       refs = []
     },
     async close() {
       closed = true
+      closing.reject(turnEnded())
       await Promise.allSettled(running)
     },
     refs: () => refs,
   }
 }
+
+const turnEnded = () => new Failure('store.closed', 'the turn has ended: its tools can not store anything any more')

@@ -285,6 +285,7 @@ const readOnlyBlobs = (blobs: BlobStore): BlobStore => ({
   stream: (blob, range) => blobs.stream(blob, range),
   has: (sha256) => blobs.has(sha256),
   put: unavailable,
+  putStream: unavailable,
   remove: unavailable,
 })
 

@@ -1,12 +1,21 @@
 import type { BlobRef } from '../../core/block/index.ts'
 import type { BlobStore, ByteRange } from '../../ports/blobs.ts'
+import { describeStreamedPuts } from './streamed-puts.ts'
 import type { TestRunner } from './test-runner.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
 
+/** Options of `describeBlobs`. */
+export interface BlobSuiteOptions {
+  /** Whether the store has its blobs in memory. If so, the memory that it uses for a large stream is not tested. */
+  readonly inMemory?: boolean
+}
+
 /** The tests that every `BlobStore` must pass. `create` makes an empty store for each test. */
-export function describeBlobs({ describe, it, expect }: TestRunner, name: string, create: () => Promise<BlobStore>): void {
+export function describeBlobs(runner: TestRunner, name: string, create: () => Promise<BlobStore>, options: BlobSuiteOptions = {}): void {
+  const { describe, it, expect } = runner
+  describeStreamedPuts(runner, name, create, options)
   describe(`${name} stores bytes under their SHA-256`, () => {
     it('returns the SHA-256 and size of the bytes, and reads the same bytes back', async () => {
       const blobs = await create()

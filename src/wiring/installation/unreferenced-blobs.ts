@@ -67,7 +67,7 @@ type SweepSettings = Pick<StoreSettings, 'data'> &
 async function withSweep<T>(settings: SweepSettings, work: (sweep: Sweep) => Promise<T>): Promise<T | undefined> {
   const inBucket = openBucketBlobs(settings.s3)
   if (settings.databaseUrl !== undefined) {
-    const { openBlobSweep } = await import('../../adapters/store/postgres/blobs.ts')
+    const { openBlobSweep } = await import('../../adapters/store/postgres/blobs/removal.ts')
     const { close, ...sweep } = await openBlobSweep(databaseOptions(settings, settings.databaseUrl), inBucket)
     return work(sweep).finally(close)
   }

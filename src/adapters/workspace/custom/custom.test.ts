@@ -24,6 +24,11 @@ function createFixture() {
       puts.push(ref.sha256)
       return ref
     },
+    async putStream(pieces: AsyncIterable<Uint8Array>) {
+      const ref = await blobs.putStream(pieces)
+      puts.push(ref.sha256)
+      return ref
+    },
   }
   const machine = () => createMemoryWorkspaces({ blobs: counting, createFiles: createMemoryFiles }).open(localScope, 'c1')
   return { blobs, puts, machine, journal: createTestJournal() }

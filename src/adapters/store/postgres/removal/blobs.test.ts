@@ -6,7 +6,7 @@ import { prompt } from '../../../../testing/blocks.ts'
 import { appended, owner } from '../../../../testing/conformance/store/fixture.ts'
 import { createFixedClock } from '../../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../../blobs/memory.ts'
-import { openBlobSweep } from '../blobs.ts'
+import { openBlobSweep } from '../blobs/removal.ts'
 import { createPostgresStore } from '../store.ts'
 
 const BLOBS = 60
