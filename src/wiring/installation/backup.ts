@@ -2,8 +2,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFileBlobs, isHash } from '../../adapters/blobs/file.ts'
+import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { isObject, parseJson } from '../../core/json.ts'
+import type { ListedBlobs } from '../../ports/blobs.ts'
 import { copyEntry, listTree } from '../move/tree.ts'
 import type { StoreSettings } from '../storage.ts'
 
@@ -82,7 +84,10 @@ export async function restoreInstallation(settings: StoreSettings, source: strin
   for (const folder of [BLOBS, ...otherFolders]) await copyFolder(source, data, folder)
   if (!report.bucket) {
     const blobs = createFileBlobs({ folder: join(data, BLOBS) })
-    for (const sha256 of hashes) await blobs.get(sha256) // compares the bytes with the hash
+    for (const blob of await referencedBlobs(blobs, hashes))
+      for await (const _piece of blobs.stream(blob)) {
+        // the stream compares the bytes with the hash
+      }
   }
   await copyEntry(source, data, { path: DATABASE, kind: 'file', size: 0 })
   return { ...report, ...counts }
@@ -145,6 +150,16 @@ async function copyFolder(from: string, to: string, name: string): Promise<numbe
     }
   }
   return files
+}
+
+/** The blobs with these hashes, and their sizes. Throws if a blob is missing. */
+async function referencedBlobs(blobs: ListedBlobs, hashes: readonly string[]): Promise<readonly BlobRef[]> {
+  const stored = new Map((await blobs.list()).map((blob) => [blob.sha256, blob]))
+  return hashes.map((sha256) => {
+    const blob = stored.get(sha256)
+    if (!blob) throw new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
+    return blob
+  })
 }
 
 async function missingBlobs(target: string, hashes: readonly string[]): Promise<readonly string[]> {

@@ -2,6 +2,7 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createObjectBlobs } from '../../adapters/hosting/blobs-in-objects.ts'
 import { type CopySource, type CopyTarget, digestOf } from '../../adapters/store/shared/copy.ts'
+import { putPieces } from '../../core/collections/byte-pieces.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ListedBlobs, StoredBlob } from '../../ports/blobs.ts'
 import { openBucket } from '../bucket.ts'
@@ -62,6 +63,8 @@ export interface MoveReport {
 /** The folders of a data folder that are copied as they are: the files of turns, and the sign-ins at MCP servers. */
 const copiedFolders = ['workspaces', 'mcp']
 const PARALLEL_FILES = 4
+/** Larger blobs are copied as streams, so that they are not in memory as a whole. */
+const SMALL_BLOB_BYTES = 256 * 1024
 
 /**
  * Copies a whole installation to an empty place, compares both by counts and hashes, and then makes the target available. The source is not
@@ -188,8 +191,11 @@ async function forAll<T>(
 }
 
 const copyBlobs = (from: ListedBlobs, to: ListedBlobs, blobs: readonly StoredBlob[], onProgress: OnProgress) =>
-  forAll(blobs, 'blobs', onProgress, async ({ sha256 }) => {
-    if (!(await to.has(sha256))) await to.put(await from.get(sha256)) // `get` checks the hash
+  forAll(blobs, 'blobs', onProgress, async (blob) => {
+    if (await to.has(blob.sha256)) return
+    // `get` and `stream` check the hash
+    if (blob.size <= SMALL_BLOB_BYTES) await to.put(await from.get(blob.sha256))
+    else await putPieces(to, from.stream(blob))
   })
 
 async function copyConversations(rows: CopySource, target: CopyTarget, total: number, onProgress: OnProgress): Promise<void> {
