@@ -13,6 +13,12 @@ export interface Files {
    */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>
   /**
+   * Yields the bytes of a file in pieces, so that a large file is not in memory as a whole. The file is opened once, and is limited as with
+   * `read`. If there is no such file, throws `file.unsafe` with the reason `not_a_file`. Callers use `read` if an implementation leaves this
+   * function out.
+   */
+  stream?(path: string, options?: { readonly maxBytes?: number }): AsyncIterable<Uint8Array>
+  /**
    * The size of a file, whether the file is read-only, and when it was written, if the implementation knows it. Undefined when there is no
    * such file.
    */

@@ -134,6 +134,8 @@ export interface RecordedFiles {
    * bytes are recorded.
    */
   bytes(logical: string): Promise<Uint8Array | undefined>
+  /** The blob with the newest complete bytes at this logical path. Undefined when these bytes are not in a blob. */
+  blob?(logical: string): Promise<BlobRef | undefined>
   /** The logical paths of all files of a turn. */
   paths(turnId: string): Promise<readonly string[]>
   /**

@@ -13,6 +13,7 @@ import {
   openRoot,
   openSubfolder,
   readBytes,
+  readPieces,
   walk,
   writeAtomically,
 } from './open.ts'
@@ -64,6 +65,18 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
         const file = openFile(folder, name, path)
         return file && withOpen(file, () => readBytes(file, path, maxBytes))
       }),
+
+    async *stream(path, { maxBytes = defaultMaxBytes } = {}) {
+      const file = await inFolderOf(path, false, async (folder, name) => openFile(folder, name, path))
+      if (!file) throw unsafeFile('not_a_file', path, 'does not exist')
+      try {
+        yield* readPieces(file, path, maxBytes)
+      } catch (error) {
+        throw translateError(error, path)
+      } finally {
+        file.close()
+      }
+    },
 
     stat: (path) =>
       inFolderOf(path, false, async (folder, name) => {

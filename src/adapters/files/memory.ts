@@ -6,6 +6,8 @@ interface MemoryFile {
   readonly readOnly: boolean
 }
 
+const PIECE_BYTES = 64 * 1024
+
 /** Files in memory, without links and permissions, for tests and for agents whose files need not outlive the process. */
 export function createMemoryFiles(): Files {
   const contents = new Map<string, MemoryFile>()
@@ -38,6 +40,13 @@ export function createMemoryFiles(): Files {
       const file = find(path)
       if (file && file.bytes.length > maxBytes) throw tooLarge(path, maxBytes)
       return file && Uint8Array.from(file.bytes) // a copy, because the caller may modify it
+    },
+
+    async *stream(path, { maxBytes = defaultMaxBytes } = {}) {
+      const file = find(path)
+      if (!file) throw unsafeFile('not_a_file', path, 'does not exist')
+      if (file.bytes.length > maxBytes) throw tooLarge(path, maxBytes)
+      for (let at = 0; at < file.bytes.length; at += PIECE_BYTES) yield file.bytes.slice(at, at + PIECE_BYTES)
     },
 
     async stat(path) {

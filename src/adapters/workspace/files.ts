@@ -172,8 +172,13 @@ export async function readIfSafe(
   path: string,
   onRefused?: (reason: UnsafeFileReason) => void,
 ): Promise<Uint8Array | undefined> {
+  return ifSafe(() => files.read(path), onRefused)
+}
+
+/** Runs `work`, which opens a file. If the file is not safe to open, the result is undefined. A file that is too large throws. */
+export async function ifSafe<T>(work: () => Promise<T>, onRefused?: (reason: UnsafeFileReason) => void): Promise<T | undefined> {
   try {
-    return await files.read(path)
+    return await work()
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'file.unsafe' && error.details.reason !== 'too_large')) throw error
     onRefused?.(error.details.reason as UnsafeFileReason)

@@ -75,6 +75,32 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
       await expect(files.read('a', { maxBytes: 4 })).rejects.toMatchObject(unsafe('too_large'))
     })
 
+    it('streams the bytes of a file, rejects what `read` rejects, and can stop at any piece, if it has `stream`', async () => {
+      const files = await create()
+      if (!files.stream) return
+      const streamed = async (path: string, maxBytes?: number) => {
+        const pieces: Uint8Array[] = []
+        for await (const piece of files.stream?.(path, maxBytes === undefined ? {} : { maxBytes }) ?? []) pieces.push(piece)
+        return Buffer.concat(pieces)
+      }
+      const content = Uint8Array.from({ length: 300_000 }, (_, index) => index % 253)
+      for (const written of [content, content.subarray(0, 1), new Uint8Array()]) {
+        await files.write('folder/a', written)
+        expect(Buffer.compare(await streamed('folder/a'), written)).toBe(0)
+        expect(Buffer.compare(await streamed('folder/a', written.length), written)).toBe(0)
+      }
+      await files.write('folder/a', content)
+      for await (const piece of files.stream('folder/a')) {
+        piece.fill(0)
+        break
+      }
+      expect(Buffer.compare(await streamed('folder/a'), content)).toBe(0)
+      await expect(streamed('folder/a', 299_999)).rejects.toMatchObject(unsafe('too_large'))
+      await expect(streamed('folder/b')).rejects.toMatchObject(unsafe('not_a_file'))
+      await expect(streamed('folder')).rejects.toMatchObject(unsafe('not_a_file'))
+      await expect(streamed('../x')).rejects.toMatchObject(unsafe('unsafe_path'))
+    })
+
     it('keeps the stored file when the caller modifies the array that it wrote or the array that it read', async () => {
       const files = await create()
       const mine = bytes('abc')

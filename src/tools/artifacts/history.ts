@@ -21,6 +21,11 @@ export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): 
       }
       return undefined
     },
+    async blob(logical) {
+      const path = canonicalPath(logical)
+      const recorded = path === undefined ? undefined : recordedContents(await records.byPath(path)).next().value
+      return recorded?.kind === 'blob' ? recorded.blob : undefined
+    },
     async paths(turnId) {
       const blocks = await records.byTurn(turnId)
       return [...new Set(blocks.flatMap((block) => recordedPathsOf(block, turnId)))].sort()

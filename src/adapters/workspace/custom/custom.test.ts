@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isObject } from '../../../core/json.ts'
+import { filePath } from '../../../core/path/build.ts'
 import { localScope } from '../../../core/scope.ts'
+import type { BlobStore } from '../../../ports/blobs.ts'
 import type { RecordedFiles } from '../../../ports/workspace.ts'
 import {
   beginTurn,
@@ -95,6 +97,52 @@ describe('custom workspaces', () => {
     expect(keeps).toContainEqual(record.manifest)
     for (const { sha256 } of keeps) expect(await blobs.has(sha256)).toBe(true)
     expect((await relsOf(await machine(), 'turn_1', journal))?.length).toBe(300)
+  })
+
+  it('stream large files, and store each only when it has changed and no block has its bytes', async () => {
+    const blobs = createMemoryBlobs()
+    const files = createMemoryFiles()
+    const calls: string[] = []
+    const streaming = {
+      ...files,
+      read: (path: string, options?: { readonly maxBytes?: number }) => {
+        if (path.includes('large')) calls.push(`read ${path}`)
+        return files.read(path, options)
+      },
+    }
+    const counting: BlobStore = {
+      ...blobs,
+      async putStream(pieces) {
+        const ref = await blobs.putStream(pieces)
+        calls.push(`stored ${ref.size}`)
+        return ref
+      },
+    }
+    const open = (folder: string) => (folder.endsWith('runtime') ? createMemoryFiles() : streaming)
+    const workspace = await createCustomWorkspaces({ openFiles: open, removeFiles: async () => {}, blobs: counting }).open(localScope, 'c1')
+    const journal = createTestJournal()
+    const large = (character: string, more = 0) => character.repeat(1024 * 1024 + 1 + more)
+    const turn = await beginTurn(workspace, 'turn_1', journal)
+    await turn.write('app/large', large('a'))
+    await turn.write('app/large-2', large('b', 1))
+    await turn.write('app/small', 'x')
+    const { keeps = [] } = await turn.publish()
+    expect(calls).toEqual(['stored 1048577', 'stored 1048578'])
+    expect(keeps.map(({ size }) => size)).toEqual([1048577, 1048578, 1])
+    const next = await beginTurn(workspace, 'turn_2', journal)
+    await next.checkout('replace', ['turn_1'])
+    await next.write('app/large-2', large('c', 2))
+    const ofBlock = await blobs.put(Buffer.from(large('d', 3)))
+    const recorded = filePath('turn_2', 'files', 'app/large-3')
+    Object.assign(journal, { blob: async (path: string) => (path === recorded ? ofBlock : undefined) })
+    await next.write('app/large-3', large('d', 3))
+    calls.length = 0
+    const { record } = await next.publish()
+    expect(calls).toEqual(['stored 1048579'])
+    expect(record.manifest).toMatchObject({
+      files: { 'app/large-2': { size: 1048579 }, 'app/large-3': { size: 1048580, recorded: 'turn_2' } },
+    })
+    expect(filesIn(record.manifest)).toEqual(['app/large-2', 'app/large-3'])
   })
 
   it('ignore manifests that Daybook can not have written', async () => {

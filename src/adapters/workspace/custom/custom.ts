@@ -11,7 +11,9 @@ import { createCustomVersions } from './versions.ts'
  * Workspaces whose versions are in the journal. The publish block of each turn contains a manifest: the list of files that the turn
  * changed, with their hashes. A machine with the journal and the blobs can restore every version.
  */
-export function createCustomWorkspaces(options: FolderProvider & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
+export function createCustomWorkspaces(
+  options: FolderProvider & { readonly blobs: Pick<BlobStore, 'get' | 'put' | 'putStream'> },
+): Workspaces {
   const { blobs } = options
   const fence = createRemovalFence()
   return {
