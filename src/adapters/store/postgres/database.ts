@@ -109,15 +109,21 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 }
 
+/** The oldest version of PostgreSQL with which Daybook is tested. */
+const OLDEST_SERVER = 15
+
 /**
  * Checks that the database can be used. Conversations may have every character, so a database in another encoding than UTF-8 would reject
  * some entries. A replica would reject every entry, but Daybook would repeat the first append for some time, because a replica may become
  * the primary server.
  */
 export async function checkServer({ statements }: Pick<Database, 'statements'>): Promise<void> {
-  const [row] = await statements.all<{ encoding: string; read_only: string }>(
-    `SELECT current_setting('server_encoding') AS encoding, current_setting('transaction_read_only') AS read_only`,
+  const [row] = await statements.all<{ encoding: string; read_only: string; version: number }>(
+    `SELECT current_setting('server_encoding') AS encoding, current_setting('transaction_read_only') AS read_only,
+     current_setting('server_version_num')::int / 10000 AS version`,
   )
+  if (row && row.version < OLDEST_SERVER)
+    throw new Failure('store.failed', `the database server has PostgreSQL ${row.version}: Daybook needs version ${OLDEST_SERVER} or newer`)
   if (row?.read_only === 'on') throw new Failure('store.failed', `PostgreSQL: ${connectionAdvice({ code: READ_ONLY })}`)
   if (row?.encoding === 'UTF8') return
   throw new Failure('store.failed', `the database has the encoding ${row?.encoding}: create one with ENCODING 'UTF8' TEMPLATE template0`)

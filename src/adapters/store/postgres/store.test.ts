@@ -10,6 +10,7 @@ import { watchOffers } from '../../../testing/conformance/store/offers.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 
+import { checkServer } from './database.ts'
 import { SCHEMA_VERSION } from './schema/schema.ts'
 import { createPostgresStore, migratePostgres } from './store.ts'
 
@@ -31,6 +32,11 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
 
   describeStore({ describe, it, expect }, 'the PostgreSQL store', () => open(), { hasMemory: false })
   describeBlobs({ describe, it, expect }, 'the PostgreSQL store', async () => (await open()).blobs)
+
+  it('refuses a server that is too old', async () => {
+    const answer = async <Row>() => [{ encoding: 'UTF8', read_only: 'off', version: 14 }] as unknown as readonly Row[]
+    await expect(checkServer({ statements: { all: answer, run: async () => 0 } })).rejects.toThrow('needs version 15 or newer')
+  })
 
   const event = (id: string, now: string) => ({ event_id: id, kind: 'followup', ts: now, text: id }) as const
 
