@@ -198,6 +198,12 @@ export const migrations: readonly Migration[] = [
   CREATE TRIGGER remove_index AFTER DELETE ON conversations FOR EACH ROW EXECUTE FUNCTION remove_index();
   `,
   },
+  {
+    // Every unique index of the tables that grow with the entries has the column `conversation`, so that an administrator can partition
+    // these tables by it.
+    compatibleFrom: 3,
+    sql: 'ALTER TABLE offers DROP CONSTRAINT offers_pkey, ADD PRIMARY KEY (conversation, number);',
+  },
 ]
 
 export const SCHEMA_VERSION = migrations.length
