@@ -75,13 +75,28 @@ it('retries when the connection breaks', async () => {
   expect(requests).toHaveLength(2)
 })
 
-it('gives up after four attempts, with the response of the server', async () => {
-  const { requests, options } = await scriptedS3(respondError(503, 'SlowDown'))
+it.each([
+  [500, 'InternalError', 4],
+  [503, 'SlowDown', 8],
+  [429, 'TooManyRequests', 8],
+])('gives up after some attempts, with the response of the server: %s %s', async (status, code, attempts) => {
+  const { requests, options } = await scriptedS3(respondError(status, code))
   await expect(createS3Objects(options).get('k')).rejects.toMatchObject({
     code: 'hosting.failed',
-    message: 'S3 answered GET with 503 SlowDown, 4 times',
+    message: `S3 answered GET with ${status} ${code}, ${attempts} times`,
   })
-  expect(requests).toHaveLength(4)
+  expect(requests).toHaveLength(attempts)
+})
+
+it('waits for as long as the server asks for', async () => {
+  const times: number[] = []
+  const { options } = await scriptedS3((request, response) => {
+    times.push(performance.now())
+    if (times.length > 1) return respond(200, 'x')(request, response)
+    response.writeHead(503, { 'Retry-After': '1' }).end()
+  })
+  expect(await createS3Objects(options).get('k')).toEqual(bytes('x'))
+  expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(990)
 })
 
 it('gives up when the server does not respond in time', async () => {

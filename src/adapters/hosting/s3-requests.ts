@@ -38,7 +38,11 @@ interface S3Response {
 
 export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
-const maxAttempts = 4
+/** How often a request is sent at most. A server that asks its clients to slow down gets more time. */
+const maxAttempts = { normal: 4, throttled: 8 }
+
+/** The longest delay before an attempt, and the longest delay that a server may ask for with `Retry-After`. */
+const MAX_DELAY_MS = { own: 5_000, asked: 20_000 }
 /**
  * S3 rejects a request whose time differs by more than 15 minutes from the clock of S3. If S3 rejects a request with status 403, and the
  * clock of S3 differs by more than this constant from the time in the request, the request is sent again with the time of S3.
@@ -106,7 +110,7 @@ export function createS3Requests(options: S3Options): S3Requests {
         if (response.status === 501 || (result && 'body' in result)) knowsConditions = false
         return result
       }
-      return errorOf(response.status, code, response.headers.get('x-amz-bucket-region'))
+      return { ...errorOf(response.status, code, response.headers.get('x-amz-bucket-region')), ...retryAfterOf(response.headers) }
     } catch (error) {
       return networkError(error)
     }
@@ -117,8 +121,10 @@ export function createS3Requests(options: S3Options): S3Requests {
     for (let attempt = 1; ; attempt++) {
       const result = await send(request, deadline)
       if (!result || 'body' in result) return result
-      const delay = retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random())
-      const isLast = attempt === maxAttempts || performance.now() + delay >= deadline
+      const own = Math.min(retryDelayMs * 2 ** (attempt - 1), MAX_DELAY_MS.own) * (0.5 + Math.random())
+      const delay = Math.max(own, result.retryAfterMs ?? 0)
+      const most = result.isThrottled ? maxAttempts.throttled : maxAttempts.normal
+      const isLast = attempt >= most || performance.now() + delay >= deadline
       if (!result.retryable || isLast) throw requestFailure(request, result, attempt)
       await sleep(delay)
     }
@@ -144,6 +150,10 @@ interface S3Error {
   readonly text: string
   /** Whether another attempt may succeed. */
   readonly retryable: boolean
+  /** Whether the server gets more requests than it can answer or than it allows. */
+  readonly isThrottled?: boolean
+  /** For how long the server asks its clients to wait. */
+  readonly retryAfterMs?: number
 }
 
 const REGION = 'set the region of the bucket'
@@ -168,7 +178,14 @@ function errorOf(status: number, code: string | undefined, region: string | null
   return {
     text: [status, code, hint && `(${hint})`].filter(Boolean).join(' '),
     retryable: (status >= 500 && status !== 501) || status === 429 || status === 409,
+    isThrottled: status === 503 || status === 429,
   }
+}
+
+/** The header `Retry-After`, if it is a number of seconds. */
+function retryAfterOf(headers: Headers): Pick<S3Error, 'retryAfterMs'> {
+  const seconds = Number(headers.get('Retry-After') ?? Number.NaN)
+  return seconds > 0 ? { retryAfterMs: Math.min(seconds * 1_000, MAX_DELAY_MS.asked) } : {}
 }
 
 /** The error code in an error response. Nothing else is read, because the response may contain the access key. */
