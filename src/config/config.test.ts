@@ -22,7 +22,7 @@ it('has a default for every setting that needs one', () => {
     limits: { requestsPerMinute: 1_200, turnsPerMinute: 120, runningTurns: 32 },
     sandbox: 'auto',
     programs: {},
-    s3: { region: 'us-east-1' },
+    s3: { region: 'us-east-1', addressing: 'path' },
     tokenCounter: 'rough',
     telemetry: 'off',
     web: { fetch: 'off', search: 'auto', robots: 'respect', archive: 'off', refinement: 'off' },

@@ -104,6 +104,11 @@ export const Settings = z.strictObject({
     /** The address of the server. By default it is the address of Amazon S3 in the region. */
     endpoint: z.url({ protocol: /^https?$/, error: 'must be an address such as https://s3.eu-west-1.amazonaws.com' }).optional(),
     region: text,
+    /**
+     * Where the name of the bucket is in the address of a request. `path`: it is the first part of the path, as most servers allow. `host`:
+     * it is put before the host name of `endpoint`, as some services require.
+     */
+    addressing: oneOf('path', 'host'),
     /** A text such as `team/daybook` that is put before every key. */
     prefix: text.optional(),
     accessKeyId: text.optional(),

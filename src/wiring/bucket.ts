@@ -11,7 +11,13 @@ export function openBucketBlobs(s3: BucketOptions | undefined): ListedBlobs | un
 }
 
 /** The bucket of the settings. Undefined when no bucket is set. Throws a `RangeError` when a required setting of the bucket is missing. */
-export function openBucket({ bucket, endpoint, region = 'us-east-1', ...rest }: BucketOptions = {}): ObjectStore | undefined {
+export function openBucket({
+  bucket,
+  endpoint,
+  region = 'us-east-1',
+  addressing = 'path',
+  ...rest
+}: BucketOptions = {}): ObjectStore | undefined {
   const { accessKeyId, secretAccessKey, prefix, sessionToken } = rest
   const names = Object.entries({ endpoint, ...rest }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (bucket === undefined && names.length > 0) throw new RangeError(`s3.${names[0]} is set, but s3.bucket is not: set DAYBOOK_S3_BUCKET`)
@@ -22,6 +28,7 @@ export function openBucket({ bucket, endpoint, region = 'us-east-1', ...rest }: 
     bucket,
     endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
     region,
+    addressing,
     accessKeyId,
     secretAccessKey,
     ...(prefix !== undefined && { prefix }),

@@ -48,6 +48,8 @@ export interface BucketOptions {
   readonly endpoint?: string | undefined
   /** Default: `us-east-1`. */
   readonly region?: string
+  /** `host` for a service that needs the name of the bucket before the host name of `endpoint`. Default: `path`. */
+  readonly addressing?: 'path' | 'host'
   /** A text such as `team/daybook` that is put before every key. */
   readonly prefix?: string | undefined
   readonly accessKeyId?: string | undefined

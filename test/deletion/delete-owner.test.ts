@@ -122,7 +122,7 @@ async function bucketPlace(): Promise<Place> {
   const folder = join(root, 's3', 'daybook-test')
   const isObject = (path: string) => path.endsWith('._S3rver_object')
   return {
-    settings: { data, store: 'sqlite', workspace: 'custom', databaseUrl, s3: bucket.options },
+    settings: { data, store: 'sqlite', workspace: 'custom', databaseUrl, s3: { addressing: 'path', ...bucket.options } },
     tables: () => postgresTables(databaseUrl),
     objects: async () => ({
       blobs: countFiles(folder, (path) => isObject(path) && path.includes('daybook/blobs')),

@@ -9,18 +9,20 @@ export interface S3Server {
 
 /**
  * Starts an S3-compatible server on a free port. It checks signatures and ignores conditional headers. It can not send the second page of a
- * listing, so the tests of pages use a server with prepared responses.
+ * listing, so the tests of pages use a server with prepared responses. With `serviceEndpoint`, such as `daybook.test`, the
+ * host name of a bucket is `<bucket>.s3.daybook.test`.
  */
-export async function startS3(directory: string): Promise<S3Server> {
+export async function startS3(directory: string, { serviceEndpoint }: { readonly serviceEndpoint?: string } = {}): Promise<S3Server> {
   const { default: S3rver } = await import('s3rver')
   mkdirSync(directory, { recursive: true })
   const bucket = 'daybook-test'
   const configureBuckets = [{ name: bucket }]
-  const server = new S3rver({ address: '127.0.0.1', port: 0, silent: true, directory, vhostBuckets: false, configureBuckets })
+  const hosts = { vhostBuckets: serviceEndpoint !== undefined, ...(serviceEndpoint !== undefined && { serviceEndpoint }) }
+  const server = new S3rver({ address: '127.0.0.1', port: 0, silent: true, directory, ...hosts, configureBuckets })
   const { port } = await server.run()
   return {
     options: {
-      endpoint: `http://127.0.0.1:${port}`,
+      endpoint: `http://${serviceEndpoint === undefined ? '127.0.0.1' : `s3.${serviceEndpoint}`}:${port}`,
       bucket,
       region: 'us-east-1',
       accessKeyId: 'S3RVER',

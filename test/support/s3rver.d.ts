@@ -7,6 +7,7 @@ declare module 's3rver' {
       readonly silent: boolean
       readonly directory: string
       readonly vhostBuckets: boolean
+      readonly serviceEndpoint?: string
       readonly configureBuckets: readonly { readonly name: string }[]
     })
     run(): Promise<{ readonly port: number }>

@@ -1,3 +1,4 @@
+import dns from 'node:dns'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,6 +37,40 @@ for (const [name, create] of Object.entries(kinds)) {
   describeHosting(runner, name, async () => createHosting({ objects: create(), blobs: createMemoryBlobs() }))
   describeBlobs(runner, `blobs in ${name}`, async () => createObjectBlobs({ objects: create() }), { inMemory: name !== 'S3' })
 }
+
+it('objects are stored in a bucket whose name is a part of the host name', async () => {
+  const lookup = dns.lookup
+  // the host names of buckets are resolved to this machine
+  const local = (host: string, options: dns.LookupOptions, done: (...answer: unknown[]) => void) =>
+    host.endsWith('.daybook.test')
+      ? done(null, options.all ? [{ address: '127.0.0.1', family: 4 }] : '127.0.0.1', 4)
+      : lookup(host, options, done)
+  const server = await startS3(join(root, 'hosts'), { serviceEndpoint: 'daybook.test' })
+  dns.lookup = local as typeof dns.lookup
+  try {
+    const objects = createS3Objects({ ...server.options, addressing: 'host', prefix: 'a', partBytes: 5 * 1024 * 1024 })
+    const large = new Uint8Array(11 * 1024 * 1024).fill(7)
+    await objects.put('b/small', bytes('x'))
+    await objects.put('b/large', large)
+    expect(Buffer.compare((await objects.get('b/large')) ?? bytes(''), large)).toBe(0)
+    const keys: string[] = []
+    for await (const key of objects.list('b')) keys.push(key)
+    expect(keys.sort()).toEqual(['b/large', 'b/small'])
+    await objects.deleteTree('b')
+    expect(await objects.get('b/small')).toBe(undefined)
+    for (const [endpoint, bucket] of [
+      ['http://127.0.0.1:9', 'b'],
+      ['https://s3.test', 'a/b'],
+      ['https://s3.test', 'A'],
+    ] as const)
+      expect(() => createS3Objects({ ...server.options, endpoint, bucket, addressing: 'host' })).toThrow(
+        'can not be a part of the host name',
+      )
+  } finally {
+    dns.lookup = lookup
+    await server.stop()
+  }
+})
 
 describe.each(Object.entries(kinds))('objects in %s', (_, create) => {
   async function keysOf(objects: ObjectStore, tree: string): Promise<readonly string[]> {

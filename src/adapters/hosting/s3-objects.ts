@@ -6,9 +6,14 @@ import { parseListPage } from './s3-xml.ts'
 
 /** Options of `createS3Objects`. */
 export interface S3Options {
-  /** The address of the server, such as `https://s3.eu-west-1.amazonaws.com`. The bucket becomes the first segment of the path. */
+  /** The address of the server, such as `https://s3.eu-west-1.amazonaws.com`. */
   readonly endpoint: string
   readonly bucket: string
+  /**
+   * Whether the bucket becomes the first segment of the path (`path`, the default), or is put before the host name of the endpoint
+   * (`host`), as in `https://<bucket>.s3.eu-west-1.amazonaws.com`. Some services require `host`.
+   */
+  readonly addressing?: 'path' | 'host'
   /** A text such as `team/daybook` that is put before every key. */
   readonly prefix?: string
   readonly region: string

@@ -54,8 +54,8 @@ const amazonTime = (time: number) => `${new Date(time).toISOString().slice(0, 19
 
 /** Sends signed requests. Retries after a network error and after the statuses 409, 429 and 5xx. Every request may safely be repeated. */
 export function createS3Requests(options: S3Options): S3Requests {
-  const { endpoint, bucket, timeoutMs = 60_000, retryDelayMs = 100 } = options
-  if (!URL.canParse(endpoint)) throw new Failure('hosting.failed', 'the address of S3 is not a URL: begin it with https://')
+  const { timeoutMs = 60_000, retryDelayMs = 100 } = options
+  const bucketUrl = bucketUrlOf(options)
   let client: Promise<AwsClient> | undefined
   let knowsConditions = true
   /**
@@ -89,7 +89,7 @@ export function createS3Requests(options: S3Options): S3Requests {
       const aws = { datetime: amazonTime(Date.now() + clockDifference) }
       // redirects are not followed: another host would need another signature
       const sent = { method, headers, ...content, signal, aws, redirect: 'manual' as const }
-      const response = await (await client).fetch(urlOf(endpoint, bucket, request), sent)
+      const response = await (await client).fetch(urlOf(bucketUrl, request), sent)
       const bytes = new Uint8Array(await response.arrayBuffer())
       const code = response.ok && method !== 'POST' ? undefined : errorCodeIn(bytes)
       // the request that ends an upload may fail although its status is 200; the body then has an error code
@@ -207,10 +207,23 @@ function requestFailure({ method }: S3Request, { text }: S3Error, attempt: numbe
   return new Failure('hosting.failed', `S3 answered ${method} with ${text}${times}`, { details: { method, said: text } })
 }
 
-function urlOf(endpoint: string, bucket: string, { key, query }: S3Request): string {
+/** The address of the bucket, without a slash at its end. */
+function bucketUrlOf({ endpoint, bucket, addressing = 'path' }: S3Options): string {
+  if (!URL.canParse(endpoint)) throw new Failure('hosting.failed', 'the address of S3 is not a URL: begin it with https://')
+  const server = endpoint.replace(/(?<!\/)\/+$/, '')
+  if (addressing === 'path') return `${server}/${encode(bucket)}`
+  const url = new URL(server)
+  const host = `${bucket}.${url.hostname}`
+  url.hostname = host
+  if (url.hostname !== host)
+    throw new Failure('hosting.failed', 'the name of the bucket can not be a part of the host name of S3: use the addressing `path`')
+  return url.href.replace(/(?<!\/)\/+$/, '')
+}
+
+function urlOf(bucketUrl: string, { key, query }: S3Request): string {
   const path = key === undefined ? '' : `/${key.split('/').map(encode).join('/')}`
   const parameters = Object.entries(query ?? {}).map(([name, value]) => `${encode(name)}=${encode(value)}`)
-  return `${endpoint.replace(/(?<!\/)\/+$/, '')}/${encode(bucket)}${path}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`
+  return `${bucketUrl}${path}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`
 }
 
 const encode = (text: string) =>
