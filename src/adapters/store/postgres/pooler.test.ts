@@ -5,6 +5,7 @@ import { hasPgBouncer, type PoolerOptions, startPgBouncer } from '../../../../te
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
 import type { ConversationStore } from '../../../ports/store.ts'
 import { prompt } from '../../../testing/blocks.ts'
+import { describeBlobs } from '../../../testing/conformance/blobs.ts'
 import { appended, journalOf, owner } from '../../../testing/conformance/store/fixture.ts'
 import { describeStore } from '../../../testing/conformance/store.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
@@ -71,6 +72,8 @@ describe.skipIf(!hasPostgres || !hasPgBouncer)('through a connection pooler', as
       }),
     )
   })
+
+  describeBlobs({ describe, it, expect }, 'the PostgreSQL store behind a pooler', async () => (await open(urls?.strict)).blobs)
 
   /** Watches a conversation and the offers, and returns what the listeners get. */
   function watch(store: ConversationStore) {
