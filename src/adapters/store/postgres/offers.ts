@@ -126,12 +126,12 @@ export function createOffers({ database, conversations, rows, blobs, blobsWithin
       )
     },
 
-    /** Removes offers that were taken before this time, and returns their blobs. */
-    async removeTaken(queries: Queries, before: string): Promise<readonly string[]> {
+    /** Removes the offers of a conversation that were taken before this time, and returns their blobs. */
+    async removeTaken(queries: Queries, key: number, before: string): Promise<readonly string[]> {
       const removed = await queries.all<{ sha256: string }>(
-        `WITH removed AS (DELETE FROM offers WHERE taken_at < $1 RETURNING number, conversation)
-         DELETE FROM blob_refs USING removed WHERE blob_refs.conversation = removed.conversation AND seq = -number RETURNING sha256`,
-        [before],
+        `WITH removed AS (DELETE FROM offers WHERE conversation = $1 AND taken_at < $2 RETURNING number)
+         DELETE FROM blob_refs USING removed WHERE conversation = $1 AND seq = -number RETURNING sha256`,
+        [key, before],
       )
       return removed.map(({ sha256 }) => sha256)
     },

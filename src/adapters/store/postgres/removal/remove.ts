@@ -132,10 +132,12 @@ export function createRemover(
         for (const { id } of await database.all<{ id: string }>('SELECT id FROM conversations WHERE deleted_at IS NULL ORDER BY key')) {
           entries += await database.repeat(async (queries) => {
             const row = await conversations.find(queries, id, LOCK) // undefined if the conversation was deleted meanwhile
-            return row ? removeHistory(queries, row, historyBefore) : 0
+            if (!row) return 0
+            const unused = await offers.removeTaken(queries, row.key, historyBefore)
+            if (unused.length > 0) await recordCandidates(queries, unused)
+            return removeHistory(queries, row, historyBefore)
           })
         }
-        await database.repeat(async (queries) => recordCandidates(queries, await offers.removeTaken(queries, historyBefore)))
       }
       removedBlobs += await removeCandidates()
       return { conversations: deleted.length, entries, blobs: removedBlobs }
