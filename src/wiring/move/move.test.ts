@@ -209,6 +209,34 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
     }
   })
 
+  it('copies large blobs between a folder, PostgreSQL and a bucket, and a damaged one stops the move', async () => {
+    const s3 = await startS3(join(root, 's3-large'))
+    closers.push(s3.stop)
+    const { bucket: name, endpoint, accessKeyId, secretAccessKey } = s3.options
+    const bucket = { bucket: name, endpoint, accessKeyId, secretAccessKey }
+    const [data, url, inBucket, back] = [newFolder(), await newDatabase(), newFolder(), newFolder()]
+    const content = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => index % 251))
+    const store = await openStore({ data })
+    const claim = await store.claim('c1', owner('a'))
+    await store.append(claim, [appended([prompt('a')])])
+    await store.release(claim)
+    const blob = await store.blobs.put(content)
+    await store.close()
+    await moveInstallation({ from: data, to: url, data: inBucket })
+    expect(await query(url, `SELECT count(*)::int AS n FROM daybook.blobs WHERE sha256 = '${blob.sha256}'`)).toEqual([{ n: 12 }])
+    await moveInstallation({ from: url, to: inBucket, data: inBucket, s3: bucket, bucket: 'to' })
+    await moveInstallation({ from: inBucket, to: back, data: back, s3: bucket, bucket: 'from' })
+    const moved = await openStore({ data: back })
+    expect(Buffer.compare(await moved.blobs.get(blob.sha256), content)).toBe(0)
+    await moved.close()
+    const file = join(data, 'blobs', blob.sha256.slice(0, 2), blob.sha256)
+    writeFileSync(file, Buffer.alloc(content.length))
+    const target = await newDatabase()
+    await expect(moveInstallation({ from: data, to: target, data: newFolder() })).rejects.toMatchObject({ code: 'blob.damaged' })
+    const rows = await query(target, `SELECT count(*)::int AS n FROM daybook_moving.blobs WHERE sha256 LIKE 'draft:%'`)
+    expect(rows).toEqual([{ n: 0 }])
+  })
+
   it('moves files to a bucket of S3 and back, and leaves them there if both sides use it', async () => {
     const s3 = await startS3(join(root, 's3'))
     closers.push(s3.stop)
