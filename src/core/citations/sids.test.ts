@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { extractSids, hasReadableText, rewriteSids } from './sids.ts'
 
@@ -64,5 +65,38 @@ describe('hasReadableText', () => {
       '<sup class="cite" data-sids="1">x</sup>',
     ])
       expect(readable(text)).toBe(true)
+  })
+})
+
+describe('after a text was read by `extractSids`', () => {
+  const pieces = [
+    '[[S:1]]',
+    '[[S:1,1]]',
+    '[[ s : 2-3 ]]',
+    '[[USAGE:1]]',
+    '`[[S:1]]`',
+    '```\n',
+    '<sup class="cite" data-sids="1,1">x</sup>',
+    '[[S:99]]',
+    'a',
+    '!',
+  ]
+  const text = fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((parts) => parts.join(''))
+  const numbers = fc.array(fc.constantFrom<[number, number]>([1, 1], [2, 2], [3, 3], [99, 99], [1, 5]), { maxLength: 5 })
+
+  it('`rewriteSids` returns the same text as before', () => {
+    let unchanged = 0
+    fc.assert(
+      fc.property(text, numbers, (given, entries) => {
+        const renumbered = new Map(entries)
+        extractSids('another text with [[S:7]]')
+        const expected = rewriteSids(given, renumbered)
+        extractSids(given)
+        expect(rewriteSids(given, renumbered)).toBe(expected)
+        if (expected === given && given.includes('[[S:1]]')) unchanged++
+      }),
+      { numRuns: 1_000 },
+    )
+    expect(unchanged).toBeGreaterThan(20)
   })
 })

@@ -12,12 +12,28 @@ export type CitedTextFormat = 'markdown' | 'html' | 'any'
  */
 export function extractSids(text: string, format: CitedTextFormat = 'markdown'): readonly number[] {
   if (!mayCite(text)) return []
+  if (latest?.text === text && latest.format === format) return latest.sids
   const ids = new Set<number>()
+  let hasUsage = false
   scanAll(text, format, (citation) => {
-    if (citation.kind !== 'usage') for (const id of citation.ids) ids.add(id)
+    if (citation.kind === 'usage') hasUsage = true
+    else for (const id of citation.ids) ids.add(id)
     return citation.text
   })
-  return [...ids].sort((a, b) => a - b)
+  const sids = [...ids].sort((a, b) => a - b)
+  latest = { text, format, sids, hasUsage }
+  return sids
+}
+
+/** What `extractSids` found in its latest text. The end of a turn reads its answer six times, and an answer may be long. */
+let latest: Cited | undefined
+
+interface Cited {
+  readonly text: string
+  readonly format: CitedTextFormat
+  readonly sids: readonly number[]
+  /** Whether the text has a `[[USAGE:…]]` tag. */
+  readonly hasUsage: boolean
 }
 
 /**
@@ -26,6 +42,8 @@ export function extractSids(text: string, format: CitedTextFormat = 'markdown'):
  */
 export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number>, format: CitedTextFormat = 'markdown'): string {
   if (!mayCite(text)) return text
+  const isUnchanged = latest?.text === text && latest.format === format && !latest.hasUsage
+  if (isUnchanged && latest?.sids.every((sid) => renumbered.get(sid) === sid)) return text
   return scanAll(text, format, (citation) => {
     const ids = [...new Set(citation.ids.flatMap((id) => renumbered.get(id) ?? []))]
     if (ids.length === citation.ids.length && ids.every((id, index) => id === citation.ids[index])) return citation.text

@@ -51,9 +51,10 @@ export function readToken(text: string, at: number): TokenMatch {
   while (index < end && !isBracket(text.charCodeAt(index))) index++
   if (index === end) return text.length + 2 <= at + maxTokenLength ? partial : noToken
   if (opensToken(text.charCodeAt(index))) return noToken
-  const body = normalizeBody(text.slice(bodyStart, index))
-  const ids = parseIds(body)
-  if (isUsage ? body === '' : ids.length === 0) return noToken
+  const single = readNumber(text, bodyStart, index)
+  const body = single === undefined ? normalizeBody(text.slice(bodyStart, index)) : ''
+  const ids = single === undefined ? parseIds(body) : [single]
+  if (isUsage && single === undefined ? body === '' : ids.length === 0) return noToken
   index = skipInvisible(text, index + 1, end)
   if (index === end) return partial
   return closesToken(text.charCodeAt(index)) ? { kind: isUsage ? 'usage' : 'cite', ids, end: index + 1 } : noToken
@@ -61,6 +62,18 @@ export function readToken(text: string, at: number): TokenMatch {
 
 const usageLetters = [117, 115, 97, 103, 101]
 const citeLetters = [115]
+
+/** The number from `start` to `end`, if there are only digits and the number is at least 1. Most citations have one number. */
+function readNumber(text: string, start: number, end: number): number | undefined {
+  if (end - start > maxDigits) return undefined
+  let number = 0
+  for (let at = start; at < end; at++) {
+    const digit = text.charCodeAt(at) - 48
+    if (digit < 0 || digit > 9) return undefined
+    number = 10 * number + digit
+  }
+  return number > 0 ? number : undefined
+}
 
 /** The numbers in a list such as `1, 3, 5-7`, in the order of the list and without duplicates. Invalid items are skipped. */
 function parseIds(list: string): readonly number[] {
