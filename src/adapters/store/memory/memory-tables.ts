@@ -1,25 +1,23 @@
 import {
   CHUNK,
-  type ChunkPostings,
+  type DocumentRow,
   type IndexReader,
   type IndexWriter,
+  isLookupUse,
   type Owner,
+  type PlacedSnippet,
   POSTING_BYTES,
-  type PostingKey,
+  type PostingRow,
+  partKey,
   type StoredSnippet,
+  usesOf,
 } from '../shared/recall/tables.ts'
 import type { StoredModel, VectorTables } from '../shared/recall/vectors.ts'
 
-interface TurnState {
-  readonly turnId: string
-  searched: boolean
-  worked: boolean
-}
+type Tables = IndexWriter & Omit<IndexReader, 'conversationKey'> & { readonly vectorTables: VectorTables }
 
-type Tables = IndexWriter & Omit<IndexReader, 'conversationKey' | 'conversationId'> & { readonly vectorTables: VectorTables }
-
-/** The tables of the memory index, in maps. */
-export function createMemoryTables(): Tables & {
+/** The tables of the memory index, in maps. `idOf` returns the id of the conversation with a key. */
+export function createMemoryTables(idOf: (conversation: number) => string | undefined): Tables & {
   snippetsOf(conversation: number): readonly StoredSnippet[]
   /** Removes the remaining rows of a conversation whose snippets were removed. */
   forgetConversation(conversation: number): void
@@ -31,7 +29,8 @@ export function createMemoryTables(): Tables & {
   const ofConversation = new Map<number, Map<string, StoredSnippet>>()
   const postings = new Map<string, Uint8Array>()
   const documents = new Map<string, Uint8Array>()
-  const turns = new Map<number, Map<string, TurnState>>()
+  /** The bits of what each turn did. */
+  const turns = new Map<number, Map<string, number>>()
   /** By owner and number. */
   const vectors = new Map<string, { readonly model: number; readonly body: Uint8Array }>()
   let model: StoredModel | undefined
@@ -39,13 +38,19 @@ export function createMemoryTables(): Tables & {
 
   const listOf = (conversation: number) => [...(ofConversation.get(conversation)?.values() ?? [])].sort(inOrder)
 
-  function readPostings({ key: owner, next }: Owner, term: number): readonly ChunkPostings[] {
+  function postingsOf({ key: owner, next }: Owner, term: number): readonly PostingRow[] {
     const chunks = Array.from({ length: Math.ceil(next / CHUNK) }, (_, chunk) => chunk)
     return chunks.flatMap((chunk) => {
-      const body = postings.get(placeOf({ owner, term, chunk }))
-      return body ? [{ chunk, body }] : []
+      const body = postings.get(placeOf(owner, { term, chunk }))
+      return body ? [{ term, chunk, body }] : []
     })
   }
+
+  const placed = (snippet: StoredSnippet): PlacedSnippet => ({
+    ...snippet,
+    conversationId: idOf(snippet.conversation),
+    isLookup: isLookupUse(turns.get(snippet.conversation)?.get(snippet.turnId)),
+  })
 
   return {
     findOwner: (folder) => owners.get(folder),
@@ -59,43 +64,68 @@ export function createMemoryTables(): Tables & {
       for (const place of documents.keys()) if (place.startsWith(`${key} `)) documents.delete(place)
       for (const [folder, owner] of owners) if (owner.key === key) owners.delete(folder)
     },
-    insertSnippet(snippet) {
-      const known = ofConversation.get(snippet.conversation) ?? new Map<string, StoredSnippet>()
-      const place = `${snippet.block} ${snippet.part}`
-      if (known.has(place)) return false
-      ofConversation.set(snippet.conversation, known.set(place, snippet))
-      snippets.set(`${snippet.owner} ${snippet.number}`, snippet)
-      return true
+    findParts: (conversation) => new Set(ofConversation.get(conversation)?.keys()),
+    insertSnippets(added) {
+      for (const snippet of added) {
+        const known = ofConversation.get(snippet.conversation) ?? new Map<string, StoredSnippet>()
+        ofConversation.set(snippet.conversation, known.set(partKey(snippet), snippet))
+        snippets.set(`${snippet.owner} ${snippet.number}`, snippet)
+      }
     },
-    removeSnippet({ owner, number, conversation, block, part }) {
-      snippets.delete(`${owner} ${number}`)
-      vectors.delete(`${owner} ${number}`)
-      ofConversation.get(conversation)?.delete(`${block} ${part}`)
+    removeSnippets(removed) {
+      for (const snippet of removed) {
+        const place = `${snippet.owner} ${snippet.number}`
+        snippets.delete(place)
+        vectors.delete(place)
+        ofConversation.get(snippet.conversation)?.delete(partKey(snippet))
+      }
     },
-    appendPostings: (key, added) => append(postings, placeOf(key), added),
-    readPostings: (key) => postings.get(placeOf(key)),
-    writePostings: (key, body) => replace(postings, placeOf(key), body),
-    appendDocuments: (owner, group, added) => append(documents, `${owner} ${group}`, added),
-    readDocuments: (owner, group) => documents.get(`${owner} ${group}`),
-    writeDocuments: (owner, group, body) => replace(documents, `${owner} ${group}`, body),
-    noteTurn(conversation, _seq, { turnId, searched, worked }) {
-      const known = turns.get(conversation) ?? new Map<string, TurnState>()
+    appendPostings(owner, rows) {
+      for (const row of rows) append(postings, placeOf(owner, row), row.body)
+    },
+    readPostings: (owner, keys) =>
+      keys.flatMap(({ term, chunk }) => {
+        const body = postings.get(placeOf(owner, { term, chunk }))
+        return body ? [{ term, chunk, body }] : []
+      }),
+    writePostings(owner, rows) {
+      for (const row of rows) replace(postings, placeOf(owner, row), row.body)
+    },
+    appendDocuments(owner, rows) {
+      for (const { group, body } of rows) append(documents, `${owner} ${group}`, body)
+    },
+    readDocuments: (owner, groups) =>
+      groups.flatMap((group) => {
+        const body = documents.get(`${owner} ${group}`)
+        return body ? [{ group, body }] : []
+      }),
+    writeDocuments(owner, rows) {
+      for (const { group, body } of rows) replace(documents, `${owner} ${group}`, body)
+    },
+    noteTurns(conversation, rows) {
+      const known = turns.get(conversation) ?? new Map<string, number>()
       turns.set(conversation, known)
-      const state = known.get(turnId) ?? { turnId, searched: false, worked: false }
-      known.set(turnId, { turnId, searched: state.searched || searched, worked: state.worked || worked })
+      for (const { turnId, ...facts } of rows) known.set(turnId, (known.get(turnId) ?? 0) | usesOf(facts))
     },
 
-    postings: readPostings,
-    countPostings: (owner, term) => readPostings(owner, term).reduce((sum, { body }) => sum + body.length / POSTING_BYTES, 0),
+    postings: (owner, terms) =>
+      terms.flatMap(({ term, atMost = Number.POSITIVE_INFINITY }) => {
+        const rows = postingsOf(owner, term)
+        return rows.reduce((sum, { body }) => sum + body.length / POSTING_BYTES, 0) > atMost ? [] : rows
+      }),
     documents(owner, from) {
-      const rows = []
+      const rows: DocumentRow[] = []
       for (let group = from; ; group++) {
         const body = documents.get(`${owner} ${group}`)
         if (!body) return rows
         rows.push({ group, body })
       }
     },
-    snippet: (owner, number) => snippets.get(`${owner} ${number}`),
+    snippets: (owner, numbers) =>
+      numbers.flatMap((number) => {
+        const snippet = snippets.get(`${owner} ${number}`)
+        return snippet ? [placed(snippet)] : []
+      }),
     vectors(owner, wanted, from, limit) {
       const found = [...snippets.values()].filter((snippet) => snippet.owner === owner && snippet.number >= from)
       return found
@@ -105,13 +135,11 @@ export function createMemoryTables(): Tables & {
         })
         .slice(0, limit)
     },
-    isLookup(conversation, turnId) {
-      const state = turns.get(conversation)?.get(turnId)
-      return state?.searched === true && !state.worked
-    },
     snippetsOfTurn(conversation, ordinal) {
       const turn = [...(turns.get(conversation)?.keys() ?? [])][ordinal - 1]
-      return listOf(conversation).filter(({ turnId }) => turnId === turn)
+      return listOf(conversation)
+        .filter(({ turnId }) => turnId === turn)
+        .map(placed)
     },
     vectorTables: {
       model: () => model,
@@ -121,8 +149,9 @@ export function createMemoryTables(): Tables & {
       },
       missing: (wanted, limit) =>
         [...snippets.values()].filter(({ owner, number }) => vectors.get(`${owner} ${number}`)?.model !== wanted).slice(0, limit),
-      save(key, owner, number, body) {
-        if (snippets.has(`${owner} ${number}`)) vectors.set(`${owner} ${number}`, { model: key, body: body.slice() })
+      save(key, rows) {
+        for (const { owner, number, body } of rows)
+          if (snippets.has(`${owner} ${number}`)) vectors.set(`${owner} ${number}`, { model: key, body: body.slice() })
       },
       count: (key) => ({ done: [...vectors.values()].filter((vector) => vector.model === key).length, all: snippets.size }),
     },
@@ -136,7 +165,7 @@ export function createMemoryTables(): Tables & {
 
 const inOrder = (a: StoredSnippet, b: StoredSnippet): number => a.block - b.block || a.part - b.part
 
-const placeOf = ({ owner, term, chunk }: PostingKey): string => `${owner} ${term} ${chunk}`
+const placeOf = (owner: number, { term, chunk }: Omit<PostingRow, 'body'>): string => `${owner} ${term} ${chunk}`
 
 function append(table: Map<string, Uint8Array>, place: string, added: Uint8Array): void {
   const before = table.get(place) ?? new Uint8Array()

@@ -1,5 +1,6 @@
 import type { MemoryIndex } from '../../../ports/store/memory-index.ts'
 import { createMemoryIndex } from '../shared/recall/memory-index.ts'
+import { runNow } from '../shared/recall/steps.ts'
 import { folderOf } from '../shared/recall/tables.ts'
 import { createMemoryVectors } from '../shared/recall/vectors.ts'
 import { analyseEntry, indexEntries, removeSnippets } from '../shared/recall/write.ts'
@@ -27,15 +28,15 @@ export interface MemoryRecall {
  * conversation that is no longer in the map of conversations is removed from the index.
  */
 export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConversation>): MemoryRecall {
-  const tables = createMemoryTables()
   const indexed = new Map<MemoryConversation, Indexed>()
   const byKey = new Map<number, Indexed>()
+  const tables = createMemoryTables((key) => byKey.get(key)?.id)
   let nextKey = 1
 
   function forget(conversation: MemoryConversation): void {
     const known = indexed.get(conversation)
     if (!known) return
-    removeSnippets(tables, folderOf(known.id), tables.snippetsOf(known.key))
+    runNow(removeSnippets(tables, folderOf(known.id), tables.snippetsOf(known.key)))
     tables.forgetConversation(known.key)
     indexed.delete(conversation)
     byKey.delete(known.key)
@@ -55,7 +56,7 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
       const all = conversation.journal.entries()
       const entries = all.slice(positionAfter(all, known.seq))
       const analysed = entries.map(({ seq, change }) => analyseEntry(seq, change))
-      indexEntries(tables, { folder: folderOf(id), conversation: known.key }, analysed)
+      runNow(indexEntries(tables, { folder: folderOf(id), conversation: known.key }, analysed))
       known.seq = entries.at(-1)?.seq ?? known.seq
     }
   }
@@ -63,19 +64,16 @@ export function createMemoryRecall(conversations: ReadonlyMap<string, MemoryConv
   const index: MemoryIndex = createMemoryIndex({
     read(work) {
       indexNew()
-      return work({
-        ...tables,
-        conversationKey(id) {
-          const conversation = conversations.get(id)
-          return conversation && indexed.get(conversation)?.key
-        },
-        conversationId: (key) => byKey.get(key)?.id,
-      })
+      const conversationKey = (id: string) => {
+        const conversation = conversations.get(id)
+        return conversation && indexed.get(conversation)?.key
+      }
+      return runNow(work({ ...tables, conversationKey }))
     },
     catchUp: async () => 0, // there is nothing to do, because every search indexes the new entries
-    vectors: createMemoryVectors(tables.vectorTables, async (work) => {
+    vectors: createMemoryVectors(async (work) => {
       indexNew()
-      return work()
+      return runNow(work(tables.vectorTables))
     }),
   })
   return { index, forget, forgetMissing }

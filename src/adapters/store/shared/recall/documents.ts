@@ -1,3 +1,4 @@
+import { answered, type Steps } from './steps.ts'
 import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner, roleIds } from './tables.ts'
 
 /** The documents of an owner, in columns. The number of a snippet is its position. A removed snippet has the role 0. */
@@ -19,8 +20,18 @@ export interface Documents {
   readonly conversations: readonly ConversationDocuments[]
   /** How many terms all snippets have together. */
   readonly terms: number
-  /** Two arrays for the scores of a search. A search is synchronous, so no other search uses these arrays at the same time. */
-  readonly scores: readonly [Float32Array, Float32Array]
+  /** Arrays for scores that no search uses at the moment. See `takeScores`. */
+  readonly unused: Scores[]
+}
+
+/** Two arrays for the scores of a search. */
+export type Scores = readonly [Float32Array, Float32Array]
+
+/** Takes arrays that no other search uses. Return them with `returnScores`, so that the next search need not create new ones. */
+export const takeScores = ({ unused, next }: Documents): Scores => unused.pop() ?? [new Float32Array(next), new Float32Array(next)]
+
+export function returnScores({ unused }: Documents, scores: Scores): void {
+  if (unused.length === 0) unused.push(scores)
 }
 
 /** The documents of one conversation together. */
@@ -56,17 +67,17 @@ export function createDocumentCache() {
     }
   }
 
-  return (tables: IndexReader, owner: Owner): Documents => {
+  return function* documentsOf(tables: IndexReader, owner: Owner): Steps<Documents> {
     const known = cache.get(owner.key)
     const isCurrent = known?.next === owner.next && known.snippets === owner.snippets
     const hasGrown = known !== undefined && owner.next > known.next && owner.snippets - known.snippets === owner.next - known.next
-    const documents = isCurrent ? known : readDocuments(tables, owner, hasGrown ? known : undefined)
+    const documents = isCurrent ? known : yield* readDocuments(tables, owner, hasGrown ? known : undefined)
     keep(owner.key, documents)
     return documents
   }
 }
 
-function readDocuments(tables: IndexReader, { key: owner, next, snippets }: Owner, known: Documents | undefined): Documents {
+function* readDocuments(tables: IndexReader, { key: owner, next, snippets }: Owner, known: Documents | undefined): Steps<Documents> {
   const first = known?.next ?? 0
   const conversation = grow(Uint32Array, known?.conversation, first, next)
   const seconds = grow(Uint32Array, known?.seconds, first, next)
@@ -77,7 +88,7 @@ function readDocuments(tables: IndexReader, { key: owner, next, snippets }: Owne
   const conversations = known ? [...known.conversations] : []
   const positions = new Map(conversations.map(({ key }, position) => [key, position]))
   let terms = known?.terms ?? 0
-  for (const { group, body } of tables.documents(owner, Math.floor(first / GROUP))) {
+  for (const { group, body } of yield* answered(tables.documents(owner, Math.floor(first / GROUP)))) {
     const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
     for (let at = 0; at < body.length; at += DOCUMENT_BYTES) {
       const number = group * GROUP + at / DOCUMENT_BYTES
@@ -100,8 +111,7 @@ function readDocuments(tables: IndexReader, { key: owner, next, snippets }: Owne
       conversations[position] = { key, terms: termsBefore + size, answered: answered + answer, last: number }
     }
   }
-  const scores = [new Float32Array(next), new Float32Array(next)] as const
-  return { next, snippets, conversation, seconds, length, role, before, after, conversations, terms, scores }
+  return { next, snippets, conversation, seconds, length, role, before, after, conversations, terms, unused: [] }
 }
 
 type Column = Uint32Array | Uint16Array | Uint8Array | Int32Array

@@ -4,14 +4,15 @@ import { conversationKeyFilter } from '../../../../core/scope.ts'
 import type { MemoryFilter, MemoryIndex, MemoryMatch, MemoryScope } from '../../../../ports/store/memory-index.ts'
 import { createDocumentCache, type Documents } from './documents.ts'
 import { acceptedBy, type DocumentFilter } from './ranking.ts'
-import { searchIndex } from './search.ts'
-import { folderOf, type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
+import { inBatches, searchIndex } from './search.ts'
+import { type Answer, answered, type Steps } from './steps.ts'
+import { folderOf, type IndexReader, type Owner, type PlacedSnippet, roleIds } from './tables.ts'
 import { createSimilar, VECTORS_PER_STEP } from './vectors.ts'
 import { secondsOf } from './write.ts'
 
 interface IndexParts {
   /** Runs `work` on one snapshot of the tables. */
-  read<T>(work: (tables: IndexReader) => T): T
+  read<T>(work: (tables: IndexReader) => Steps<T>): Answer<T>
   readonly catchUp: MemoryIndex['catchUp']
   readonly vectors: MemoryIndex['vectors']
 }
@@ -27,11 +28,11 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
     const similar = createSimilar(values)
     for (let from: number | undefined = 0; from !== undefined; await pause()) {
       const first: number = from
-      from = read((tables) => {
-        const within = resolveScope(tables, filter.within)
+      from = await read(function* (tables): Steps<number | undefined> {
+        const within = yield* resolveScope(tables, filter.within)
         if (!within) return undefined
-        const some = tables.vectors(within.owner.key, model, first, VECTORS_PER_STEP)
-        const documents = documentsOf(tables, within.owner)
+        const some = yield* answered(tables.vectors(within.owner.key, model, first, VECTORS_PER_STEP))
+        const documents = yield* documentsOf(tables, within.owner)
         const accepts = acceptedBy(documents, documentFilter(filter, within))
         similar.add(some, (number) => number < documents.next && accepts(number))
         return some.length < VECTORS_PER_STEP ? undefined : (some.at(-1)?.number ?? 0) + 1
@@ -56,33 +57,33 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
     async search(question, filter) {
       await catchUpFor(filter)
       const similar = await findSimilar(filter)
-      return read((tables) => {
-        const within = resolveScope(tables, filter.within)
+      return read(function* (tables): Steps<readonly MemoryMatch[]> {
+        const within = yield* resolveScope(tables, filter.within)
         if (!within) return []
-        const found = searchIndex(tables, within.owner, documentsOf(tables, within.owner), {
+        const found = yield* searchIndex(tables, within.owner, yield* documentsOf(tables, within.owner), {
           question,
           filter: documentFilter(filter, within),
           similar,
           now: secondsOf(filter.now),
           limit: filter.limit,
           perConversation: filter.perConversation ?? Number.POSITIVE_INFINITY,
-          skips: skippedBy(tables, filter),
+          skips: skippedBy(filter),
         })
-        return found.flatMap(({ snippet, score }) => matchOf(tables, snippet, score))
+        return found.flatMap(({ snippet, score }) => matchOf(snippet, score))
       })
     },
 
     async list(filter) {
       await catchUpFor(filter)
-      return read((tables) => {
-        const within = resolveScope(tables, filter.within)
+      return read(function* (tables): Steps<readonly MemoryMatch[]> {
+        const within = yield* resolveScope(tables, filter.within)
         if (!within) return []
-        const skips = skippedBy(tables, filter)
         const listed =
           filter.ordinal !== undefined && within.conversation !== undefined
-            ? tables.snippetsOfTurn(within.conversation, filter.ordinal).filter(isListed(filter))
-            : snippetsInPeriod(tables, within, documentsOf(tables, within.owner), filter, skips)
-        return listed.filter((snippet) => !skips(snippet)).flatMap((snippet) => matchOf(tables, snippet, 1))
+            ? yield* answered(tables.snippetsOfTurn(within.conversation, filter.ordinal))
+            : yield* snippetsInPeriod(tables, within, yield* documentsOf(tables, within.owner), filter)
+        const skips = skippedBy(filter)
+        return listed.filter((snippet) => !skips(snippet)).flatMap((snippet) => matchOf(snippet, 1))
       })
     },
 
@@ -100,10 +101,10 @@ interface ResolvedScope {
   readonly conversation?: number
 }
 
-function resolveScope(tables: IndexReader, scope: MemoryScope): ResolvedScope | undefined {
-  const owner = tables.findOwner(folderOfScope(scope))
+function* resolveScope(tables: IndexReader, scope: MemoryScope): Steps<ResolvedScope | undefined> {
+  const owner = yield* answered(tables.findOwner(folderOfScope(scope)))
   if (!owner || !('conversationId' in scope)) return owner && { owner }
-  const conversation = tables.conversationKey(scope.conversationId)
+  const conversation = yield* answered(tables.conversationKey(scope.conversationId))
   return conversation === undefined ? undefined : { owner, conversation }
 }
 
@@ -118,52 +119,53 @@ const documentFilter = ({ targets, from, to }: MemoryFilter, { conversation }: P
   roles: targets.reduce((bits, target) => bits | (1 << roleIds[target]), 0),
   from: from === undefined ? 0 : secondsOf(from),
   to: to === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Date.parse(to) / 1_000),
-  ...(conversation !== undefined && { conversation }),
+  ...(conversation !== undefined && { conversation: conversation >>> 0 }), // documents have the lowest 32 bits of the key
 })
 
 /** Whether the filter accepts a snippet. `documentFilter` compares only full seconds, so the exact times are compared here. */
 const isListed =
   ({ targets, from = '', to }: MemoryFilter) =>
-  ({ role, ts }: StoredSnippet): boolean =>
+  ({ role, ts }: PlacedSnippet): boolean =>
     targets.includes(role) && ts >= from && (to === undefined || ts < to)
 
-function skippedBy(tables: IndexReader, filter: MemoryFilter): (snippet: StoredSnippet) => boolean {
+function skippedBy(filter: MemoryFilter): (snippet: PlacedSnippet) => boolean {
   const { except, withLookups = false } = filter
-  const searching = except && tables.conversationKey(except.conversationId)
   const isMeant = isListed(filter)
   return (snippet) =>
     !isMeant(snippet) ||
-    (snippet.conversation === searching && snippet.turnId === except?.turnId) ||
-    (!withLookups && tables.isLookup(snippet.conversation, snippet.turnId))
+    (snippet.conversationId === except?.conversationId && snippet.turnId === except?.turnId) ||
+    (!withLookups && snippet.isLookup)
 }
 
-function matchOf(tables: IndexReader, snippet: StoredSnippet, score: number): readonly MemoryMatch[] {
-  const conversationId = tables.conversationId(snippet.conversation)
+function matchOf({ conversationId, turnId, ts, role, path, text }: PlacedSnippet, score: number): readonly MemoryMatch[] {
   if (conversationId === undefined) return [] // the deletion of the conversation has begun
-  const { turnId, ts, role, path, text } = snippet
   return [{ conversationId, turnId, ts, role, path, text, score: Math.round(score * 10_000) / 10_000 }]
 }
 
-/** The first snippets of the turns in a period. The texts are read only for the snippets that are returned. */
-function snippetsInPeriod(
+/** The first snippets of the turns in a period. The texts are read in batches, until there are enough turns. */
+function* snippetsInPeriod(
   tables: IndexReader,
   { owner, conversation }: ResolvedScope,
   documents: Documents,
   filter: MemoryFilter & { readonly order?: 'oldest' | 'newest' },
-  skips: (snippet: StoredSnippet) => boolean,
-): readonly StoredSnippet[] {
+): Steps<readonly PlacedSnippet[]> {
+  const skips = skippedBy(filter)
   const accepts = acceptedBy(documents, documentFilter(filter, { ...(conversation !== undefined && { conversation }) }))
   const found: { readonly number: number; readonly seconds: number }[] = []
   for (const [number, seconds] of documents.seconds.entries()) if (accepts(number)) found.push({ number, seconds })
   const sign = filter.order === 'newest' ? -1 : 1
   found.sort((a, b) => sign * (a.seconds - b.seconds) || sign * (a.number - b.number))
-  const turns = new Map<string, StoredSnippet>()
-  for (const { number } of found) {
-    const snippet = tables.snippet(owner.key, number)
-    if (!snippet || skips(snippet)) continue
-    const turn = `${snippet.conversation} ${snippet.turnId}`
-    if (!turns.has(turn)) turns.set(turn, snippet)
-    if (turns.size === filter.limit) break
+  const turns = new Map<string, PlacedSnippet>()
+  for (const some of inBatches(found, 2 * filter.limit)) {
+    const numbers = some.map(({ number }) => number)
+    const snippets = new Map((yield* answered(tables.snippets(owner.key, numbers))).map((snippet) => [snippet.number, snippet]))
+    for (const number of numbers) {
+      const snippet = snippets.get(number)
+      if (!snippet || skips(snippet)) continue
+      const turn = `${snippet.conversation} ${snippet.turnId}`
+      if (!turns.has(turn)) turns.set(turn, snippet)
+      if (turns.size === filter.limit) return [...turns.values()]
+    }
   }
   return [...turns.values()]
 }

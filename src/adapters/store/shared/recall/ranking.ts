@@ -1,4 +1,4 @@
-import type { Documents } from './documents.ts'
+import type { Documents, Scores } from './documents.ts'
 import type { Question } from './question.ts'
 import type { Scorer } from './score.ts'
 import { roleIds } from './tables.ts'
@@ -47,16 +47,17 @@ export interface Ranking {
   bestFirst(size: number): Generator<number>
 }
 
-/** Ranks the snippets by the scores of a question. Do not use the scorer afterwards, because its arrays are reused. */
+/** Ranks the snippets by the scores of a question. Do not use the scorer afterwards, because its arrays `scores` are reused. */
 export function createRanking(
   { snippets, conversations }: Scorer,
   documents: Documents,
+  scores: Scores,
   { filter, now }: { readonly filter: DocumentFilter; readonly now: number },
   { period, speaker }: Pick<Question, 'period' | 'speaker'>,
 ): Ranking {
   const { conversation, seconds } = documents
-  const highest = shareWithNeighbours(snippets, documents, speaker === undefined ? 0 : roleIds[speaker])
-  const [final, shared] = documents.scores
+  const highest = shareWithNeighbours(snippets, scores[1], documents, speaker === undefined ? 0 : roleIds[speaker])
+  const [final, shared] = scores
   const accepts = acceptedBy(documents, filter)
   const highestConversation = conversations.reduce((most, score) => Math.max(most, score), Number.MIN_VALUE)
   const perOwn = 1 / highest / (1 + CONVERSATION_SHARE)
@@ -109,12 +110,11 @@ export function createRanking(
 }
 
 /**
- * Writes the score of each snippet, or the share of a neighbour's score if that is more, to the second array of `documents.scores`. Returns
- * the highest score. Snippets without a score are skipped, because most snippets have no score.
+ * Writes the score of each snippet, or the share of a neighbour's score if that is more, to the array `shared`. Returns the highest score. Snippets without a score are skipped, because most snippets have no score.
  */
-function shareWithNeighbours(snippets: Float32Array, documents: Documents, asked: number): number {
+function shareWithNeighbours(snippets: Float32Array, shared: Float32Array, documents: Documents, asked: number): number {
   const { before, after, role, next } = documents
-  const shared = documents.scores[1].fill(0)
+  shared.fill(0)
   let highest = Number.MIN_VALUE
   for (let number = 0; number < next; number++) {
     const score = snippets[number] as number

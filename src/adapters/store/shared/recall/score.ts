@@ -1,5 +1,5 @@
-import type { Documents } from './documents.ts'
-import { CHUNK, type IndexReader, type Owner, POSTING_BYTES, roleIds, termKey } from './tables.ts'
+import type { Documents, Scores } from './documents.ts'
+import { CHUNK, POSTING_BYTES, type PostingRow, roleIds, termKey } from './tables.ts'
 
 /** A term to look for, and its weight. */
 export interface WeightedTerm {
@@ -20,10 +20,10 @@ const ANSWER_SHARE = 0.5
 
 /** The scores of an owner's snippets and conversations for the terms that were added. */
 export interface Scorer {
-  /** Adds terms to the scores. Do not add a term twice. */
-  add(terms: readonly WeightedTerm[]): void
+  /** Adds terms with their postings to the scores. Do not add a term twice. */
+  add(terms: readonly WeightedTerm[], postings: readonly PostingRow[]): void
   /** Adds terms that raise a score at most to this share of the best score. Scores above this share do not change. */
-  addUpTo(share: number, terms: readonly WeightedTerm[]): void
+  addUpTo(share: number, terms: readonly WeightedTerm[], postings: readonly PostingRow[]): void
   /** The score of each snippet, by its number. */
   readonly snippets: Float32Array
   /**
@@ -37,20 +37,17 @@ export interface Scorer {
  * Scores with BM25. The scores of all snippets are added up in one array, which takes a few nanoseconds per posting. This is so fast that a
  * search can rank all snippets before it cuts the list.
  */
-export function createScorer(tables: IndexReader, owner: Owner, documents: Documents, asksFor: 'user' | 'assistant' | undefined): Scorer {
+export function createScorer(documents: Documents, scores: Scores, asksFor: 'user' | 'assistant' | undefined): Scorer {
   const { length, role, conversation, conversations: known } = documents
   const answerShare = asksFor === 'user' ? ANSWER_SHARE : 1
-  const snippets = documents.scores[0].fill(0)
+  const snippets = scores[0].fill(0)
   const conversations = new Float32Array(known.length)
   const perLength = (K1 * B * documents.snippets) / Math.max(1, documents.terms)
   const lengths = known.map(({ terms, answered }) => terms - (1 - answerShare) * answered)
   const averageLength = Math.max(1, lengths.reduce((sum, each) => sum + each, 0) / Math.max(1, known.length))
   const counts = new Float32Array(known.length)
 
-  function addTerm({ term, weight, atMost }: WeightedTerm): void {
-    const key = termKey(term)
-    if (atMost !== undefined && tables.countPostings(owner, key) > atMost) return
-    const lists = tables.postings(owner, key)
+  function addTerm(weight: number, lists: readonly PostingRow[]): void {
     const having = lists.reduce((sum, { body }) => sum + body.length / POSTING_BYTES, 0)
     const factor = weight * rarityOf(having, documents.snippets) * (K1 + 1)
     const fixed = K1 * (1 - B)
@@ -80,18 +77,19 @@ export function createScorer(tables: IndexReader, owner: Owner, documents: Docum
     }
   }
 
-  function add(terms: readonly WeightedTerm[]): void {
-    for (const term of terms) addTerm(term)
+  function add(terms: readonly WeightedTerm[], postings: readonly PostingRow[]): void {
+    const lists = Map.groupBy(postings, ({ term }) => term)
+    for (const { term, weight } of terms) addTerm(weight, lists.get(termKey(term)) ?? [])
   }
 
   return {
     add,
-    addUpTo(share, terms) {
+    addUpTo(share, terms, postings) {
       if (terms.length === 0) return
-      const before = documents.scores[1]
+      const before = scores[1]
       before.set(snippets)
       const conversationsBefore = conversations.slice()
-      add(terms)
+      add(terms, postings)
       limitRise(snippets, before, share)
       limitRise(conversations, conversationsBefore, share)
     },

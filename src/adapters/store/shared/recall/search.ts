@@ -1,9 +1,10 @@
 import { entityTermsOf } from '../../../../core/recall/entities.ts'
-import type { Documents } from './documents.ts'
+import { type Documents, returnScores, type Scores, takeScores } from './documents.ts'
 import { analyseQuestion } from './question.ts'
 import { createRanking, type DocumentFilter, highestOf, recencyOf } from './ranking.ts'
 import { createScorer, type Scorer, type WeightedTerm } from './score.ts'
-import type { IndexReader, Owner, StoredSnippet } from './tables.ts'
+import { answered, type Steps } from './steps.ts'
+import { type IndexReader, type Owner, type PlacedSnippet, type PostingRow, termKey } from './tables.ts'
 import { fuseRanks } from './vectors.ts'
 
 /** A search. `skips` returns true for snippets that must not be found. */
@@ -16,12 +17,12 @@ export interface IndexSearch {
   readonly perConversation: number
   /** The snippets whose vectors are most similar to the vector of the question, best first. */
   readonly similar: readonly number[]
-  skips(snippet: StoredSnippet): boolean
+  skips(snippet: PlacedSnippet): boolean
 }
 
 /** A snippet that was found, with its score. */
 export interface FoundSnippet {
-  readonly snippet: StoredSnippet
+  readonly snippet: PlacedSnippet
   readonly score: number
 }
 
@@ -47,48 +48,74 @@ const [RARE, RARE_SHARE] = [8, 0.01]
  *   5. Join this list, by rank, with the list of the snippets that have similar vectors.
  *   6. Keep one snippet per turn. Cut the list only after this.
  */
-export function searchIndex(tables: IndexReader, owner: Owner, documents: Documents, search: IndexSearch): readonly FoundSnippet[] {
+export function* searchIndex(tables: IndexReader, owner: Owner, documents: Documents, search: IndexSearch): Steps<readonly FoundSnippet[]> {
+  const scores = takeScores(documents)
+  try {
+    return yield* searchWith(scores, tables, owner, documents, search)
+  } finally {
+    returnScores(documents, scores)
+  }
+}
+
+function* searchWith(
+  scores: Scores,
+  tables: IndexReader,
+  owner: Owner,
+  documents: Documents,
+  search: IndexSearch,
+): Steps<readonly FoundSnippet[]> {
   const { asked, added, ...question } = analyseQuestion(search.question, search.now)
   if (asked.length === 0 && search.similar.length === 0) return []
-  const find = createFinder(tables, owner, search)
-  const scorer = createScorer(tables, owner, documents, question.speaker)
-  scorer.add([...asked, ...added])
+  const finder = createFinder(tables, owner, search)
+  const scorer = createScorer(documents, scores, question.speaker)
+  const terms = [...asked, ...added]
+  scorer.add(terms, yield* postingsOf(tables, owner, terms))
   const best = highestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS)
-  scorer.addUpTo(HOP_UP_TO, hopTerms(best, [...asked, ...added], find, scorer))
-  const rank = createRanking(scorer, documents, search, question)
+  yield* finder.load(best)
+  const names = hopTerms(best, terms, finder, scorer)
+  scorer.addUpTo(HOP_UP_TO, names, yield* postingsOf(tables, owner, names))
+  const rank = createRanking(scorer, documents, scores, search, question)
   const size = 4 * search.limit + 64
-  if (search.similar.length === 0) return cut(rank.bestFirst(size), rank.scoreOf, search, find, documents)
+  if (search.similar.length === 0) return yield* cut(rank.bestFirst(size), rank.scoreOf, search, finder, documents)
   const fused = fuseRanks([rank.best(size), search.similar])
   const score = (number: number) => (fused.get(number) ?? 0) * recencyOf(documents.seconds[number] as number, search.now)
   const numbers = [...fused.keys()].sort((a, b) => score(b) - score(a) || b - a)
-  return cut(numbers, score, search, find, documents)
+  return yield* cut(numbers, score, search, finder, documents)
 }
 
-type FindSnippet = (number: number) => StoredSnippet | undefined
+function* postingsOf(tables: IndexReader, owner: Owner, terms: readonly WeightedTerm[]): Steps<readonly PostingRow[]> {
+  if (terms.length === 0) return []
+  const wanted = terms.map(({ term, atMost }) => ({ term: termKey(term), atMost }))
+  return yield* answered(tables.postings(owner, wanted))
+}
 
-/** Reads each snippet once. Returns undefined for a snippet that must not be found. */
-function createFinder(tables: IndexReader, owner: Owner, search: Pick<IndexSearch, 'skips'>): FindSnippet {
-  const known = new Map<number, StoredSnippet | undefined>()
-  return (number) => {
-    if (known.has(number)) return known.get(number)
-    const snippet = tables.snippet(owner.key, number)
-    const allowed = snippet && search.skips(snippet) ? undefined : snippet
-    known.set(number, allowed)
-    return allowed
+interface Finder {
+  /** Reads the snippets with these numbers, unless they were read before. */
+  load(numbers: readonly number[]): Steps<void>
+  /** A snippet that was read. Undefined if it does not exist, or must not be found. */
+  get(number: number): PlacedSnippet | undefined
+}
+
+/** Reads each snippet once. */
+function createFinder(tables: IndexReader, owner: Owner, { skips }: Pick<IndexSearch, 'skips'>): Finder {
+  const known = new Map<number, PlacedSnippet | undefined>()
+  return {
+    *load(numbers) {
+      const missing = numbers.filter((number) => !known.has(number))
+      if (missing.length === 0) return
+      for (const number of missing) known.set(number, undefined)
+      for (const snippet of yield* answered(tables.snippets(owner.key, missing))) if (!skips(snippet)) known.set(snippet.number, snippet)
+    },
+    get: (number) => known.get(number),
   }
 }
 
 /** The names in the best snippets that are not in the question. A name gets more weight if it occurs in several snippets. */
-function hopTerms(
-  best: readonly number[],
-  asked: readonly WeightedTerm[],
-  find: FindSnippet,
-  { snippets }: Scorer,
-): readonly WeightedTerm[] {
+function hopTerms(best: readonly number[], asked: readonly WeightedTerm[], finder: Finder, { snippets }: Scorer): readonly WeightedTerm[] {
   const known = new Set(asked.map(({ term }) => term))
   const weights = new Map<string, number>()
   for (const number of best) {
-    for (const term of entityTermsOf(find(number)?.text ?? ''))
+    for (const term of entityTermsOf(finder.get(number)?.text ?? ''))
       if (!known.has(term)) weights.set(term, (weights.get(term) ?? 0) + (snippets[number] as number))
   }
   const atMost = Math.max(RARE, RARE_SHARE * snippets.length)
@@ -97,27 +124,45 @@ function hopTerms(
   return chosen.map(([term, weight]) => ({ term, weight: (HOP_WEIGHT * weight) / most, atMost }))
 }
 
+/** How many snippets more than the limit are read together, because some of them are left out. */
+const READ_MORE = 8
+
 /** The best snippets, one per turn, and not too many of a conversation. */
-function cut(
+function* cut(
   numbers: Iterable<number>,
   score: (number: number) => number,
   { limit, perConversation }: IndexSearch,
-  find: FindSnippet,
+  finder: Finder,
   { conversation }: Documents,
-): readonly FoundSnippet[] {
+): Steps<readonly FoundSnippet[]> {
   const turns = new Set<string>()
   const counts = new Map<number, number>()
   const kept: FoundSnippet[] = []
-  for (const number of numbers) {
-    const position = conversation[number] as number
-    const count = counts.get(position) ?? 0
-    const snippet = count < perConversation ? find(number) : undefined
-    const turn = `${position} ${snippet?.turnId}`
-    if (!snippet || turns.has(turn)) continue
-    turns.add(turn)
-    counts.set(position, count + 1)
-    kept.push({ snippet, score: score(number) })
-    if (kept.length === limit) break
+  for (const some of inBatches(numbers, limit + READ_MORE)) {
+    yield* finder.load(some.filter((number) => (counts.get(conversation[number] as number) ?? 0) < perConversation))
+    for (const number of some) {
+      const position = conversation[number] as number
+      const count = counts.get(position) ?? 0
+      const snippet = count < perConversation ? finder.get(number) : undefined
+      const turn = `${position} ${snippet?.turnId}`
+      if (!snippet || turns.has(turn)) continue
+      turns.add(turn)
+      counts.set(position, count + 1)
+      kept.push({ snippet, score: score(number) })
+      if (kept.length === limit) return kept
+    }
   }
   return kept
+}
+
+/** Splits a list into batches. Each batch is taken from the list when it is needed. */
+export function* inBatches<T>(list: Iterable<T>, size: number): Generator<readonly T[]> {
+  let batch: T[] = []
+  for (const item of list) {
+    batch.push(item)
+    if (batch.length < size) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
 }

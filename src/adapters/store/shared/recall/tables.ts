@@ -1,5 +1,6 @@
 import type { MemoryTarget, Snippet, TurnFact } from '../../../../core/recall/snippets.ts'
 import { isChildKey } from '../../../../core/scope.ts'
+import type { Answer } from './steps.ts'
 import type { StoredVector } from './vectors.ts'
 
 /*
@@ -39,60 +40,86 @@ export interface StoredSnippet extends Snippet {
   readonly seq: number
 }
 
-/** The key of a list of postings. The list tells which snippets of a chunk have a term. */
-export interface PostingKey {
-  readonly owner: number
+/** The postings of a term in one chunk. They tell which snippets of the chunk have the term. */
+export interface PostingRow {
   readonly term: number
-  readonly chunk: number
-}
-
-/** The postings of a term in one chunk. */
-export interface ChunkPostings {
   readonly chunk: number
   readonly body: Uint8Array
 }
 
-/** Reads the tables, in one snapshot. */
-export interface IndexReader {
-  findOwner(folder: string): Owner | undefined
-  /** All postings of a term, in the order of the chunks. */
-  postings(owner: Owner, term: number): readonly ChunkPostings[]
-  /** How many postings a term has. It reads no postings. */
-  countPostings(owner: Owner, term: number): number
-  /** The rows of the group `from` and of all later groups. */
-  documents(owner: number, from: number): readonly { readonly group: number; readonly body: Uint8Array }[]
-  snippet(owner: number, number: number): StoredSnippet | undefined
-  /** The vectors of the snippet `from` and of later snippets, made by this model. */
-  vectors(owner: number, model: number, from: number, limit: number): readonly StoredVector[]
-  /** Whether the turn searched the memory and called no tools except tools that look something up. */
-  isLookup(conversation: number, turnId: string): boolean
-  /** The snippets of one turn, in order. `ordinal` is the position of the turn in the conversation; the first turn is 1. */
-  snippetsOfTurn(conversation: number, ordinal: number): readonly StoredSnippet[]
-  /** The key of a conversation. Undefined when it does not exist or its deletion has begun. */
-  conversationKey(conversationId: string): number | undefined
-  conversationId(key: number): string | undefined
+/** A row of `documents`. */
+export interface DocumentRow {
+  readonly group: number
+  readonly body: Uint8Array
 }
 
-/** Writes the tables, in one transaction. */
-export interface IndexWriter {
-  findOwner(folder: string): Owner | undefined
-  createOwner(folder: string): Owner
-  saveOwner(owner: Owner): void
-  /** Removes an owner without snippets, and its documents. */
-  removeOwner(key: number): void
-  /** Returns false when the block and part are already stored. */
-  insertSnippet(snippet: StoredSnippet): boolean
-  /** Removes a snippet and its vector. */
-  removeSnippet(snippet: StoredSnippet): void
-  appendPostings(key: PostingKey, postings: Uint8Array): void
-  readPostings(key: PostingKey): Uint8Array | undefined
-  /** An empty body removes the row. */
-  writePostings(key: PostingKey, body: Uint8Array): void
-  appendDocuments(owner: number, group: number, documents: Uint8Array): void
-  readDocuments(owner: number, group: number): Uint8Array | undefined
-  writeDocuments(owner: number, group: number, body: Uint8Array): void
-  noteTurn(conversation: number, seq: number, fact: TurnFact): void
+/** A snippet with facts about its conversation and its turn. */
+export interface PlacedSnippet extends StoredSnippet {
+  /** Undefined when the conversation does not exist or its deletion has begun. */
+  readonly conversationId: string | undefined
+  /** Whether the turn searched the memory and called no tools except tools that look something up. */
+  readonly isLookup: boolean
 }
+
+/** A term to look up. If more snippets than `atMost` have the term, its postings are not read. */
+export interface WantedTerm {
+  readonly term: number
+  readonly atMost?: number | undefined
+}
+
+/** Reads the tables, in one snapshot. */
+export interface IndexReader {
+  findOwner(folder: string): Answer<Owner | undefined>
+  /** The postings of terms. The postings of one term are in the order of the chunks. */
+  postings(owner: Owner, terms: readonly WantedTerm[]): Answer<readonly PostingRow[]>
+  /** The rows of the group `from` and of all later groups. */
+  documents(owner: number, from: number): Answer<readonly DocumentRow[]>
+  /** The snippets with these numbers, in any order. Snippets that do not exist are left out. */
+  snippets(owner: number, numbers: readonly number[]): Answer<readonly PlacedSnippet[]>
+  /** The vectors of the snippet `from` and of later snippets, made by this model. */
+  vectors(owner: number, model: number, from: number, limit: number): Answer<readonly StoredVector[]>
+  /** The snippets of one turn, in order. `ordinal` is the position of the turn in the conversation; the first turn is 1. */
+  snippetsOfTurn(conversation: number, ordinal: number): Answer<readonly PlacedSnippet[]>
+  /** The key of a conversation. Undefined when it does not exist or its deletion has begun. */
+  conversationKey(conversationId: string): Answer<number | undefined>
+}
+
+/** A turn with an entry, and what its entries say about it. */
+export interface TurnRow extends TurnFact {
+  readonly seq: number
+}
+
+/** Writes the tables, in one transaction. Each function gets rows of one owner, so that a store can write them together. */
+export interface IndexWriter {
+  findOwner(folder: string): Answer<Owner | undefined>
+  createOwner(folder: string): Answer<Owner>
+  saveOwner(owner: Owner): Answer<void>
+  /** Removes an owner without snippets, and its documents. */
+  removeOwner(key: number): Answer<void>
+  /** The stored snippets of these blocks, by `partKey`. */
+  findParts(conversation: number, blocks: readonly number[]): Answer<ReadonlySet<string>>
+  insertSnippets(snippets: readonly StoredSnippet[]): Answer<void>
+  /** Removes snippets and their vectors. */
+  removeSnippets(snippets: readonly StoredSnippet[]): Answer<void>
+  appendPostings(owner: number, rows: readonly PostingRow[]): Answer<void>
+  /** Reads the rows with these terms and chunks. Rows that do not exist are left out. */
+  readPostings(owner: number, keys: readonly Omit<PostingRow, 'body'>[]): Answer<readonly PostingRow[]>
+  /** An empty body removes the row. */
+  writePostings(owner: number, rows: readonly PostingRow[]): Answer<void>
+  appendDocuments(owner: number, rows: readonly DocumentRow[]): Answer<void>
+  readDocuments(owner: number, groups: readonly number[]): Answer<readonly DocumentRow[]>
+  writeDocuments(owner: number, rows: readonly DocumentRow[]): Answer<void>
+  /** Adds turns, or adds what they did to the rows that exist. `seq` of an existing row is not changed. */
+  noteTurns(conversation: number, turns: readonly TurnRow[]): Answer<void>
+}
+
+/** Identifies a snippet in its conversation. */
+export const partKey = ({ block, part }: Pick<Snippet, 'block' | 'part'>): string => `${block} ${part}`
+
+/** The bits of what a turn did, as they are stored. */
+export const usesOf = ({ searched, worked }: Pick<TurnFact, 'searched' | 'worked'>): number => (searched ? 1 : 0) | (worked ? 2 : 0)
+/** Whether a turn with these bits only searched the memory and looked something up. */
+export const isLookupUse = (uses: number | null | undefined): boolean => uses === 1
 
 /** The ids of the roles in `documents`. They are stored, so they never change. */
 export const roleIds: Readonly<Record<MemoryTarget, number>> = { user: 1, assistant: 2, attachment: 3, summary: 4, notes: 5 }

@@ -1,4 +1,5 @@
-import type { MemoryVectors, SnippetText } from '../../../../ports/store/memory-index.ts'
+import type { MemoryVectors, SnippetId, SnippetText } from '../../../../ports/store/memory-index.ts'
+import { type Answer, answered, type Steps } from './steps.ts'
 
 /** How many vectors are compared in one step. After each step, other work of the process can run. */
 export const VECTORS_PER_STEP = 512
@@ -20,35 +21,48 @@ export interface StoredModel {
   readonly dimensions: number
 }
 
+/** The vector of a snippet, as it is stored. */
+export interface VectorRow extends SnippetId {
+  readonly body: Uint8Array
+}
+
 /** The tables of the vectors. */
 export interface VectorTables {
-  model(): StoredModel | undefined
+  model(): Answer<StoredModel | undefined>
   /** Stores a new model in place of the old one. */
-  replaceModel(name: string, dimensions: number): StoredModel
-  missing(model: number, limit: number): readonly SnippetText[]
-  save(model: number, owner: number, number: number, body: Uint8Array): void
-  count(model: number): { readonly done: number; readonly all: number }
+  replaceModel(name: string, dimensions: number): Answer<StoredModel>
+  missing(model: number, limit: number): Answer<readonly SnippetText[]>
+  /** Stores the vectors of the snippets that still exist. */
+  save(model: number, rows: readonly VectorRow[]): Answer<void>
+  count(model: number): Answer<{ readonly done: number; readonly all: number }>
 }
 
 /** Keeps the vectors of a store. `write` runs its work in one transaction. */
-export function createMemoryVectors(tables: VectorTables, write: <T>(work: () => T) => Promise<T>): MemoryVectors {
+export function createMemoryVectors(write: <T>(work: (tables: VectorTables) => Steps<T>) => Promise<T>): MemoryVectors {
   return {
     choose: ({ name, dimensions }) =>
-      write(() => {
-        const known = tables.model()
-        return known?.name === name && known.dimensions === dimensions ? known.key : tables.replaceModel(name, dimensions).key
+      write(function* (tables): Steps<number> {
+        const known = yield* answered(tables.model())
+        if (known?.name === name && known.dimensions === dimensions) return known.key
+        return (yield* answered(tables.replaceModel(name, dimensions))).key
       }),
-    missing: (model, limit) => write(() => (tables.model()?.key === model ? tables.missing(model, limit) : undefined)),
+    missing: (model, limit) =>
+      write(function* (tables): Steps<readonly SnippetText[] | undefined> {
+        const known = yield* answered(tables.model())
+        return known?.key === model ? yield* answered(tables.missing(model, limit)) : undefined
+      }),
     save: (model, vectors) =>
-      write(() => {
-        if (tables.model()?.key !== model) return
-        for (const { owner, number, vector } of vectors)
-          tables.save(model, owner, number, new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength))
+      write(function* (tables): Steps<void> {
+        if ((yield* answered(tables.model()))?.key !== model) return
+        const rows = vectors.map(({ owner, number, vector }) => {
+          return { owner, number, body: new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength) }
+        })
+        yield* answered(tables.save(model, rows))
       }),
     progress: () =>
-      write(() => {
-        const model = tables.model()
-        return model && { name: model.name, dimensions: model.dimensions, ...tables.count(model.key) }
+      write(function* (tables): Steps<Awaited<ReturnType<MemoryVectors['progress']>>> {
+        const model = yield* answered(tables.model())
+        return model && { name: model.name, dimensions: model.dimensions, ...(yield* answered(tables.count(model.key))) }
       }),
   }
 }

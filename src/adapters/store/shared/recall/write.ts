@@ -2,15 +2,18 @@ import { type Snippet, snippetsOf, type TurnFact, turnFactsOf } from '../../../.
 import { speakerTermsOf } from '../../../../core/recall/speakers.ts'
 import { termsOf } from '../../../../core/recall/terms.ts'
 import type { Change } from '../../../../core/timeline/change.ts'
+import { answered, type Steps } from './steps.ts'
 import {
   CHUNK,
   DOCUMENT_BYTES,
   GROUP,
   type IndexWriter,
+  type Owner,
   POSTING_BYTES,
-  type PostingKey,
+  partKey,
   roleIds,
   type StoredSnippet,
+  type TurnRow,
   termKey,
 } from './tables.ts'
 
@@ -43,36 +46,65 @@ function countTerms(text: string): ReadonlyMap<string, number> {
   return counts
 }
 
-/**
- * Adds entries of a conversation to the index. A snippet that is already there is not added again. The postings of a term are collected, so
- * that each row is written once.
- */
-export function indexEntries(
+/** Adds entries of a conversation to the index. A snippet that is already there is not added again. Each row is written once. */
+export function* indexEntries(
   tables: IndexWriter,
   { folder, conversation }: { readonly folder: string; readonly conversation: number },
   entries: readonly IndexedEntry[],
-): void {
-  for (const { seq, facts } of entries) for (const fact of facts) tables.noteTurn(conversation, seq, fact)
-  if (entries.every(({ snippets }) => snippets.length === 0)) return
-  const owner = tables.findOwner(folder) ?? tables.createOwner(folder)
+): Steps<void> {
+  const turns = turnsOf(entries)
+  if (turns.length > 0) yield* answered(tables.noteTurns(conversation, turns))
+  const found = entries.flatMap(({ seq, snippets }) => snippets.map((each) => ({ seq, ...each })))
+  if (found.length === 0) return
+  const blocks = new Set(found.map(({ snippet }) => snippet.block))
+  const known = new Set(yield* answered(tables.findParts(conversation, [...blocks])))
+  const added = found.filter(({ snippet }) => {
+    const isNew = !known.has(partKey(snippet))
+    known.add(partKey(snippet))
+    return isNew
+  })
+  if (added.length === 0) return
+  const owner = (yield* answered(tables.findOwner(folder))) ?? (yield* answered(tables.createOwner(folder)))
+  const [postings, documents] = rowsOf(owner, conversation, added)
+  const stored = added.map(
+    ({ seq, snippet }, n): StoredSnippet => ({ ...snippet, owner: owner.key, number: owner.next + n, conversation, seq }),
+  )
+  yield* answered(tables.insertSnippets(stored))
+  yield* answered(tables.appendDocuments(owner.key, documents))
+  yield* answered(tables.appendPostings(owner.key, postings))
+  yield* answered(tables.saveOwner({ ...owner, next: owner.next + added.length, snippets: owner.snippets + added.length }))
+}
+
+/** The facts about each turn together, with the first entry of the turn. */
+function turnsOf(entries: readonly IndexedEntry[]): readonly TurnRow[] {
+  const turns = new Map<string, TurnRow>()
+  for (const { seq, facts } of entries)
+    for (const { turnId, searched, worked } of facts) {
+      const known = turns.get(turnId) ?? { turnId, seq, searched, worked }
+      turns.set(turnId, { ...known, searched: known.searched || searched, worked: known.worked || worked })
+    }
+  return [...turns.values()]
+}
+
+/** The postings and the documents of new snippets of an owner. */
+function rowsOf(owner: Owner, conversation: number, added: readonly AnalysedSnippet[]) {
   const documents = createBatch<number>()
   const postings = createBatch<string>()
-  let next = owner.next
-  for (const { seq, snippets } of entries)
-    for (const { snippet, counts } of snippets) {
-      if (!tables.insertSnippet({ ...snippet, owner: owner.key, number: next, conversation, seq })) continue
-      const [chunk, place] = [Math.floor(next / CHUNK), next % CHUNK]
-      let length = 0
-      for (const [term, count] of counts) {
-        length += count
-        postings.add(chunk, term, [place >> 8, place & 255, Math.min(255, count)])
-      }
-      documents.add(0, Math.floor(next / GROUP), documentOf(snippet, conversation, length))
-      next++
+  let number = owner.next
+  for (const { snippet, counts } of added) {
+    const [chunk, place] = [Math.floor(number / CHUNK), number % CHUNK]
+    let length = 0
+    for (const [term, count] of counts) {
+      length += count
+      postings.add(chunk, term, [place >> 8, place & 255, Math.min(255, count)])
     }
-  for (const [, group, bytes] of documents) tables.appendDocuments(owner.key, group, bytes)
-  for (const [chunk, term, bytes] of postings) tables.appendPostings({ owner: owner.key, term: termKey(term), chunk }, bytes)
-  if (next > owner.next) tables.saveOwner({ ...owner, next, snippets: owner.snippets + next - owner.next })
+    documents.add(0, Math.floor(number / GROUP), documentOf(snippet, conversation, length))
+    number++
+  }
+  return [
+    Array.from(postings, ([chunk, term, body]) => ({ chunk, term: termKey(term), body })),
+    Array.from(documents, ([, group, body]) => ({ group, body })),
+  ] as const
 }
 
 /** Collects the bytes of rows that have a key of two parts, so that each row is written once. */
@@ -106,30 +138,40 @@ function documentOf({ role, ts }: Snippet, conversation: number, length: number)
 export const secondsOf = (ts: string): number => Math.min(0xffff_ffff, Math.max(0, Math.floor(Date.parse(ts) / 1_000) || 0))
 
 /** Removes snippets of an owner, and the owner when no snippet is left. */
-export function removeSnippets(tables: IndexWriter, folder: string, snippets: readonly StoredSnippet[]): void {
-  const owner = tables.findOwner(folder)
-  const places = new Map<string, { readonly key: PostingKey; readonly removed: Set<number> }>()
-  for (const snippet of snippets) {
-    tables.removeSnippet(snippet)
-    if (snippet.owner !== owner?.key) continue // in a damaged index, the owner and its postings may be missing
-    const [chunk, place] = [Math.floor(snippet.number / CHUNK), snippet.number % CHUNK]
-    for (const term of countTerms(snippet.text).keys()) {
-      const list = places.get(`${chunk} ${term}`) ?? { key: { owner: owner.key, term: termKey(term), chunk }, removed: new Set<number>() }
-      places.set(`${chunk} ${term}`, list)
-      list.removed.add(place)
-    }
-    removeDocument(tables, snippet)
-  }
+export function* removeSnippets(tables: IndexWriter, folder: string, snippets: readonly StoredSnippet[]): Steps<void> {
+  if (snippets.length === 0) return
+  yield* answered(tables.removeSnippets(snippets))
+  const owner = yield* answered(tables.findOwner(folder))
   if (!owner) return
-  for (const { key, removed } of places.values()) removePostings(tables, key, removed)
-  const left = owner.snippets - snippets.filter((snippet) => snippet.owner === owner.key).length
-  if (left <= 0) tables.removeOwner(owner.key)
-  else tables.saveOwner({ ...owner, snippets: left })
+  const removed = snippets.filter((snippet) => snippet.owner === owner.key) // in a damaged index, a snippet may have another owner
+  yield* removePostings(tables, owner, removed)
+  yield* removeDocuments(tables, owner, removed)
+  const left = owner.snippets - removed.length
+  if (left <= 0) yield* answered(tables.removeOwner(owner.key))
+  else yield* answered(tables.saveOwner({ ...owner, snippets: left }))
 }
 
-function removePostings(tables: IndexWriter, key: PostingKey, removed: ReadonlySet<number>): void {
-  const body = tables.readPostings(key)
-  if (!body) return
+function* removePostings(tables: IndexWriter, owner: Owner, snippets: readonly StoredSnippet[]): Steps<void> {
+  const places = new Map<string, { readonly term: number; readonly chunk: number; readonly removed: Set<number> }>()
+  for (const { number, text } of snippets) {
+    const [chunk, place] = [Math.floor(number / CHUNK), number % CHUNK]
+    for (const term of [...countTerms(text).keys()].map(termKey)) {
+      const row = places.get(`${chunk} ${term}`) ?? { term, chunk, removed: new Set<number>() }
+      places.set(`${chunk} ${term}`, row)
+      row.removed.add(place)
+    }
+  }
+  if (places.size === 0) return
+  const rows = yield* answered(tables.readPostings(owner.key, [...places.values()]))
+  const kept = rows.map(({ term, chunk, body }) => ({
+    term,
+    chunk,
+    body: withoutPlaces(body, places.get(`${chunk} ${term}`)?.removed ?? new Set()),
+  }))
+  yield* answered(tables.writePostings(owner.key, kept))
+}
+
+function withoutPlaces(body: Uint8Array, removed: ReadonlySet<number>): Uint8Array {
   const kept = new Uint8Array(body.length)
   let size = 0
   for (let at = 0; at < body.length; at += POSTING_BYTES) {
@@ -137,15 +179,26 @@ function removePostings(tables: IndexWriter, key: PostingKey, removed: ReadonlyS
     kept.set(body.subarray(at, at + POSTING_BYTES), size)
     size += POSTING_BYTES
   }
-  tables.writePostings(key, kept.subarray(0, size))
+  return kept.slice(0, size)
 }
 
 /** The position of a snippet in its chunk. The posting of the snippet begins at `at`. */
 export const placeAt = (postings: Uint8Array, at: number): number => ((postings[at] as number) << 8) | (postings[at + 1] as number)
 
-/** Overwrites the document with zeros. Its place is not used again. */
-function removeDocument(tables: IndexWriter, { owner, number }: StoredSnippet): void {
-  const [group, place] = [Math.floor(number / GROUP), number % GROUP]
-  const body = tables.readDocuments(owner, group)
-  if (body) tables.writeDocuments(owner, group, new Uint8Array(body).fill(0, place * DOCUMENT_BYTES, (place + 1) * DOCUMENT_BYTES))
+/** Overwrites the documents with zeros. Their places are not used again. */
+function* removeDocuments(tables: IndexWriter, owner: Owner, snippets: readonly StoredSnippet[]): Steps<void> {
+  const numbers = Map.groupBy(
+    snippets.map(({ number }) => number),
+    (number) => Math.floor(number / GROUP),
+  )
+  const rows = yield* answered(tables.readDocuments(owner.key, [...numbers.keys()]))
+  const written = rows.map(({ group, body }) => {
+    const changed = new Uint8Array(body)
+    for (const number of numbers.get(group) ?? []) {
+      const place = number % GROUP
+      changed.fill(0, place * DOCUMENT_BYTES, (place + 1) * DOCUMENT_BYTES)
+    }
+    return { group, body: changed }
+  })
+  yield* answered(tables.writeDocuments(owner.key, written))
 }

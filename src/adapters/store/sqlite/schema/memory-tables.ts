@@ -1,12 +1,17 @@
 import type { MemoryTarget } from '../../../../core/recall/snippets.ts'
 import type { SnippetText } from '../../../../ports/store/memory-index.ts'
 import {
-  type ChunkPostings,
+  type DocumentRow,
   type IndexReader,
   type IndexWriter,
+  isLookupUse,
   type Owner,
+  type PlacedSnippet,
   POSTING_BYTES,
+  type PostingRow,
+  partKey,
   type StoredSnippet,
+  usesOf,
 } from '../../shared/recall/tables.ts'
 import type { StoredModel, StoredVector, VectorTables } from '../../shared/recall/vectors.ts'
 import type { Database, Statement } from '../database.ts'
@@ -89,60 +94,75 @@ interface BodyRow {
 }
 
 /** The key of a snippet is one number: the owner in the high bits, the number of the snippet in the low 32 bits. */
-const SNIPPET = `SELECT snippet >> 32 AS owner, snippet & 4294967295 AS number, conversation, block, part, seq, turn, role, ts, path, body
-  FROM memory_snippets`
 const SNIPPET_KEY = '(?1 << 32 | ?2)'
+const COLUMNS = `snippet >> 32 AS owner, snippet & 4294967295 AS number, memory_snippets.conversation AS conversation, block, part,
+  memory_snippets.seq AS seq, memory_snippets.turn AS turn, role, ts, path, body`
+const SNIPPET = `SELECT ${COLUMNS} FROM memory_snippets`
+/** Snippets with their conversation, unless its deletion has begun, and with what their turn did. */
+const PLACED = `SELECT ${COLUMNS}, conversations.id AS conversationId, uses FROM memory_snippets
+  LEFT JOIN conversations ON conversations.key = memory_snippets.conversation AND deleted_at IS NULL
+  LEFT JOIN memory_turns ON memory_turns.conversation = memory_snippets.conversation AND memory_turns.turn = memory_snippets.turn`
 const OWNER = 'SELECT key, folder, next, snippets FROM memory_owners WHERE folder = ?'
 
-/** The bits of `memory_turns.uses`. */
-const [SEARCHED, WORKED] = [1, 2]
+interface PlacedRow extends SnippetRow {
+  readonly conversationId: string | null
+  readonly uses: number | null
+}
 
 function snippetOf({ turn, body, ...row }: SnippetRow): StoredSnippet {
   return { ...row, turnId: turn, text: body }
 }
 
+const placedOf = ({ conversationId, uses, ...row }: PlacedRow): PlacedSnippet => ({
+  ...snippetOf(row),
+  conversationId: conversationId ?? undefined,
+  isLookup: isLookupUse(uses),
+})
+
 /** Reads the tables of the memory index. Call its functions inside `database.read`. */
 export function createIndexReader(database: Database): IndexReader {
   const owner = database.readStatement<Owner>(OWNER)
-  const postings = database.readStatement<ChunkPostings>(
-    'SELECT chunk, body FROM memory_postings WHERE owner = ? AND term = ? ORDER BY chunk',
+  const postings = database.readStatement<PostingRow>(
+    'SELECT term, chunk, body FROM memory_postings WHERE owner = ? AND term = ? ORDER BY chunk',
   )
   const count = database.readStatement<{ postings: number }>(
     `SELECT sum(length(body)) / ${POSTING_BYTES} AS postings FROM memory_postings WHERE owner = ? AND term = ?`,
   )
-  const documents = database.readStatement<{ group: number; body: Uint8Array }>(
+  const documents = database.readStatement<DocumentRow>(
     'SELECT "group", body FROM memory_documents WHERE owner = ? AND "group" >= ? ORDER BY "group"',
   )
-  const snippet = database.readStatement<SnippetRow>(`${SNIPPET} WHERE snippet = ${SNIPPET_KEY}`)
+  const snippet = database.readStatement<PlacedRow>(`${PLACED} WHERE snippet = ${SNIPPET_KEY}`)
   const vectors = database.readStatement<StoredVector>(
     `SELECT snippet & 4294967295 AS number, body FROM memory_vectors
      WHERE snippet >= (?1 << 32 | ?3) AND snippet < ((?1 + 1) << 32) AND model = ?2 ORDER BY snippet LIMIT ?4`,
   )
-  const turn = database.readStatement<{ uses: number }>('SELECT uses FROM memory_turns WHERE conversation = ? AND turn = ?')
   const nthTurn = database.readStatement<{ turn: string }>(
     'SELECT turn FROM memory_turns WHERE conversation = ? ORDER BY seq, turn LIMIT 1 OFFSET ?',
   )
-  const ofTurn = database.readStatement<SnippetRow>(`${SNIPPET} WHERE conversation = ? AND turn = ? ORDER BY block, part`)
+  const ofTurn = database.readStatement<PlacedRow>(
+    `${PLACED} WHERE memory_snippets.conversation = ? AND memory_snippets.turn = ? ORDER BY block, part`,
+  )
   const keyOf = database.readStatement<{ key: number }>('SELECT key FROM conversations WHERE id = ? AND deleted_at IS NULL')
-  const idOf = database.readStatement<{ id: string }>('SELECT id FROM conversations WHERE key = ? AND deleted_at IS NULL')
 
   return {
     findOwner: (folder) => owner.get(folder),
-    postings: ({ key }, term) => postings.all(key, term),
-    countPostings: ({ key }, term) => count.get(key, term)?.postings ?? 0,
+    postings: ({ key }, terms) =>
+      terms.flatMap(({ term, atMost }) => {
+        const isTooFrequent = atMost !== undefined && (count.get(key, term)?.postings ?? 0) > atMost
+        return isTooFrequent ? [] : postings.all(key, term)
+      }),
     documents: (key, from) => documents.all(key, from),
-    snippet(key, number) {
-      const row = snippet.get(key, number)
-      return row && snippetOf(row)
-    },
+    snippets: (key, numbers) =>
+      numbers.flatMap((number) => {
+        const row = snippet.get(key, number)
+        return row ? [placedOf(row)] : []
+      }),
     vectors: (key, model, from, limit) => vectors.all(key, model, from, limit),
-    isLookup: (key, turnId) => turn.get(key, turnId)?.uses === SEARCHED,
     snippetsOfTurn(key, ordinal) {
       const found = nthTurn.get(key, ordinal - 1)
-      return found ? ofTurn.all(key, found.turn).map(snippetOf) : []
+      return found ? ofTurn.all(key, found.turn).map(placedOf) : []
     },
     conversationKey: (id) => (id.isWellFormed() ? keyOf.get(id)?.key : undefined),
-    conversationId: (key) => idOf.get(key)?.id,
   }
 }
 
@@ -155,8 +175,12 @@ export function createIndexWriter(database: Database, onRemoved: OnRemoved): Ind
   const saveOwner = database.writeStatement('UPDATE memory_owners SET next = ?, snippets = ? WHERE key = ?')
   const removeOwner = database.writeStatement('DELETE FROM memory_owners WHERE key = ?')
   const removeAllDocuments = database.writeStatement('DELETE FROM memory_documents WHERE owner = ?')
+  const partsOf = database.writeStatement<{ block: number; part: number }>(
+    'SELECT block, part FROM memory_snippets WHERE conversation = ? AND block = ?',
+  )
   const insertSnippet = database.writeStatement(
-    `INSERT INTO memory_snippets (snippet, conversation, block, part, seq, turn, role, ts, path, body) VALUES (${SNIPPET_KEY}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (conversation, block, part) DO NOTHING`,
+    `INSERT INTO memory_snippets (snippet, conversation, block, part, seq, turn, role, ts, path, body)
+     VALUES (${SNIPPET_KEY}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
   )
   const removeSnippet = database.writeStatement(`DELETE FROM memory_snippets WHERE snippet = ${SNIPPET_KEY}`)
   const removeVector = database.writeStatement(`DELETE FROM memory_vectors WHERE snippet = ${SNIPPET_KEY}`)
@@ -178,20 +202,42 @@ export function createIndexWriter(database: Database, onRemoved: OnRemoved): Ind
       onRemoved('memory_documents', removeAllDocuments.run(key))
       onRemoved('memory_owners', removeOwner.run(key))
     },
-    insertSnippet: ({ owner: key, number, conversation: conversationKey, block, part, seq, turnId, role, ts, path, text }) =>
-      insertSnippet.run(key, number, conversationKey, block, part, seq, turnId, role, ts, path, text) === 1,
-    removeSnippet({ owner: key, number }) {
-      onRemoved('memory_vectors', removeVector.run(key, number))
-      onRemoved('memory_snippets', removeSnippet.run(key, number))
+    findParts: (key, blocks) => new Set(blocks.flatMap((block) => partsOf.all(key, block).map((row) => partKey({ ...row })))),
+    insertSnippets(snippets) {
+      for (const { owner: key, number, conversation, block, part, seq, turnId, role, ts, path, text } of snippets)
+        insertSnippet.run(key, number, conversation, block, part, seq, turnId, role, ts, path, text)
     },
-    appendPostings: ({ owner: key, term, chunk }, added) => postings.append([key, term, chunk], added),
-    readPostings: ({ owner: key, term, chunk }) => postings.read([key, term, chunk]),
-    writePostings: ({ owner: key, term, chunk }, body) => postings.write([key, term, chunk], body),
-    appendDocuments: (key, group, added) => documents.append([key, group], added),
-    readDocuments: (key, group) => documents.read([key, group]),
-    writeDocuments: (key, group, body) => documents.write([key, group], body),
-    noteTurn: (key, seq, { turnId, searched, worked }) =>
-      void noteTurn.run(key, turnId, seq, (searched ? SEARCHED : 0) | (worked ? WORKED : 0)),
+    removeSnippets(snippets) {
+      for (const { owner: key, number } of snippets) {
+        onRemoved('memory_vectors', removeVector.run(key, number))
+        onRemoved('memory_snippets', removeSnippet.run(key, number))
+      }
+    },
+    appendPostings(key, rows) {
+      for (const { term, chunk, body } of rows) postings.append([key, term, chunk], body)
+    },
+    readPostings: (key, keys) =>
+      keys.flatMap(({ term, chunk }) => {
+        const body = postings.read([key, term, chunk])
+        return body ? [{ term, chunk, body }] : []
+      }),
+    writePostings(key, rows) {
+      for (const { term, chunk, body } of rows) postings.write([key, term, chunk], body)
+    },
+    appendDocuments(key, rows) {
+      for (const { group, body } of rows) documents.append([key, group], body)
+    },
+    readDocuments: (key, groups) =>
+      groups.flatMap((group) => {
+        const body = documents.read([key, group])
+        return body ? [{ group, body }] : []
+      }),
+    writeDocuments(key, rows) {
+      for (const { group, body } of rows) documents.write([key, group], body)
+    },
+    noteTurns(key, turns) {
+      for (const { turnId, seq, ...facts } of turns) noteTurn.run(key, turnId, seq, usesOf(facts))
+    },
   }
 }
 
@@ -216,8 +262,8 @@ export function createVectorTables(database: Database): VectorTables {
       return model.get() as StoredModel // the row was just inserted
     },
     missing: (key, limit) => missing.all(key, limit),
-    save(key, owner, number, body) {
-      if (mark.run(owner, number, key) === 1) save.run(owner, number, key, body)
+    save(key, rows) {
+      for (const { owner, number, body } of rows) if (mark.run(owner, number, key) === 1) save.run(owner, number, key, body)
     },
     count: (key) => count.get(key) as { done: number; all: number }, // the statement always returns one row
   }
