@@ -48,7 +48,7 @@ describe.skipIf(!hasPostgres || !hasPgBouncer)('through a connection pooler', as
     return { store, clock, blobs: store.blobs, schema }
   }
 
-  describeStore({ describe, it, expect }, 'the PostgreSQL store behind a pooler', () => open(urls?.strict), { hasMemory: false })
+  describeStore({ describe, it, expect }, 'the PostgreSQL store behind a pooler', () => open(urls?.strict))
 
   it.each(['strict', 'lenient', 'session'] as const)('a %s pooler leads to the same tables as the server', async (kind) => {
     const { store, schema } = await open(urls?.[kind])

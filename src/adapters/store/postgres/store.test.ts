@@ -30,7 +30,7 @@ describe.skipIf(!hasPostgres)('with a real server', async () => {
     return { store, clock, blobs: store.blobs, schema }
   }
 
-  describeStore({ describe, it, expect }, 'the PostgreSQL store', () => open(), { hasMemory: false })
+  describeStore({ describe, it, expect }, 'the PostgreSQL store', () => open())
   describeBlobs({ describe, it, expect }, 'the PostgreSQL store', async () => (await open()).blobs)
 
   it('refuses a server that is too old', async () => {

@@ -16,6 +16,7 @@ import { createReader } from './journal/read.ts'
 import { createPostgresLimits } from './limits.ts'
 import { createLister } from './list.ts'
 import { createOffers } from './offers.ts'
+import { createPostgresRecall } from './recall/recall.ts'
 import { createPostgresRelay } from './relay.ts'
 import { createDeleter } from './removal/delete.ts'
 import { createReceipts } from './removal/receipts.ts'
@@ -139,16 +140,24 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
   const conversations = createConversations(database)
   const reader = createReader(database, rows)
   const { watch, watchOffers, noteAppend, noteOffer, noteDeletion, close: closeWatch } = createWatch(database)
+  const recall = createPostgresRecall(database, reader)
   const receipts = createReceipts(database, clock)
-  const deleter = createDeleter(database, conversations, blobsWithin, receipts, leaseClock, noteDeletion)
+  const deleter = createDeleter({ database, conversations, blobsWithin, recall, receipts, clock: leaseClock, onDeleted: noteDeletion })
   const offers = createOffers({ database, conversations, rows, blobs, blobsWithin, clock: leaseClock, onOffered: noteOffer })
-  const remover = createRemover(database, conversations, blobsWithin, deleter, offers)
+  const remover = createRemover({ database, conversations, blobsWithin, recall, deleter, offers })
   const budgets = createPostgresBudgets(database, conversations, leaseClock.now)
   const releasedIndex = createReleasedIndex(database, conversations, noteOffer)
-  const appender = createAppender({ database, conversations, reader, offers, budgets, blobs, blobsWithin, clock, onAppended: noteAppend })
+  const appender = createAppender({
+    ...{ database, conversations, reader, offers, budgets, blobs, blobsWithin, clock },
+    onAppended(conversationId, lastSeq, changes) {
+      noteAppend(conversationId, lastSeq)
+      recall.noteAppended(conversationId, changes)
+    },
+  })
 
   return {
     blobs,
+    memory: recall.index,
     budgets: budgets.port,
     limits: createPostgresLimits(database, leaseClock.now),
     schedules: createPostgresSchedules({ database, conversations, offers, now: leaseClock.now }),
@@ -178,7 +187,7 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     findByCall: (conversationId, callId) => retryMissingBlob(() => reader.byCall(conversationId, callId)),
     readTurnLog: (conversationId, turnId) => retryMissingBlob(() => reader.turnLog(conversationId, turnId)),
 
-    readJournal: reader.journal,
+    readJournal: (conversationId, range) => reader.journal(conversationId, range),
 
     watch,
 
@@ -210,6 +219,7 @@ function createStore(database: Database, clock: Clock, leaseClock: Clock, given:
     async close() {
       await releasedIndex.close() // closed before the watch, because the index may still send a notification
       await closeWatch()
+      await recall.close()
       await database.close()
     },
   }

@@ -30,7 +30,7 @@ interface AppenderParts {
   readonly blobs: BlobStore
   readonly blobsWithin: BlobsWithin
   readonly clock: Clock
-  onAppended(conversationId: string, lastSeq: number): void
+  onAppended(conversationId: string, lastSeq: number, changes: readonly Change[]): void
 }
 
 /** Appends changes and imports bundles. Most appends are one statement: it checks the claim and writes all rows, or none. */
@@ -55,7 +55,7 @@ export function createAppender(parts: AppenderParts) {
       const written = await write(row, { prepared, numbers, frame: context?.frame, takes, budget })
       if (!written) continue // the row was outdated, so it is read again
       cachedRows.set(written.next)
-      onAppended(conversationId, written.next.last_seq)
+      onAppended(conversationId, written.next.last_seq, prepared.changes)
       return written.rows.map(({ seq, change }) => ({ seq, change }))
     }
   }
@@ -183,7 +183,7 @@ export function createAppender(parts: AppenderParts) {
       return found && found.epoch === created?.epoch ? found.last_seq : undefined
     }
     const lastSeq = await whileLost(() => database.write(attempt), onLost)
-    onAppended(conversationId, lastSeq)
+    onAppended(conversationId, lastSeq, changes)
     return { conversationId }
   }
 

@@ -107,14 +107,16 @@ export function createReader(database: Database, rowReader: RowReader) {
     })) ?? []
 
   /** One statement and no transaction, because followers read new entries after every notification. */
-  const pageAfter = async (conversationId: string, after: number, limit: number): Promise<readonly TypedRow[]> =>
-    isStorableId(conversationId)
-      ? database.all<TypedRow>(
-          `SELECT seq, type, body FROM journal
-           WHERE conversation = (SELECT key FROM conversations WHERE id = $1 AND deleted_at IS NULL) AND seq > $2 ORDER BY seq LIMIT $3`,
-          [conversationId, after, limit],
-        )
-      : []
+  async function pageAfter(conversationId: string, after: number, limit: number, leftOut?: Change['type']): Promise<readonly TypedRow[]> {
+    if (!isStorableId(conversationId)) return []
+    const [condition, value] = leftOut === undefined ? ['', []] : ['AND type <> $4', [leftOut]]
+    return database.all<TypedRow>(
+      `SELECT seq, type, body FROM journal
+       WHERE conversation = (SELECT key FROM conversations WHERE id = $1 AND deleted_at IS NULL) AND seq > $2 ${condition}
+       ORDER BY seq LIMIT $3`,
+      [conversationId, after, limit, ...value],
+    )
+  }
 
   /** The entry of a row that was read before. Undefined if another process has deleted the row or its conversation meanwhile. */
   async function readIfStored(conversationId: string, row: TypedRow, passNewer: boolean): Promise<Entry | undefined> {
@@ -149,15 +151,19 @@ export function createReader(database: Database, rowReader: RowReader) {
       return turnLogOf(turnId, changesOf(await readRows(conversationId, await candidates(conversationId, 'turn', turnId))))
     },
 
-    /** The entries after `after`, at most `limit`. The large texts of an entry are fetched when the caller takes the entry. */
+    /**
+     * The entries after `after`, at most `limit`, except those of the type `leftOut`. The large texts of an entry are fetched when the
+     * caller takes the entry.
+     */
     async *journal(
       conversationId: string,
       { after, limit = Number.POSITIVE_INFINITY, passNewer = false }: JournalRange,
+      leftOut?: Change['type'],
     ): AsyncGenerator<Entry> {
       let last = after
       for (let left = limit; left > 0; ) {
         const asked = Math.min(left, PAGE_SIZE)
-        const page = await pageAfter(conversationId, last, asked)
+        const page = await pageAfter(conversationId, last, asked, leftOut)
         let isWhole = true
         for (const row of page) {
           const entry = await readIfStored(conversationId, row, passNewer)

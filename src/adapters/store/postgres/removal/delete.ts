@@ -8,6 +8,7 @@ import type { BlobsWithin } from '../blobs/blobs.ts'
 import { BLOBS_PER_STEP, lockBlobs, pauseBetweenSteps, removeBlobs } from '../blobs/removal.ts'
 import { type Conversations, LOCK } from '../conversations.ts'
 import type { Database, Queries } from '../database.ts'
+import type { Recall } from '../recall/recall.ts'
 import type { PostgresReceipts } from './receipts.ts'
 
 /** A deletion that this process has begun or taken over. */
@@ -18,22 +19,26 @@ interface Deletion {
   readonly epoch: number
 }
 
+interface DeleterParts {
+  readonly database: Database
+  readonly conversations: Conversations
+  readonly blobsWithin: BlobsWithin
+  readonly recall: Pick<Recall, 'removeSome'>
+  readonly receipts: Omit<PostgresReceipts, 'port'>
+  readonly clock: Clock
+  onDeleted(conversationId: string): void
+}
+
 /** How many entries one transaction removes. */
 const ENTRIES_PER_STEP = 5_000
 
 /**
  * Deletes conversations in steps. Each step is a transaction, and every step can be repeated, so a deletion can be finished after a crash:
  *
- *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ entries ─▶ index and row
+ *   mark the row, which also takes the lease ─▶ files outside of the store ─▶ blobs ─▶ memory index ─▶ entries ─▶ index
+ *   and row
  */
-export function createDeleter(
-  database: Database,
-  conversations: Conversations,
-  blobsWithin: BlobsWithin,
-  receipts: Omit<PostgresReceipts, 'port'>,
-  clock: Clock,
-  onDeleted: (conversationId: string) => void,
-) {
+export function createDeleter({ database, conversations, blobsWithin, recall, receipts, clock, onDeleted }: DeleterParts) {
   type Begin = Pick<DeleteOptions, 'owner' | 'receipt'>
 
   async function begin(queries: Queries, { key, id }: ConversationRow, { owner, receipt }: Begin): Promise<Deletion> {
@@ -100,6 +105,12 @@ export function createDeleter(
    */
   const lockAllBlobs = (queries: Queries) => lockBlobs(queries, 'alone')
 
+  async function removeSomeSnippets(queries: Queries, { key, conversationId }: Deletion): Promise<boolean> {
+    const { isDone, rows } = await recall.removeSome(queries, { id: conversationId, key })
+    await receipts.addRows(queries, key, rows)
+    return !isDone
+  }
+
   const removeSomeEntries = (queries: Queries, { key }: Deletion) =>
     queries.run(
       `DELETE FROM journal WHERE conversation = $1 AND seq IN
@@ -131,6 +142,7 @@ export function createDeleter(
         if (!some || some.found < BLOBS_PER_STEP) break
         await pauseBetweenSteps()
       }
+      while (await step(deletion, (queries) => removeSomeSnippets(queries, deletion))) {}
       while (await step(deletion, (queries) => removeSomeEntries(queries, deletion))) {}
       await step(deletion, async (queries) => {
         const budgets = await queries.run(`DELETE FROM budgets WHERE name = 'conversation/' || $1`, [conversationId])

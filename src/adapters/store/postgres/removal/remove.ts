@@ -12,20 +12,24 @@ import { BLOBS_PER_STEP, lockBlobs, pauseBetweenSteps, removeBlobs } from '../bl
 import { type Conversations, findNewerEntry, LOCK } from '../conversations.ts'
 import type { Database, Queries } from '../database.ts'
 import type { Offers } from '../offers.ts'
+import type { Recall } from '../recall/recall.ts'
 import type { Deleter } from './delete.ts'
+
+interface RemoverParts {
+  readonly database: Database
+  readonly conversations: Conversations
+  readonly blobsWithin: BlobsWithin
+  readonly recall: Pick<Recall, 'removeWithoutEntry'>
+  readonly deleter: Deleter
+  readonly offers: Offers
+}
 
 /**
  * Removes old entries and unused blobs. The first transaction deletes rows and records the blobs whose last reference may have been
  * deleted. Further transactions remove those recorded blobs to which no entry refers, some blobs each. If the process dies before the last
  * one, the next removal deletes these blobs.
  */
-export function createRemover(
-  database: Database,
-  conversations: Conversations,
-  blobsWithin: BlobsWithin,
-  deleter: Deleter,
-  offers: Offers,
-) {
+export function createRemover({ database, conversations, blobsWithin, recall, deleter, offers }: RemoverParts) {
   const recordCandidates = (queries: Queries, hashes: readonly string[]) =>
     queries.run('INSERT INTO unreferenced_blobs SELECT DISTINCT unnest($1::text[]) AS sha256 ORDER BY sha256 ON CONFLICT DO NOTHING', [
       hashes,
@@ -48,7 +52,11 @@ export function createRemover(
       after = last.seq
     }
     const removable = removableEntries(entries, { before, frameSeq: frame.seq, visible, openTurn: open_turn })
-    if (removable.length === 0) return 0
+    // also without such entries, because an older version of Daybook may have removed entries and kept their snippets
+    if (removable.length === 0) {
+      await recall.removeWithoutEntry(queries, { id, key })
+      return 0
+    }
     const place = [key, removable]
     await queries.run('DELETE FROM journal WHERE conversation = $1 AND seq = ANY ($2::int[])', place)
     await queries.run('DELETE FROM names WHERE conversation = $1 AND seq = ANY ($2::int[])', place)
@@ -60,6 +68,7 @@ export function createRemover(
       queries,
       references.map(({ sha256 }) => sha256),
     )
+    await recall.removeWithoutEntry(queries, { id, key })
     return removable.length
   }
 

@@ -1,6 +1,7 @@
 import type { Queries } from '../database.ts'
 import { fillTitles } from '../titles.ts'
 import { firstVersion } from './first-version.ts'
+import { memoryTables } from './memory-tables.ts'
 
 /** One version of the schema. */
 export interface Migration {
@@ -17,6 +18,7 @@ export interface Migration {
  *
  * - A row of `journal` has the key (conversation, seq).
  * - `title` and `open_turn` are JSON texts, because PostgreSQL can not store the character U+0000.
+ * - The progress of the memory index is in tables of its own. See `memory-tables.ts`.
  */
 export const migrations: readonly Migration[] = [
   firstVersion,
@@ -204,6 +206,7 @@ export const migrations: readonly Migration[] = [
     compatibleFrom: 3,
     sql: 'ALTER TABLE offers DROP CONSTRAINT offers_pkey, ADD PRIMARY KEY (conversation, number);',
   },
+  memoryTables,
 ]
 
 export const SCHEMA_VERSION = migrations.length
