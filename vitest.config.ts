@@ -13,6 +13,9 @@ const postgresSuites = [
   'test/faults/torture/torture.test.ts',
   'test/e2e/{followers,resumed-streams,hostile-requests,hostile-imports,foreign-blobs,roles}.test.ts',
   'test/files/tenants.test.ts',
+  'test/recall/*.test.ts',
+  'test/faults/memory-crash.test.ts',
+  'src/{tools/recall/memory-search,wiring/memory}.test.ts',
   'test/turns/{kept-timelines,shared-conversations,withdrawn-messages}.test.ts',
 ]
 

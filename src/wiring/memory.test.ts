@@ -1,14 +1,13 @@
 import { expect, it, vi } from 'vitest'
-import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { openTestStore } from '../../test/support/stores.ts'
 import { createSystemClock } from '../adapters/clock/system.ts'
-import { createMemoryStore } from '../adapters/store/memory/store.ts'
 import { startFakeEmbeddings } from '../testing/fake-providers/fake-embeddings.ts'
 import { reply, scriptedModel } from '../testing/scripted-model.ts'
 import { createAgent } from './agent.ts'
 
 it('an agent with an embedding model finds what was said in other words', async () => {
   const fake = await startFakeEmbeddings([['vessel', 'schooner']])
-  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createSystemClock() })
+  const store = await openTestStore({ clock: createSystemClock() })
   const model = scriptedModel([
     reply.answer('Noted.'),
     reply.call('react.memsearch', { query: 'vessel', scope: 'user' }),

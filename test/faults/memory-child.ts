@@ -4,18 +4,16 @@
  */
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
-import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
-import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { completion, minute, prompt } from '../../src/testing/blocks.ts'
 import { appended, closed, opened } from '../../src/testing/conformance/store/fixture.ts'
 import { startVectors } from '../../src/tools/recall/vectors.ts'
+import { openFolderStore } from '../support/stores.ts'
 import { createTestEmbedder } from './memory-embedder.ts'
 
-const [file = '', blobs = '', round = '0', dimensions = '8'] = process.argv.slice(2)
+const [folder = '', round = '0', dimensions = '8'] = process.argv.slice(2)
 await once(process.stdin, 'data')
 process.stdin.destroy()
-const store = await createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
+const store = await openFolderStore(folder)
 const owner = { id: `writer-${process.pid}`, host: 'here', pid: process.pid }
 const working = store.memory?.catchUp() // at the same time as the appends
 const reported = (error: unknown) => process.stderr.write(`${error}\n`)

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { startVectors } from '../../src/tools/recall/vectors.ts'
+import { createPlace, isPostgres, type Place } from '../recall/places.ts'
 import { countAttempts } from '../support/attacks/count.ts'
-import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
+import { openFolderStore } from '../support/stores.ts'
 import { createTestEmbedder, testVector } from './memory-embedder.ts'
 
 const ROUNDS = 30
@@ -16,9 +16,9 @@ const ROUNDS = 30
 const dimensionsIn = (round: number): number => (Math.floor(round / 3) % 2 === 0 ? 8 : 16)
 
 /** Runs the child and kills it some time after its first append. */
-async function runAndKill({ file, blobs }: DatabaseFolder, round: number): Promise<void> {
+async function runAndKill({ folder }: Place, round: number): Promise<void> {
   const script = join(import.meta.dirname, 'memory-child.ts')
-  const child = spawn(process.execPath, [script, file, blobs, String(round), String(dimensionsIn(round))], {
+  const child = spawn(process.execPath, [script, folder, String(round), String(dimensionsIn(round))], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close')
@@ -29,42 +29,47 @@ async function runAndKill({ file, blobs }: DatabaseFolder, round: number): Promi
   await ended
 }
 
-/** The content of the index, without the numbers that depend on the order of the writes. */
-function contentOf(file: string): object {
-  const database = new DatabaseSync(file, { readOnly: true })
-  const all = (sql: string) => database.prepare(sql).all()
-  try {
-    return {
-      behind: all('SELECT id FROM conversations WHERE memory_seq < last_seq OR key IN (SELECT conversation FROM memory_behind)'),
-      snippets: all(`SELECT id, block, part, seq, turn, role, ts, path, body FROM memory_snippets
-                     JOIN conversations ON conversation = key ORDER BY id, block, part`),
-      turns: all('SELECT id, turn, seq, uses FROM memory_turns JOIN conversations ON conversation = key ORDER BY id, turn'),
-      owners: all('SELECT folder, snippets FROM memory_owners ORDER BY folder'),
-      postings: all(`SELECT folder, term, sum(length(body)) AS bytes FROM memory_postings JOIN memory_owners ON owner = key
-                     GROUP BY folder, term ORDER BY folder, term`),
-      documents: all(
-        'SELECT folder, sum(length(body)) AS bytes FROM memory_documents JOIN memory_owners ON owner = key GROUP BY 1 ORDER BY 1',
-      ),
+/** Queries that differ between the two kinds of databases. */
+const sql = isPostgres
+  ? {
+      behind: `SELECT id FROM conversations LEFT JOIN memory_progress ON conversation = key
+        WHERE coalesce(seq, 0) < last_seq OR key IN (SELECT conversation FROM memory_behind) AND open_turn IS NULL ORDER BY id`,
+      bytes: 'octet_length(body)',
+      vectors: 'SELECT s.body AS text, v.body AS vector FROM memory_snippets AS s FULL JOIN memory_vectors AS v USING (owner, number)',
+      forget:
+        'DELETE FROM memory_progress; DELETE FROM memory_behind; INSERT INTO memory_behind SELECT folder, key, last_seq FROM conversations WHERE last_seq > 0',
     }
-  } finally {
-    database.close()
+  : {
+      behind: `SELECT id FROM conversations WHERE memory_seq < last_seq OR key IN (SELECT conversation FROM memory_behind) ORDER BY id`,
+      bytes: 'length(body)',
+      vectors: 'SELECT s.body AS text, v.body AS vector FROM memory_snippets AS s FULL JOIN memory_vectors AS v USING (snippet)',
+      forget: `UPDATE conversations SET memory_seq = 0;
+        INSERT OR IGNORE INTO memory_behind SELECT key FROM conversations WHERE last_seq > 0`,
+    }
+
+/** The content of the index, without the numbers that depend on the order of the writes. */
+async function contentOf({ query }: Place): Promise<object> {
+  return {
+    behind: await query(sql.behind),
+    snippets: await query(`SELECT id, block, part, seq, turn, role, ts, path, body FROM memory_snippets
+                           JOIN conversations ON conversation = key ORDER BY id, block, part`),
+    turns: await query('SELECT id, turn, seq, uses FROM memory_turns JOIN conversations ON conversation = key ORDER BY id, turn'),
+    owners: await query('SELECT folder, snippets FROM memory_owners ORDER BY folder'),
+    postings: await query(`SELECT folder, term, sum(${sql.bytes}) AS bytes FROM memory_postings JOIN memory_owners ON owner = key
+                           GROUP BY folder, term ORDER BY folder, term`),
+    documents: await query(
+      `SELECT folder, sum(${sql.bytes}) AS bytes FROM memory_documents JOIN memory_owners ON owner = key GROUP BY 1 ORDER BY 1`,
+    ),
   }
 }
 
-const tables = ['owners', 'snippets', 'documents', 'postings', 'turns', 'vectors']
+const emptied = ['owners', 'snippets', 'documents', 'postings', 'turns', 'vectors'].map((table) => `DELETE FROM memory_${table}`).join('; ')
 
 /** Empties the index, as if an older version of Daybook had written the conversations. */
-function emptyIndex(file: string): void {
-  const database = new DatabaseSync(file)
-  database.exec(
-    `BEGIN; ${tables.map((table) => `DELETE FROM memory_${table}`).join('; ')}; UPDATE conversations SET memory_seq = 0; INSERT OR IGNORE INTO memory_behind SELECT key FROM conversations WHERE last_seq > 0; COMMIT`,
-  )
-  database.close()
-}
+const emptyIndex = ({ change }: Place) => change(`BEGIN; ${emptied}; ${sql.forget}; COMMIT`)
 
 /** Lets the vectors be finished, and compares each with the one that its text has. Returns how many there are. */
-async function checkVectors(store: Awaited<ReturnType<typeof openStoreIn>>, file: string): Promise<number> {
-  const { memory } = store
+async function checkVectors({ memory }: Awaited<ReturnType<typeof openFolderStore>>, { query }: Place): Promise<number> {
   if (!memory) throw new TypeError('the store has no memory index')
   const problems: unknown[] = []
   const maker = startVectors(memory.vectors, createTestEmbedder(8), (error) => problems.push(error), { idleMs: 1, waitMs: 1 })
@@ -77,12 +82,9 @@ async function checkVectors(store: Awaited<ReturnType<typeof openStoreIn>>, file
   )
   await maker.close()
   expect(problems).toEqual([])
-  const database = new DatabaseSync(file, { readOnly: true })
-  const rows = database
-    .prepare('SELECT s.body AS text, v.body AS vector FROM memory_snippets AS s FULL JOIN memory_vectors AS v USING (snippet)')
-    .all()
-  database.close()
-  const wrong = rows.filter(({ text, vector }) => {
+  const rows = await query(sql.vectors)
+  const wrong = rows.filter(({ text: stored, vector }) => {
+    const text = isPostgres && typeof stored === 'string' ? (JSON.parse(stored) as string) : stored
     const expected = typeof text === 'string' ? new Uint8Array(testVector(text, 8).buffer) : undefined
     return !(vector instanceof Uint8Array) || expected === undefined || Buffer.compare(vector, expected) !== 0
   })
@@ -94,13 +96,14 @@ it('after a kill at any time, the memory index equals one that is built from the
   timeout: 300_000,
 }, async (context) => {
   countAttempts(context, ROUNDS)
-  const folder = createDatabaseFolder()
+  const place = createPlace()
+  const open = () => openFolderStore(place.folder, { clock: createSystemClock() })
   try {
     for (let round = 0; round < ROUNDS; round++) {
-      await runAndKill(folder, round)
-      if (round % 10 === 5) emptyIndex(folder.file) // the next child then catches up while it is killed
+      await runAndKill(place, round)
+      if (round % 10 === 5) await emptyIndex(place) // the next child then catches up while it is killed
     }
-    const store = await openStoreIn(folder)
+    const store = await open()
     await store.memory?.catchUp()
     const found = await store.memory?.search('rivers', {
       within: { user: { tenant: 'acme', project: 'web', user: 'u1' } },
@@ -109,16 +112,16 @@ it('after a kill at any time, the memory index equals one that is built from the
       limit: 50,
     })
     expect(found?.length).toBeGreaterThan(ROUNDS / 2)
-    expect(await checkVectors(store, folder.file)).toBeGreaterThan(ROUNDS)
+    expect(await checkVectors(store, place)).toBeGreaterThan(ROUNDS)
     await store.close()
-    const content = contentOf(folder.file)
-    emptyIndex(folder.file)
-    const rebuilt = await openStoreIn(folder)
+    const content = await contentOf(place)
+    await emptyIndex(place)
+    const rebuilt = await open()
     await rebuilt.memory?.catchUp()
     await rebuilt.close()
-    expect(contentOf(folder.file)).toEqual(content)
+    expect(await contentOf(place)).toEqual(content)
     expect(content).toMatchObject({ behind: [] })
   } finally {
-    rmSync(folder.folder, { recursive: true, force: true })
+    await place.remove()
   }
 })

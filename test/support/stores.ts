@@ -53,12 +53,14 @@ export async function openFolderStore(
     clock = createSystemClock(),
     file = 'daybook.db',
     relay,
-  }: { readonly clock?: Clock; readonly file?: string; readonly relay?: Relay } = {},
+    blobs,
+  }: { readonly clock?: Clock; readonly file?: string; readonly relay?: Relay; readonly blobs?: BlobStore } = {},
 ): Promise<ConversationStore> {
   const url = testDatabase()
+  const given = { ...(relay && { relay }), ...(blobs && { blobs }) }
   if (url !== undefined)
-    return createPostgresStore({ url, schema: folderSchema(folder), clock, leaseTime: 'clock', maxConnections, ...(relay && { relay }) })
-  return createSqliteStore({ file: join(folder, file), blobs: createFileBlobs({ folder: join(folder, 'blobs') }), clock })
+    return createPostgresStore({ url, schema: folderSchema(folder), clock, leaseTime: 'clock', maxConnections, ...given })
+  return createSqliteStore({ file: join(folder, file), blobs: blobs ?? createFileBlobs({ folder: join(folder, 'blobs') }), clock })
 }
 
 /** The schema that holds the tables of a folder. */

@@ -1,7 +1,6 @@
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
 import { createTemporaryFolder } from '../../src/adapters/files/temporary.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { recordsOf } from '../../src/agent/conversation/history.ts'
 import type { BlockOrigin, Draft } from '../../src/core/block/index.ts'
@@ -19,6 +18,7 @@ import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { historyOf } from '../../src/tools/artifacts/history.ts'
 import type { Call, Tool } from '../../src/tools/tool.ts'
 import { sliceOf } from './prompts/shown-blocks.ts'
+import { openTestStore } from './stores.ts'
 
 /** A conversation with these blocks, and functions to call a tool in it. */
 export async function toolFixture(
@@ -37,7 +37,7 @@ export async function toolFixture(
   const { hidden = [], sources = [], turnId = 't1', editableTailTokens = 4_000 } = options
   const clock = createFixedClock()
   const blobs = createMemoryBlobs()
-  const store = createMemoryStore({ blobs, clock })
+  const store = await openTestStore({ blobs, clock })
   const claim = await store.claim('c1', { id: 'test', host: 'here', pid: 1 })
   const made = typeof drafts === 'function' ? await drafts(blobs) : drafts
   if (made.length > 0) await store.append(claim, [{ type: 'blocks.appended', blocks: withIds(made) }])

@@ -2,9 +2,11 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import type { MemoryFilter } from '../../../ports/store/memory-index.ts'
 import type { ConversationStore } from '../../../ports/store.ts'
-import { minute, result } from '../../../testing/blocks.ts'
-import { appended, closed, compacted, opened, owner } from '../../../testing/conformance/store/fixture.ts'
+import { completion, minute, prompt, result } from '../../../testing/blocks.ts'
+import { appended, closed, compacted, opened, owner, writeConversation } from '../../../testing/conformance/store/fixture.ts'
+import { inConversation, memoryOf } from '../../../testing/conformance/store/memory.ts'
 import { createSystemClock } from '../../clock/system.ts'
 import { createPostgresStore } from './store.ts'
 import { fillTitles } from './titles.ts'
@@ -137,6 +139,64 @@ describe.skipIf(!hasPostgres)('the plans of queries', async () => {
     }
     expect(await rowsRead((opened) => opened.findByCall('long', 'c7'))).toBeLessThan(100)
     expect(await rowsRead((opened) => opened.readTurnLog('long', 'none'))).toBeLessThan(100)
+  })
+
+  it('index and search the texts of one user with few rows read, even if there are many other users', async () => {
+    const store = await open()
+    const ids = Array.from({ length: 4 }, (_, n) => `t7/p/u/said${n}`)
+    const turns = (id: string) =>
+      [1, 2].flatMap((n) => [
+        opened(`t${n}`, n),
+        appended([prompt(`the harbour of ${id}`, `t${n}`, n), completion(`stone ${n}`, `t${n}`, n)], 2 * n - 1),
+        closed(`t${n}`, n),
+      ])
+    for (const id of ids) await writeConversation(store, id, turns(id))
+    await memoryOf(store).catchUp({ within: { conversationId: ids[0] as string } })
+    await store.close()
+    const copied = {
+      owners: "(folder, next, snippets) SELECT folder || n || '/', next, snippets",
+      snippets: `SELECT owner + 1000 * n, number, conversation + 1000000 * n, block, part, memory_snippets.seq, turn, role, ts, path, body, vector`,
+      documents: 'SELECT owner + 1000 * n, "group", body',
+      postings: 'SELECT owner + 1000 * n, term, chunk, body',
+      turns: 'SELECT conversation + 1000000 * n, turn_hash, turn, seq, uses',
+    }
+    for (const [table, sql] of Object.entries(copied))
+      await client.query(`INSERT INTO memory_${table} ${sql} FROM memory_${table}, generate_series(1, 2000) AS n`)
+    for (const table of ['snippets', 'postings', 'turns']) await client.query(`ALTER TABLE memory_${table} SET (autovacuum_enabled = off)`)
+    const ofUser = { user: { tenant: 't7', project: 'p', user: 'u' } }
+    const filter = (fields: Partial<MemoryFilter>) => inConversation('', { within: ofUser, targets: ['user'], limit: 3, ...fields })
+    const found: number[] = []
+    const search = (fields: Partial<MemoryFilter>) => async (opened: ConversationStore) => {
+      const memory = memoryOf(opened)
+      found.push((await memory.search('harbour', filter(fields))).length)
+    }
+    // of the user, 20 other conversations have entries that are not indexed; these entries do not exist
+    expect(await rowsRead(search({ within: { conversationId: ids[0] as string } }))).toBeLessThan(200)
+    expect(await rowsRead((opened) => memoryOf(opened).catchUp({ within: ofUser }))).toBeLessThan(2_000)
+    for (let n = 0; n < 3; n++) expect(await rowsRead(search({}))).toBeLessThan(200)
+    expect(await rowsRead((opened) => memoryOf(opened).list({ ...filter({}), order: 'newest' }))).toBeLessThan(200)
+    const missing = async (opened: ConversationStore) => {
+      const { vectors } = memoryOf(opened)
+      await vectors.missing(await vectors.choose({ name: 'm', dimensions: 2 }), 10)
+    }
+    expect(await rowsRead(missing)).toBeLessThan(100)
+    expect(await rowsRead(search({ vector: { model: 1, values: Float32Array.of(1, 0) } }))).toBeLessThan(200)
+    expect(found).toEqual([2, 3, 3, 3, 3])
+    expect(await rowsRead((opened) => opened.delete(ids[0] as string))).toBeLessThan(1_000)
+    expect(await rowsRead(search({}))).toBeLessThan(200)
+  })
+
+  it('a turn sends no statement for the memory index', async () => {
+    const proxy = await startProxy(new URL(server?.url ?? ''))
+    const store = await createPostgresStore({ url: proxy.url, clock: createSystemClock() })
+    const claim = await writeConversation(store, 'no statement', [opened('t1', 1), appended([prompt('hello', 't1', 1)], 1)])
+    await store.append(claim, [appended([completion('hello', 't1', 2)], 2)])
+    await store.append(claim, [closed('t1', 3)])
+    const sent = proxy.sent()
+    await store.close()
+    proxy.stop()
+    expect(sent).toContain('INSERT INTO journal')
+    expect(sent).not.toContain('memory_')
   })
 
   it('are prepared once per connection, or not at all with `prepare: false`, as some poolers need it', async () => {

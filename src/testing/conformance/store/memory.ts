@@ -70,6 +70,25 @@ export function describeMemory({ describe, it, expect }: TestRunner, create: Cre
       expect(await memory.search('lisbon', inConversation('other'))).toEqual([])
     })
 
+    it('finds what is appended to a running turn after a search has indexed the turn', async () => {
+      const { store } = await create()
+      const memory = memoryOf(store)
+      const claim = await writeConversation(store, 'acme/web/ann/c1', [opened('t1'), appended([prompt('jasper one')])])
+      const found = async () => {
+        const within = { user: { tenant: 'acme', project: 'web', user: 'ann' } }
+        return (await memory.search('jasper', inConversation('', { within }))).map(({ turnId }) => turnId).length
+      }
+      expect(await found()).toBe(1)
+      for (let n = 2; n <= 3; n++) {
+        await store.append(claim, [appended([prompt(`jasper ${n}`, `t1${n}`, n)], n)])
+        expect(await found()).toBe(n)
+      }
+      await store.append(claim, [closed('t1', 4)])
+      await store.append(claim, [{ type: 'title.set', ts: minute(5), title: 'Stones' }])
+      await store.append(claim, [appended([prompt('jasper 4', 't4', 4)], 4)])
+      expect(await found()).toBe(4)
+    })
+
     it('filters by target and time, and leaves out the turn that searches', async () => {
       const { store } = await create()
       const memory = memoryOf(store)

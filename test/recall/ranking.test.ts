@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { completion, minute, prompt } from '../../../../testing/blocks.ts'
-import { appended, closed, opened, writeConversation } from '../../../../testing/conformance/store/fixture.ts'
-import { inConversation, memoryOf } from '../../../../testing/conformance/store/memory.ts'
-import { createFixedClock } from '../../../../testing/fixed-clock.ts'
-import { createMemoryBlobs } from '../../../blobs/memory.ts'
-import { createMemoryStore } from '../../memory/store.ts'
+import { completion, minute, prompt } from '../../src/testing/blocks.ts'
+import { appended, closed, opened, writeConversation } from '../../src/testing/conformance/store/fixture.ts'
+import { inConversation, memoryOf } from '../../src/testing/conformance/store/memory.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { openTestStore, runsOf } from '../support/stores.ts'
 
-const createStore = () => createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+const createStore = () => openTestStore({ clock: createFixedClock() })
 
 const users = ['ann', 'bob', 'cleo'] as const
 const scopeOf = (user: string) => ({ tenant: 'acme', project: 'web', user })
@@ -16,7 +15,7 @@ const message = fc.record({ user: fc.constantFrom(...users), conversation: fc.na
 
 /** Stores the messages, each as a turn. */
 async function storeMessages(messages: readonly { readonly user: string; readonly conversation: number; readonly text: string }[]) {
-  const store = createStore()
+  const store = await createStore()
   const conversations = Map.groupBy(messages, ({ user, conversation }) => `acme/web/${user}/c${conversation}`)
   for (const [id, list] of conversations)
     await writeConversation(
@@ -42,13 +41,13 @@ describe('a memory search', () => {
           found += matches.length
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     )
-    expect(found).toBeGreaterThan(100)
+    expect(found).toBeGreaterThan(runsOf(100))
   })
 
   it('finds a second place that shares only a name with the first', async () => {
-    const store = createStore()
+    const store = await createStore()
     const filler = Array.from({ length: 30 }, (_, n) => `Today I cooked soup number ${n} and watched the rain.`)
     const texts = [
       ...filler,
@@ -67,7 +66,7 @@ describe('a memory search', () => {
   })
 
   it('finds an answer that has no word of the question, beside the message that has them', async () => {
-    const store = createStore()
+    const store = await createStore()
     const turn = (n: number, asked: string, answered: string) => [
       opened(`t${n}`, n),
       appended([prompt(asked, `t${n}`, n)], 2 * n + 1),
@@ -109,7 +108,7 @@ describe('a memory search', () => {
       'The bakery opens at noon.',
     ],
   ])('finds %s', async (_, question, wanted, other) => {
-    const store = createStore()
+    const store = await createStore()
     const filler = Array.from({ length: 20 }, (_unused, n) => `Bob: number ${n} of the list`)
     const texts = [wanted, ...filler, other, ...filler, 'Ann: hello']
     await writeConversation(
@@ -122,7 +121,7 @@ describe('a memory search', () => {
   })
 
   it('prefers what was said at the time that the question names', async () => {
-    const store = createStore()
+    const store = await createStore()
     const days = [3, 40, 80].map((day) => day * 24 * 60)
     await writeConversation(
       store,
@@ -141,7 +140,7 @@ describe('a memory search', () => {
   })
 
   it('prefers the newer of two equal texts', async () => {
-    const store = createStore()
+    const store = await createStore()
     const turns = [0, 1].map((n) => [opened(`t${n}`, n), appended([prompt('the harbour', `t${n}`, n * 20_000)], n + 1), closed(`t${n}`, n)])
     await writeConversation(store, 'c1', ...turns)
     const matches = await memoryOf(store).search('harbour', inConversation('c1', { now: minute(20_001) }))
@@ -150,7 +149,7 @@ describe('a memory search', () => {
 
   /** Stores each text as a turn of one conversation. Texts that begin with `assistant: ` are answers. */
   async function storeTexts(texts: readonly string[]) {
-    const store = createStore()
+    const store = await createStore()
     const turns = texts.map((text, n) => {
       const [turnId, answer] = [`t${n}`, 'assistant: ']
       const block = text.startsWith(answer) ? completion(text.slice(answer.length), turnId, n) : prompt(text, turnId, n)
@@ -196,7 +195,7 @@ describe('a memory search', () => {
   })
 
   it('prefers the words of the person who is asked about: the user, or the agent', async () => {
-    const store = createStore()
+    const store = await createStore()
     const blocks = [prompt('the tent needs new poles', 't1', 1), completion('the tent needs new poles', 't2', 1)]
     await writeConversation(
       store,
@@ -211,7 +210,7 @@ describe('a memory search', () => {
   })
 
   it('a question about the user prefers the conversation in which the user has the word, and not a long answer', async () => {
-    const store = createStore()
+    const store = await createStore()
     const filler = 'Take your time and note what works. '.repeat(3)
     const conversations = {
       told: ['I own an aquarium now.', `${filler} Enjoy it.`],
