@@ -78,6 +78,25 @@ it('deleted conversations, including those of sub-agents, leave nothing in any t
   expect(await place.filledTables()).toEqual([])
 })
 
+it('finds and removes each of many texts', async () => {
+  const place = newPlace()
+  const store = await place.open()
+  const count = 4_200 // more than a row of postings can have
+  const texts = Array.from({ length: count }, (_, n) => `river word${n}x`)
+  const blocks = texts.map((text, n) => prompt(text, `t${n}`, n))
+  await store.release(await writeConversation(store, 'c1', [appended(blocks)]))
+  await store.release(await writeConversation(store, 'c2', [appended([prompt('river delta')])]))
+  const user = { tenant: 'local', project: 'default', user: 'local' }
+  const search = async (question: string) =>
+    (await memoryOf(store).search(question, inConversation('', { within: { user }, limit: 2 }))).map(({ text }) => text)
+  for (const n of [0, 511, 512, 4_095, 4_096, count - 1]) expect((await search(`word${n}x`))[0]).toBe(texts[n])
+  expect(await search('river')).toHaveLength(2)
+  await store.delete('c1')
+  expect(await search('river word512x')).toEqual(['river delta'])
+  await store.delete('c2')
+  expect(await place.filledTables()).toEqual([])
+})
+
 it('a conversation that can not be read does not prevent a search in the others', async () => {
   const place = newPlace()
   const store = await place.open()

@@ -1,5 +1,4 @@
 import {
-  CHUNK,
   type DocumentRow,
   type IndexReader,
   type IndexWriter,
@@ -13,6 +12,8 @@ import {
   usesOf,
 } from '../shared/recall/tables.ts'
 import type { StoredModel, VectorTables } from '../shared/recall/vectors.ts'
+
+const CHUNK = 4_096
 
 type Tables = IndexWriter & Omit<IndexReader, 'conversationKey'> & { readonly vectorTables: VectorTables }
 
@@ -53,6 +54,7 @@ export function createMemoryTables(idOf: (conversation: number) => string | unde
   })
 
   return {
+    chunk: CHUNK,
     findOwner: (folder) => owners.get(folder),
     createOwner(folder) {
       const owner = { key: nextKey++, folder, next: 0, snippets: 0 }

@@ -28,8 +28,14 @@ export interface SnippetRow {
   readonly body: string
 }
 
-/** SQL for the columns of a snippet. */
-export const SNIPPET = 'owner, number, conversation, block, part, seq, turn, role, ts, path, body'
+/**
+ * How many snippets the postings of a row cover. Fewer than in SQLite, because PostgreSQL writes a whole row again, also to its
+ * write-ahead log, when postings are added to it.
+ */
+export const CHUNK = 512
+
+/** The columns of a snippet, in the order in which they are inserted. */
+export const SNIPPET_COLUMNS = ['owner', 'number', 'conversation', 'block', 'part', 'seq', 'turn', 'role', 'ts', 'path', 'body'] as const
 
 export const parseSnippet = ({ turn, path, body, ...row }: SnippetRow): StoredSnippet => ({
   ...row,
@@ -55,7 +61,7 @@ const parsePlaced = ({ conversation_id, uses, ...row }: PlacedRow): PlacedSnippe
  * snippets. `LIMIT 1` keeps PostgreSQL from planning the look-ups as joins, whose plans would depend on statistics.
  */
 const placed = (found: string): string =>
-  `SELECT ${SNIPPET.replace(/\w+/g, 'found.$&')}, place.id AS conversation_id, did.uses FROM (${found}) AS found
+  `SELECT ${SNIPPET_COLUMNS.map((column) => `found.${column}`).join(', ')}, place.id AS conversation_id, did.uses FROM (${found}) AS found
    LEFT JOIN LATERAL (SELECT id FROM conversations WHERE key = found.conversation AND deleted_at IS NULL LIMIT 1) AS place ON true
    LEFT JOIN LATERAL (
      SELECT uses FROM memory_turns WHERE conversation = found.conversation AND turn_hash = sha256(convert_to(found.turn, 'UTF8')) LIMIT 1
@@ -82,6 +88,7 @@ const POSTINGS = `
 /** Reads the tables of the memory index. */
 export function createIndexReader({ all }: Pick<Queries, 'all'>): IndexReader {
   return {
+    chunk: CHUNK,
     async findOwner(folder) {
       return (await all<Owner>('SELECT key, folder, next, snippets FROM memory_owners WHERE folder = $1', [folder]))[0]
     },

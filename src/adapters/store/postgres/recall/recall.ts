@@ -12,7 +12,7 @@ import { isStorableId } from '../conversation-columns.ts'
 import { type Database, type Queries, SHARED_ROW_IDLE_MS } from '../database.ts'
 import type { Reader } from '../journal/read.ts'
 import { findBehind } from './behind.ts'
-import { createIndexReader, parseSnippet, SNIPPET, type SnippetRow } from './read-tables.ts'
+import { createIndexReader, parseSnippet, SNIPPET_COLUMNS, type SnippetRow } from './read-tables.ts'
 import { createVectorTables } from './vector-tables.ts'
 import { createIndexWriter } from './write-tables.ts'
 
@@ -70,7 +70,9 @@ export function createPostgresRecall(database: Database, reader: Pick<Reader, 'j
   })
 
   const selectSnippets = async (queries: Queries, where: string, values: readonly unknown[]) =>
-    (await queries.all<SnippetRow>(`SELECT ${SNIPPET} FROM memory_snippets WHERE conversation = $1 ${where}`, values)).map(parseSnippet)
+    (
+      await queries.all<SnippetRow>(`SELECT ${SNIPPET_COLUMNS.join(', ')} FROM memory_snippets WHERE conversation = $1 ${where}`, values)
+    ).map(parseSnippet)
 
   return {
     index,

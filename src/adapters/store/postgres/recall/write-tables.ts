@@ -1,7 +1,7 @@
 import { type DocumentRow, type IndexWriter, type Owner, type PostingRow, partKey, usesOf } from '../../shared/recall/tables.ts'
 import type { Queries } from '../database.ts'
 import { hashOf } from '../journal/journal.ts'
-import { SNIPPET } from './read-tables.ts'
+import { CHUNK, SNIPPET_COLUMNS } from './read-tables.ts'
 
 type OnRemoved = (table: string, rows: number) => void
 
@@ -11,6 +11,7 @@ export function createIndexWriter({ all, run }: Queries, onRemoved: OnRemoved = 
     onRemoved(table, await run(`DELETE FROM ${table} WHERE ${where}`, values))
 
   return {
+    chunk: CHUNK,
     async findOwner(folder) {
       return (await all<Owner>('SELECT key, folder, next, snippets FROM memory_owners WHERE folder = $1', [folder]))[0]
     },
@@ -40,9 +41,9 @@ export function createIndexWriter({ all, run }: Queries, onRemoved: OnRemoved = 
         ...[owner, number, conversation, block, part, seq, JSON.stringify(turnId), role, ts, JSON.stringify(path), JSON.stringify(text)],
       ])
       await run(
-        `INSERT INTO memory_snippets (${SNIPPET}) SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::int[],
+        `INSERT INTO memory_snippets (${SNIPPET_COLUMNS.join(', ')}) SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::int[],
          $6::int[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[])`,
-        SNIPPET.split(', ').map((_, column) => rows.map((row) => row[column])),
+        SNIPPET_COLUMNS.map((_, column) => rows.map((row) => row[column])),
       )
     },
     async removeSnippets(snippets) {

@@ -1,5 +1,5 @@
 import type { Documents, Scores } from './documents.ts'
-import { CHUNK, POSTING_BYTES, type PostingRow, roleIds, termKey } from './tables.ts'
+import { POSTING_BYTES, type PostingRow, roleIds, termKey } from './tables.ts'
 
 /** A term to look for, and its weight. */
 export interface WeightedTerm {
@@ -35,9 +35,9 @@ export interface Scorer {
 
 /**
  * Scores with BM25. The scores of all snippets are added up in one array, which takes a few nanoseconds per posting. This is so fast that a
- * search can rank all snippets before it cuts the list.
+ * search can rank all snippets before it cuts the list. `chunkSize` is how many snippets a chunk has.
  */
-export function createScorer(documents: Documents, scores: Scores, asksFor: 'user' | 'assistant' | undefined): Scorer {
+export function createScorer(documents: Documents, scores: Scores, chunkSize: number, asksFor: 'user' | 'assistant' | undefined): Scorer {
   const { length, role, conversation, conversations: known } = documents
   const answerShare = asksFor === 'user' ? ANSWER_SHARE : 1
   const snippets = scores[0].fill(0)
@@ -53,7 +53,7 @@ export function createScorer(documents: Documents, scores: Scores, asksFor: 'use
     const fixed = K1 * (1 - B)
     counts.fill(0)
     for (const { chunk, body } of lists) {
-      const first = chunk * CHUNK
+      const first = chunk * chunkSize
       for (let at = 0; at < body.length; at += POSTING_BYTES) {
         const number = first + (((body[at] as number) << 8) | (body[at + 1] as number))
         const count = body[at + 2] as number

@@ -67,7 +67,7 @@ function* searchWith(
   const { asked, added, ...question } = analyseQuestion(search.question, search.now)
   if (asked.length === 0 && search.similar.length === 0) return []
   const finder = createFinder(tables, owner, search)
-  const scorer = createScorer(documents, scores, question.speaker)
+  const scorer = createScorer(documents, scores, tables.chunk, question.speaker)
   const terms = [...asked, ...added]
   scorer.add(terms, yield* postingsOf(tables, owner, terms))
   const best = highestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS)

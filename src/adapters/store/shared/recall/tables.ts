@@ -4,7 +4,7 @@ import type { Answer } from './steps.ts'
 import type { StoredVector } from './vectors.ts'
 
 /*
- * The tables of the memory index. Each owner numbers its snippets from 0. 4096 consecutive snippets are a chunk:
+ * The tables of the memory index. Each owner numbers its snippets from 0. A number of consecutive snippets are a chunk:
  *
  *   snippets    owner, number         the text, and where it comes from
  *   documents   owner, group          12 bytes per snippet: conversation, time, length and role. A row has 128 snippets
@@ -14,7 +14,6 @@ import type { StoredVector } from './vectors.ts'
  * (`documents.ts`). All keys begin with the owner, so a search can not reach the texts of another owner.
  */
 
-export const CHUNK = 4_096
 /** How many snippets a row of `documents` has. Adding a snippet writes the whole row again, so the rows are short. */
 export const GROUP = 128
 export const DOCUMENT_BYTES = 12
@@ -69,6 +68,8 @@ export interface WantedTerm {
 
 /** Reads the tables, in one snapshot. */
 export interface IndexReader {
+  /** How many snippets a chunk has. */
+  readonly chunk: number
   findOwner(folder: string): Answer<Owner | undefined>
   /** The postings of terms. The postings of one term are in the order of the chunks. */
   postings(owner: Owner, terms: readonly WantedTerm[]): Answer<readonly PostingRow[]>
@@ -91,6 +92,8 @@ export interface TurnRow extends TurnFact {
 
 /** Writes the tables, in one transaction. Each function gets rows of one owner, so that a store can write them together. */
 export interface IndexWriter {
+  /** How many snippets a chunk has: at most 65,536. Adding a posting writes the postings of its chunk again. */
+  readonly chunk: number
   findOwner(folder: string): Answer<Owner | undefined>
   createOwner(folder: string): Answer<Owner>
   saveOwner(owner: Owner): Answer<void>

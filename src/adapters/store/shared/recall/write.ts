@@ -4,7 +4,6 @@ import { termsOf } from '../../../../core/recall/terms.ts'
 import type { Change } from '../../../../core/timeline/change.ts'
 import { answered, type Steps } from './steps.ts'
 import {
-  CHUNK,
   DOCUMENT_BYTES,
   GROUP,
   type IndexWriter,
@@ -65,7 +64,7 @@ export function* indexEntries(
   })
   if (added.length === 0) return
   const owner = (yield* answered(tables.findOwner(folder))) ?? (yield* answered(tables.createOwner(folder)))
-  const [postings, documents] = rowsOf(owner, conversation, added)
+  const [postings, documents] = rowsOf(tables.chunk, owner, conversation, added)
   const stored = added.map(
     ({ seq, snippet }, n): StoredSnippet => ({ ...snippet, owner: owner.key, number: owner.next + n, conversation, seq }),
   )
@@ -87,12 +86,12 @@ function turnsOf(entries: readonly IndexedEntry[]): readonly TurnRow[] {
 }
 
 /** The postings and the documents of new snippets of an owner. */
-function rowsOf(owner: Owner, conversation: number, added: readonly AnalysedSnippet[]) {
+function rowsOf(chunkSize: number, owner: Owner, conversation: number, added: readonly AnalysedSnippet[]) {
   const documents = createBatch<number>()
   const postings = createBatch<string>()
   let number = owner.next
   for (const { snippet, counts } of added) {
-    const [chunk, place] = [Math.floor(number / CHUNK), number % CHUNK]
+    const [chunk, place] = [Math.floor(number / chunkSize), number % chunkSize]
     let length = 0
     for (const [term, count] of counts) {
       length += count
@@ -154,7 +153,7 @@ export function* removeSnippets(tables: IndexWriter, folder: string, snippets: r
 function* removePostings(tables: IndexWriter, owner: Owner, snippets: readonly StoredSnippet[]): Steps<void> {
   const places = new Map<string, { readonly term: number; readonly chunk: number; readonly removed: Set<number> }>()
   for (const { number, text } of snippets) {
-    const [chunk, place] = [Math.floor(number / CHUNK), number % CHUNK]
+    const [chunk, place] = [Math.floor(number / tables.chunk), number % tables.chunk]
     for (const term of [...countTerms(text).keys()].map(termKey)) {
       const row = places.get(`${chunk} ${term}`) ?? { term, chunk, removed: new Set<number>() }
       places.set(`${chunk} ${term}`, row)

@@ -103,6 +103,8 @@ const PLACED = `SELECT ${COLUMNS}, conversations.id AS conversationId, uses FROM
   LEFT JOIN conversations ON conversations.key = memory_snippets.conversation AND deleted_at IS NULL
   LEFT JOIN memory_turns ON memory_turns.conversation = memory_snippets.conversation AND memory_turns.turn = memory_snippets.turn`
 const OWNER = 'SELECT key, folder, next, snippets FROM memory_owners WHERE folder = ?'
+/** How many snippets the postings of a row cover. */
+const CHUNK = 4_096
 
 interface PlacedRow extends SnippetRow {
   readonly conversationId: string | null
@@ -145,6 +147,7 @@ export function createIndexReader(database: Database): IndexReader {
   const keyOf = database.readStatement<{ key: number }>('SELECT key FROM conversations WHERE id = ? AND deleted_at IS NULL')
 
   return {
+    chunk: CHUNK,
     findOwner: (folder) => owner.get(folder),
     postings: ({ key }, terms) =>
       terms.flatMap(({ term, atMost }) => {
@@ -192,6 +195,7 @@ export function createIndexWriter(database: Database, onRemoved: OnRemoved): Ind
   )
 
   return {
+    chunk: CHUNK,
     findOwner: (folder) => owner.get(folder),
     createOwner(folder) {
       createOwner.run(folder)
