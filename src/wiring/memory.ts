@@ -49,7 +49,7 @@ export async function describeVectors(
   const choice = embeddingOf(settings)
   if (choice === undefined) return 'compares only words; set embedding to also compare meanings'
   const { name } = embedderFrom(choice, { environment })
-  if (!existsSync(settings.data)) return `${name}, nothing stored yet`
+  if (!(await hasStored(settings))) return `${name}, nothing stored yet`
   const { openStorage } = await import('./storage.ts') // imported on demand, because only `daybook doctor` needs it
   const { store } = await openStorage(settings)
   try {
@@ -59,6 +59,14 @@ export async function describeVectors(
   } finally {
     await store.close()
   }
+}
+
+/** Whether there is a data folder, or a database with tables. Nothing is created. */
+async function hasStored(settings: StoreSettings): Promise<boolean> {
+  if (settings.databaseUrl === undefined) return existsSync(settings.data)
+  const { describePostgres } = await import('../adapters/store/postgres/store.ts')
+  const { databaseOptions } = await import('./store.ts')
+  return (await describePostgres(databaseOptions(settings, settings.databaseUrl))).tables > 0
 }
 
 /** Makes vectors in the background, if an embedding model is chosen and the store has an index. */

@@ -10,6 +10,7 @@ import { startS3 } from '../../../test/support/s3-server.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { prompt } from '../../testing/blocks.ts'
 import { appended, owner } from '../../testing/conformance/store/fixture.ts'
+import { inConversation } from '../../testing/conformance/store/memory.ts'
 import { openAgent } from '../open-agent.ts'
 import { openStore } from '../store.ts'
 import { type MoveProgress, moveInstallation } from './move.ts'
@@ -60,6 +61,24 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
     expect(await readInstallation(fourth)).toEqual(content)
     await moveInstallation({ from: first.databaseUrl, to: second.databaseUrl, data: first.data })
     expect(await readInstallation({ ...second, data: first.data })).toEqual(content)
+  })
+
+  it('leaves texts that a memory search finds, although their index is not copied', async () => {
+    const place = { data: newFolder(), databaseUrl: await newDatabase() }
+    const back = { data: newFolder() }
+    await moveInstallation({ from: filled.data, to: place.databaseUrl, data: place.data })
+    await moveInstallation({ from: place.databaseUrl, to: back.data, data: place.data })
+    const found = async (at: TestPlace) => {
+      const store = await openStore(at)
+      const within = { user: { tenant: 'local', project: 'default', user: 'local' } }
+      const matches = (await store.memory?.search('sum of the sales', inConversation('', { within }))) ?? []
+      await store.close()
+      return matches.map(({ conversationId, text }) => `${conversationId}: ${text}`)
+    }
+    const expected = await found(filled)
+    expect(expected).toContain('asked: What is the sum of the sales?')
+    expect((await found(place)).sort()).toEqual(expected.toSorted())
+    expect((await found(back)).sort()).toEqual(expected.toSorted())
   })
 
   it('leaves an installation that goes on as before: claims, turns, offers and unfinished deletions', async () => {

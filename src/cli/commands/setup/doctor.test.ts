@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../../test/support/command-line.ts'
+import { hasPostgres, startPostgres } from '../../../../test/support/postgres.ts'
+import { completion, prompt } from '../../../testing/blocks.ts'
+import { appended, writeConversation } from '../../../testing/conformance/store/fixture.ts'
 import { startFakeEmbeddings } from '../../../testing/fake-providers/fake-embeddings.ts'
 import { type FakeScript, startFakeProvider } from '../../../testing/fake-providers/fake-provider.ts'
 import { reply } from '../../../testing/scripted-model.ts'
@@ -267,6 +270,29 @@ it('says how many texts have a vector of the embedding model', async () => {
     expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compatible\/fake, [12] of 2 texts have a vector with 64 numbers$/m)
   } finally {
     await fake.close()
+  }
+})
+
+it.skipIf(!hasPostgres)('says how many texts of a PostgreSQL database have a vector, also without a data folder', async () => {
+  const server = await startPostgres()
+  const fake = await startFakeEmbeddings()
+  try {
+    line.environment.DAYBOOK_DATABASE_URL = server.url
+    line.environment.DAYBOOK_EMBEDDING = `compatible/fake@${fake.address}`
+    expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compatible\/fake, nothing stored yet$/m)
+    const store = await openStore({ data: data(), databaseUrl: server.url })
+    await writeConversation(store, 'c1', [appended([prompt('a harbour'), completion('a bridge')])])
+    await store.memory?.catchUp()
+    expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compatible\/fake, no vectors yet: a running agent makes them$/m)
+    const model = (await store.memory?.vectors.choose({ name: 'compatible/fake', dimensions: 64 })) ?? 0
+    const [missing] = (await store.memory?.vectors.missing(model, 1)) ?? []
+    if (missing) await store.memory?.vectors.save(model, [{ ...missing, vector: new Float32Array(64) }])
+    await store.close()
+    expect((await line.run('doctor')).text).toMatch(/^✓ memory search +compatible\/fake, 1 of 2 texts have a vector with 64 numbers$/m)
+    expect(existsSync(data())).toBe(false)
+  } finally {
+    await fake.close()
+    await server.stop()
   }
 })
 
