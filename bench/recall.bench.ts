@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasPostgres } from '../test/support/postgres.ts'
 import { bridgeSamples } from './recall/bridges.ts'
 import { clozeSample } from './recall/cloze.ts'
 import { readRecallFile } from './recall/data.ts'
 import { heldOutWorld } from './recall/held-out.ts'
 import { oneUserSamples } from './recall/one-user.ts'
+import { benchPostgres } from './recall/postgres.ts'
 import { printQuality } from './recall/quality.ts'
 import { benchAppends, benchSpeed } from './recall/speed.ts'
 import { twoPeopleSamples } from './recall/two-people.ts'
@@ -42,6 +44,7 @@ export async function bench(options: readonly string[] = []): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+  if (hasPostgres) await benchPostgres()
 }
 
 /** The files that `--data path` or `--data=path` name. */

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,6 +13,7 @@ import type { LoadServerMessage } from '../test/support/load/load-server.ts'
 import type { ServerChoices } from '../test/support/load/server-process.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { DATABASE_VARIABLE, folderSchema } from '../test/support/stores.ts'
+import { cpuOfServer } from './server-time.ts'
 
 const TURNS = 150
 /** A turn of the load model has two rounds: a tool call, and the answer. */
@@ -84,30 +85,6 @@ async function measureDatabase(client: pg.Client, schema: string) {
   const [row] = rows
   if (!row) throw new Error('PostgreSQL has no statistics of this database')
   return { transactions: Number(row.transactions), walBytes: Number(row.wal), tableBytes: Number(row.tables), cpuMs: cpuOfServer(row.pid) }
-}
-
-const TICK_MS = 10
-
-/** The processor time of all processes of the PostgreSQL server to which a connection belongs, in milliseconds. */
-function cpuOfServer(connectionPid: number): number {
-  // the name of a program may have blanks, so the fields are counted from the end of the name
-  const fields = (pid: string) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-  const server = fields(String(connectionPid))[1] ?? ''
-  const [, , , , , , , , , , , own, system, ofEnded, systemOfEnded] = fields(server)
-  let ticks = Number(own) + Number(system) + Number(ofEnded) + Number(systemOfEnded)
-  for (const pid of readdirSync('/proc').filter((name) => Number(name) > 0)) {
-    const found = statOrNone(pid)
-    if (found?.[1] === server) ticks += Number(found[11]) + Number(found[12])
-  }
-  return ticks * TICK_MS
-
-  function statOrNone(pid: string): readonly string[] | undefined {
-    try {
-      return fields(pid)
-    } catch {
-      return undefined // the process has ended since it was listed
-    }
-  }
 }
 
 function line(what: string, value: number, unit: string): void {

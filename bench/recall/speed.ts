@@ -13,10 +13,10 @@ import { createRandom } from './random.ts'
 const open = (folder: string, name: string) =>
   createSqliteStore({ file: join(folder, `${name}.db`), blobs: createMemoryBlobs(), clock: createSystemClock() })
 
-const me = { id: 'bench', host: 'here', pid: process.pid }
-const everything = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
+export const me = { id: 'bench', host: 'here', pid: process.pid }
+export const everything = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
 
-function memoryOf({ memory }: ConversationStore): MemoryIndex {
+export function memoryOf({ memory }: ConversationStore): MemoryIndex {
   if (!memory) throw new TypeError('the store has no memory index')
   return memory
 }
@@ -32,7 +32,7 @@ const englishWords = (): readonly string[] => {
 }
 
 /** Words whose frequencies fall as in natural texts. Some of them are English. */
-function createVocabulary() {
+export function createVocabulary() {
   const cumulated: number[] = []
   let sum = 0
   for (let n = 0; n < 30_000; n++) {
@@ -53,7 +53,7 @@ function createVocabulary() {
   }
 }
 
-const SEARCHES = 300
+export const SEARCHES = 300
 
 /** The time of a search in 100,000 snippets of one user, with questions of 4 and 8 words, and with questions for advice. */
 export async function benchSpeed(folder: string): Promise<void> {
@@ -110,10 +110,10 @@ export async function benchSpeed(folder: string): Promise<void> {
   await store.close()
 }
 
-const percentile = (values: readonly number[], share: number): number =>
+export const percentile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN
 
-const dateOf = (n: number): string => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISOString()
+export const dateOf = (n: number): string => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISOString()
 
 /**
  * Compares the commits of turns whose texts are indexed with commits of turns whose texts are not. The two kinds alternate, so that other
