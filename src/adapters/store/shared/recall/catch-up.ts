@@ -49,9 +49,11 @@ export function createCatchUp<P extends Position>({ findBehind, positionOf, jour
    */
   async function readStep(id: string, goals: Map<string, number>, limit: number): Promise<IndexStep<P> | undefined> {
     const start = await positionOf(id)
-    const goal = goals.get(id) ?? start?.last ?? 0
+    if (!start) return undefined
+    // a conversation that was deleted and created again may have fewer entries than its goal
+    const goal = Math.min(goals.get(id) ?? start.last, start.last)
     goals.set(id, goal)
-    if (!start || start.indexed >= goal) return undefined
+    if (start.indexed >= goal) return undefined
     const entries: IndexedEntry[] = []
     // responses are left out: they are long, and their texts are in other entries too
     for await (const { seq, change } of journal(id, { after: start.indexed, limit, passNewer: true }, 'response.received')) {
