@@ -79,7 +79,7 @@ describe.skipIf(!hasPostgres)('the memory index in PostgreSQL', async () => {
   })
 
   /** The content of the index, without the numbers that depend on the order of the writes. */
-  async function contentOf(schema: string): Promise<unknown> {
+  async function contentOf(schema: string) {
     const read = async (sql: string) =>
       ((await client.query(`SET search_path = ${schema}; ${sql}`)) as unknown as pg.QueryResult[])[1]?.rows
     return {
@@ -91,6 +91,12 @@ describe.skipIf(!hasPostgres)('the memory index in PostgreSQL', async () => {
       documents: await read('SELECT sum(octet_length(body)) AS bytes FROM memory_documents'),
       behind: await read('SELECT * FROM memory_behind'),
     }
+  }
+
+  async function emptyIndex(schema: string): Promise<void> {
+    for (const table of ['owners', 'snippets', 'documents', 'postings', 'turns', 'progress', 'behind'])
+      await client.query(`TRUNCATE ${schema}.memory_${table}`)
+    await client.query(`INSERT INTO ${schema}.memory_behind SELECT folder, key, last_seq FROM ${schema}.conversations WHERE last_seq > 0`)
   }
 
   it('several processes that index the same conversations at the same time add each text once', async () => {
@@ -107,11 +113,69 @@ describe.skipIf(!hasPostgres)('the memory index in PostgreSQL', async () => {
     ])
     const content = await contentOf(schema)
     expect(content).toMatchObject({ owners: [{ next: 480, snippets: 480 }], behind: [] })
-    for (const table of ['owners', 'snippets', 'documents', 'postings', 'turns', 'progress'])
-      await client.query(`TRUNCATE ${schema}.memory_${table}`)
-    await client.query(`INSERT INTO ${schema}.memory_behind SELECT folder, key, last_seq FROM ${schema}.conversations`)
+    await emptyIndex(schema)
     await memoryOf(await open(schema)).catchUp()
     expect(await contentOf(schema)).toEqual(content)
+  })
+
+  it('indexing, vectors, retention and deletions at the same time do not wait for each other for ever, and leave the index correct', async () => {
+    const schema = 'busy'
+    const processes = [await open(schema), await open(schema), await open(schema)] as const
+    const [one, two, three] = processes
+    const ids = Array.from({ length: 9 }, (_, n) => `acme/web/${n % 2 === 0 ? 'ann' : 'bob'}/c${n}`)
+    let isDone = false
+    const say = async (id: string) => {
+      for (let n = 0; n < 12; n++) {
+        const first = (await one.loadVisible(id))?.timeline.nextBlock ?? 1
+        const claim = await one.claim(id, owner('a'), { takeOver: 'always' })
+        const said = [prompt(`river ${n} ${'with many words '.repeat(n)}`, `t${n}`, n), completion(`stone ${n}`, `t${n}`, n)]
+        const compaction = n % 4 === 3 ? [compacted(`b_${first + 1}`, first + 2, `t${n}`, n)] : []
+        await one.append(claim, [opened(`t${n}`, n), appended(said, first), ...compaction, closed(`t${n}`, n)])
+        await one.release(claim)
+        if (n !== 8 || !id.endsWith('4')) continue
+        await two.delete(id)
+        // the retention of another process may have taken the deletion over
+        await expect.poll(async () => (await client.query(`SELECT 1 FROM ${schema}.conversations WHERE id = $1`, [id])).rowCount).toBe(0)
+      }
+    }
+    const repeat = async (work: () => Promise<unknown>) => {
+      while (!isDone) await work()
+    }
+    const model = await memoryOf(two).vectors.choose({ name: 'one', dimensions: 2 })
+    const makeVectors = async (store: ConversationStore) => {
+      const { vectors } = memoryOf(store)
+      const missing = (await vectors.missing(model, 16)) ?? []
+      await vectors.save(
+        model,
+        missing.map((snippet) => ({ owner: snippet.owner, number: snippet.number, vector: Float32Array.of(1, 0) })),
+      )
+    }
+    const others = [
+      ...processes.map((store) => repeat(() => memoryOf(store).catchUp())),
+      ...[two, three].map((store) => repeat(() => makeVectors(store))),
+      repeat(() => search(three, 'river')),
+      repeat(() => three.retain({ historyBefore: minute(3) })),
+    ]
+    try {
+      await Promise.all(ids.map(say))
+    } finally {
+      isDone = true
+      await Promise.all(others)
+    }
+    for (const id of ids.slice(0, 3)) await two.delete(id)
+    await memoryOf(one).catchUp()
+    const content = await contentOf(schema)
+    const { rows } = await client.query('SELECT sum(deadlocks)::int AS deadlocks FROM pg_stat_database')
+    expect(rows).toEqual([{ deadlocks: 0 }])
+    await emptyIndex(schema)
+    await memoryOf(await open(schema)).catchUp()
+    // numbers of removed snippets are not used again, and the turns of removed entries stay
+    const withoutHistory = ({ owners, documents, turns, ...rest }: Awaited<ReturnType<typeof contentOf>>) => ({
+      ...rest,
+      owners: owners?.map(({ folder, snippets }) => ({ folder, snippets })),
+    })
+    expect(withoutHistory(await contentOf(schema))).toEqual(withoutHistory(content))
+    expect(content.snippets?.length).toBeGreaterThan(50)
   })
 
   it('indexes conversations of an older version, and what its processes append after the migration', async () => {
