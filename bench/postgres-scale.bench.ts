@@ -66,13 +66,15 @@ async function fill(url: string, conversations: number): Promise<void> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=daybook -c maintenance_work_mem=512MB' })
   await client.connect()
   const took = await timed(async () => {
-    await client.query('SET session_replication_role = replica') // turns off the row by row check of foreign keys
     await client.query(
       `INSERT INTO conversations (id, title, started_at, last_activity_at, epoch, last_seq, indexed_seq, next_block)
        SELECT format('t%s/p/u/c%s', n % ${conversations / 100}, n), to_json('Report ' || n || ' about ' || md5(n::text))::text,
          '2026-01-01T00:00:00.000Z', to_char(to_timestamp(1767225600 + n), 'YYYY-MM-DD"T"HH24:MI:SS".000Z"'), n, ${ENTRIES}, ${ENTRIES}, ${ENTRIES + 1}
        FROM generate_series(1, ${conversations}) AS n`,
     )
+    await client.query('INSERT INTO memory_progress (conversation, seq) SELECT key, last_seq FROM conversations')
+    await client.query('TRUNCATE memory_behind')
+    await client.query('SET session_replication_role = replica') // turns off the row by row check of foreign keys
     const blocks = `format('{"type":"blocks.appended","blocks":[{"id":"b_%s","type":"react.tool.result","author":"react","turn_id":"t1",
       "ts":"2026-01-01T00:00:00.000Z","path":"tc:t1.c%s.result","call_id":"c%s","text":"%s"}]}', seq, seq, seq, md5((key * 1000 + seq)::text))`
     const each = `FROM conversations, generate_series(1, ${ENTRIES}) AS seq`
