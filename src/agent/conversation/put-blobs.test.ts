@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createPutBlobs } from './put-blobs.ts'
@@ -32,3 +34,27 @@ it('ends a stream that waits for its next piece when it is closed, and stores no
   await expect(blobs.put(Buffer.from('b'))).rejects.toMatchObject({ code: 'store.closed' })
   expect(refs()).toEqual([])
 })
+
+it('keeps no piece of a stream in memory', async () => {
+  const store = {
+    ...createMemoryBlobs(),
+    async putStream(stream: AsyncIterable<Uint8Array>) {
+      for await (const _piece of stream); // the bytes are dropped
+      return { sha256: 'a'.repeat(64), size: 0 }
+    },
+  }
+  async function* large() {
+    for (let n = 0; n < 100; n++) yield new Uint8Array(1024 * 1024)
+  }
+  const { blobs, close } = createPutBlobs(store)
+  const before = bufferBytes()
+  await blobs.putStream?.(large())
+  expect(bufferBytes() - before).toBeLessThan(20 * 1024 * 1024)
+  await close()
+})
+
+function bufferBytes(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().arrayBuffers
+}

@@ -25,15 +25,15 @@ export function createPutBlobs(store: BlobStore): PutBlobs {
   let refs: BlobRef[] = []
   let closed = false
 
-  const closing = Promise.withResolvers<never>()
-  closing.promise.catch(() => {}) // there may be no stream that it ends
+  /** Ends the streams that wait for their next piece. */
+  const ends = new Set<(error: Failure) => void>()
 
   async function* untilClosed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     const iterator = pieces[Symbol.asyncIterator]()
     let isEnded = false
     try {
       for (;;) {
-        const next = await Promise.race([iterator.next(), closing.promise])
+        const next = await nextPiece(iterator)
         isEnded = next.done === true
         if (next.done) return
         yield next.value
@@ -41,6 +41,22 @@ export function createPutBlobs(store: BlobStore): PutBlobs {
     } finally {
       // not awaited: the end of a stream that waits for its next piece would wait for this piece, too
       if (!isEnded) void Promise.resolve(iterator.return?.()).catch(() => {})
+    }
+  }
+
+  /**
+   * The next piece of a stream. Rejects when the conversation is closed. Each piece has a promise of its own: a single promise for the end
+   * of all streams would keep every piece in memory, because each `Promise.race` with it adds a reaction to it.
+   */
+  async function nextPiece(iterator: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
+    if (closed) throw turnEnded()
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Uint8Array>>()
+    ends.add(reject)
+    Promise.resolve(iterator.next()).then(resolve, reject)
+    try {
+      return await promise
+    } finally {
+      ends.delete(reject)
     }
   }
 
@@ -68,7 +84,7 @@ export function createPutBlobs(store: BlobStore): PutBlobs {
     },
     async close() {
       closed = true
-      closing.reject(turnEnded())
+      for (const end of ends) end(turnEnded())
       await Promise.allSettled(running)
     },
     refs: () => refs,
