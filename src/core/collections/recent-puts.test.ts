@@ -48,7 +48,7 @@ it('does not remember a blob that could not be put', async () => {
 it('remembers a small stream, and not a large one or one that could not be put', async () => {
   const recent = rememberPuts(blobs)
   await recent.putStream(pieces([1, 2], [], [3]))
-  await recent.putStream(pieces([2], ...Array.from({ length: 17 }, () => new Array(64 * 1024).fill(7))))
+  await recent.putStream(pieces([2], ...Array.from({ length: 129 }, () => new Array(64 * 1024).fill(7))))
   expect(recent.recentlyPut('hash of 1')).toEqual(Uint8Array.from([1, 2, 3]))
   expect(recent.recentlyPut('hash of 2')).toBe(undefined)
   async function* broken() {

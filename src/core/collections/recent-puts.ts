@@ -9,8 +9,8 @@ export interface RecentPuts {
 /** The memory that the remembered blobs of one blob store may take. */
 const MAX_BYTES = 32 * 1024 * 1024
 
-/** A stream with more bytes is not remembered, because its bytes were never in memory as a whole. */
-const MAX_STREAM_BYTES = 1024 * 1024
+/** A stream with more bytes is not remembered, because remembering it needs as much memory as the whole content. */
+const MAX_STREAM_BYTES = 8 * 1024 * 1024
 
 /** The functions of a blob store that are changed to remember blobs. */
 interface Puts {
