@@ -242,6 +242,14 @@ it('does not wait long for a deletion, and does not repeat it later', async () =
   expect(busy.requests).toHaveLength(2)
 })
 
+it('does not wait long for the answer whether an object exists, even if the server asks for it', async () => {
+  const { requests, options } = await scriptedS3((_request, response) => {
+    response.writeHead(503, { 'Retry-After': '20' }).end()
+  })
+  await expect(createS3Objects(options).exists('k')).rejects.toThrow('S3 answered HEAD with 503')
+  expect(requests).toEqual(['HEAD /b/p/k'])
+})
+
 it('does not remove an old blob if the server does not say in time when it was put', async () => {
   const { requests, options } = await scriptedS3(() => {})
   const blobs = createObjectBlobs({ objects: createS3Objects(options) })

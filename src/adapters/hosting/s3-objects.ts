@@ -41,6 +41,12 @@ const maxKeyBytes = 1024
  */
 const DELETE_MS = 3_000
 
+/**
+ * The time limit in milliseconds for the question whether an object exists. The PostgreSQL store asks it in a transaction, for which other
+ * appends with blobs may wait.
+ */
+const EXISTS_MS = 3_000
+
 /** An object store in a bucket of S3 or of a compatible server. */
 export function createS3Objects(options: S3Options): ObjectStore {
   const prefix = options.prefix ? `${options.prefix.replace(/^\/+/, '').replace(/(?<!\/)\/+$/, '')}/` : ''
@@ -55,7 +61,8 @@ export function createS3Objects(options: S3Options): ObjectStore {
     return prefix + key
   }
 
-  const exists = async (key: string) => (await request({ method: 'HEAD', key: fullKey(key), missing: true })) !== undefined
+  const exists = async (key: string) =>
+    (await request({ method: 'HEAD', key: fullKey(key), missing: true, withinMs: EXISTS_MS })) !== undefined
 
   async function* listDetails(tree: string): AsyncIterable<ObjectDetails> {
     const from = `${fullKey(tree)}/` // ends with a slash, so that `ab` is not listed for `a`
