@@ -108,6 +108,7 @@ export { createJsonReader, type JsonReader, type ReaderProblem } from './stream/
 export type { CreateReplacer, LaneDelta, LaneEnd, LaneExtra, TextRewriter } from './stream/lane.ts'
 export { createLanes, type DeliveredAnswer, type LaneSettings, type Lanes } from './stream/lanes.ts'
 export { applyChange } from './timeline/apply.ts'
+export type { BlockBuffer, BlockIndex, BlockKind, BufferEdit, Outline, TurnRange } from './timeline/block-buffer.ts'
 export { type Bundle, parseBundle } from './timeline/bundle.ts'
 export type {
   BlocksAppended,
@@ -130,8 +131,6 @@ export type { InboxEvent, InboxEventKind, MessageKind } from './timeline/inbox-e
 export { type TimelinePayload, toPayload } from './timeline/payload.ts'
 export type { PromptRecord, RetriedAttempt, ShownFingerprints, SystemFingerprint, Usage } from './timeline/response-record.ts'
 export {
-  type BlockBuffer,
-  type BlockIndex,
   blocksAtPath,
   blocksOf,
   type CacheTouch,

@@ -1,7 +1,8 @@
 import type { Notice } from '../core/block/index.ts'
 import { violation, warning } from '../core/decision/violations.ts'
 import { isObject, parseJson } from '../core/json.ts'
-import { blockIndex, type Timeline } from '../core/timeline/timeline.ts'
+import { blockIndex } from '../core/timeline/block-buffer.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
 import { failed } from './outcome.ts'
 import {
   contentSize,

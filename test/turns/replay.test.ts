@@ -10,6 +10,7 @@ import { replay } from '../../src/agent/replay/replay.ts'
 import type { Block } from '../../src/core/block/index.ts'
 import { blockRenderers } from '../../src/core/render/blocks/index.ts'
 import type { Part } from '../../src/core/render/types.ts'
+import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Scenario } from '../support/scenario.ts'
@@ -92,9 +93,7 @@ function withoutVisibility(block: Block): Block {
 describe('a renderer that changes one character', () => {
   it('is reported with the block and the byte of the change', async () => {
     const { harness, replayAgain } = await recordConversation({ recordPrompts: true })
-    const [result] = (await harness.timeline()).buffer.blocks.filter(
-      ({ type, text }) => type === 'react.tool.result' && text?.includes('Zürich'),
-    )
+    const [result] = blocksOf(await harness.timeline()).filter(({ type, text }) => type === 'react.tool.result' && text?.includes('Zürich'))
     changeRenderer('react.tool.result', 'Zürich')
     const [first, second] = await replayAgain()
     const shown = renderedText(harness, 'Zürich"')
@@ -117,7 +116,7 @@ describe('a renderer that changes one character', () => {
     ['assistant.completion', 'Klar', 0],
   ] as const)('is reported in every block type: %s, after %s', async (type, word, iteration) => {
     const { harness, replayAgain } = await recordConversation({ recordPrompts: true })
-    const found = (await harness.timeline()).buffer.blocks.find((block) => block.type === type)
+    const found = blocksOf(await harness.timeline()).find((block) => block.type === type)
     const before = blockRenderers[type] as (...args: Parameters<(typeof blockRenderers)[typeof type]>) => readonly Part[]
     let byte = -1
     vi.spyOn(blockRenderers, type).mockImplementation((...args: Parameters<typeof before>) =>

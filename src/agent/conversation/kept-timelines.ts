@@ -1,3 +1,4 @@
+import { outlineOf } from '../../core/timeline/block-buffer.ts'
 import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Claim, Saved } from '../../ports/store.ts'
 import type { AgentContext } from '../agent-context.ts'
@@ -85,8 +86,7 @@ const BYTES_PER_CHARACTER = 2
 
 /** About how much memory a timeline and its renderers take. */
 function bytesOf({ buffer, size, sources }: Timeline): number {
-  let characters = 0
-  for (let position = 0; position < size; position++) characters += buffer.blocks[position]?.text?.length ?? 0
+  let { characters } = outlineOf(buffer)
   for (const { text, content } of sources.rows) characters += (text?.length ?? 0) + (content?.length ?? 0)
   return BYTES_PER_BLOCK * (size + sources.rows.length) + BYTES_PER_CHARACTER * characters
 }

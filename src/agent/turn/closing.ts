@@ -16,7 +16,7 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { attemptOutcomePath, attemptPath } from '../../core/path/build.ts'
 import type { SourcePool } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { discardLateSteers } from './incoming-events.ts'
 import type { Progress } from './progress.ts'
 import type { ExitReason } from './result.ts'
@@ -178,10 +178,7 @@ function existingSids(sids: readonly number[], { rows }: SourcePool): readonly n
   return sids.filter((sid) => known.has(sid))
 }
 
-/**
- * The tokens of all blocks of the turn, and the SIDs that its answers and artifacts cite. The whole timeline is read, because some blocks
- * of a turn, such as a summary, may come before the header of the turn.
- */
+/** The tokens of all blocks of the turn, and the SIDs that its answers and artifacts cite. */
 function turnTotals(
   turnId: string,
   timeline: Timeline,
@@ -190,9 +187,7 @@ function turnTotals(
 ): { readonly tokens: number; readonly sids: readonly number[] } {
   const cited = new Set(extractSids(answer))
   let tokens = 0
-  for (let position = 0; position < timeline.size; position++) {
-    const block = blockAt(timeline, position) as Block // every position below `size` has a block
-    if (block.turn_id !== turnId) continue
+  for (const block of blocksOfTurn(timeline, turnId)) {
     tokens += contentTokens(block, count)
     const used = block.meta?.sources_used
     if (used) for (const sid of used) cited.add(sid)

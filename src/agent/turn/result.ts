@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { selectSources } from '../../core/sources/pool.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { StoredTurnOptions, Wait } from '../../core/timeline/change.ts'
-import { blocksOf, blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 import { describeWaits, type TurnWait } from '../waits/describe-wait.ts'
@@ -96,7 +96,7 @@ export function turnResult(
     ...endFields(exitReason, decision.truncated),
     ...answerFields(decision, timeline),
     ...(agent.options?.output && outputFields(decision, exitReason)),
-    files: filesOfTurn(blocksOf(timeline), turnId),
+    files: filesOfTurn(blocksOfTurn(timeline, turnId), turnId),
     ...(decision.stopped && { stopped: true }),
     usage: conversation.spending.of(turnId).usage,
     cost: conversation.spending.cost(turnId),
@@ -153,7 +153,7 @@ export function cancelledResult({ turnId, agent, conversation: { ledger, spendin
     turnId,
     ...endFields('cancelled' as const, false),
     ...answerFields({ answer: '', followups: [] }, timeline),
-    files: filesOfTurn(blocksOf(timeline), turnId),
+    files: filesOfTurn(blocksOfTurn(timeline, turnId), turnId),
     usage: spending.of(turnId).usage,
     cost: spending.cost(turnId),
     rounds: 0,

@@ -2,7 +2,7 @@ import { type Draft, type Notice, publishBlock, publishNotice, readWorkspacePubl
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { publishPath } from '../../core/path/build.ts'
 import { redact } from '../../core/secrets.ts'
-import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOfTurn, newestOfKind, type Timeline } from '../../core/timeline/timeline.ts'
 import { summarisedTurns } from '../../core/timeline/turns.ts'
 import type { PublishedVersion, PublishOutcome } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
@@ -73,10 +73,9 @@ export async function previousPublish(
   turnId: string,
   maxSummarised = Number.POSITIVE_INFINITY,
 ): Promise<(PublishRecord & PublishedVersion) | undefined> {
-  for (let position = timeline.size - 1; position >= 0; position--) {
-    const block = blockAt(timeline, position)
-    const published = block && block.turn_id !== turnId ? readWorkspacePublish(block) : undefined
-    if (block && published?.status === 'published') return { ...published, turn_id: block.turn_id, ts: block.ts }
+  for (const block of newestOfKind(timeline, 'publish')) {
+    const published = block.turn_id === turnId ? undefined : readWorkspacePublish(block)
+    if (published?.status === 'published') return { ...published, turn_id: block.turn_id, ts: block.ts }
   }
   for (const summarised of summarisedTurns(timeline).toReversed().slice(0, maxSummarised)) {
     const block = (await records.byPath(publishPath(summarised))).at(-1)

@@ -2,7 +2,7 @@ import type { AnnouncedWorkspace } from '../../core/announce/workspace-section.t
 import { Failure } from '../../core/failure.ts'
 import { omitUndefined } from '../../core/json.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
+import { hasKind, type Timeline } from '../../core/timeline/timeline.ts'
 import { summarisedTurns } from '../../core/timeline/turns.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Claim } from '../../ports/store.ts'
@@ -169,10 +169,7 @@ export function createWorkspaceHandle({ workspaces, claim, ledger, records, blob
  * Whether a tool may have been called in this conversation. If there is a summary, returns true, because the blocks that it replaced may
  * contain a call.
  */
-function hasCalls(timeline: Timeline): boolean {
-  for (let position = 0; position < timeline.size; position++) if (blockAt(timeline, position)?.type === 'react.tool.call') return true
-  return summarisedTurns(timeline).length > 0
-}
+const hasCalls = (timeline: Timeline): boolean => hasKind(timeline, 'call') || summarisedTurns(timeline).length > 0
 
 async function openWorkspace(workspaces: Workspaces | undefined, conversationId: string): Promise<Workspace> {
   if (!workspaces) throw new Failure('workspace.missing', 'this agent was made without a workspace, so it has no files')

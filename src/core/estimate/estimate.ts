@@ -1,7 +1,8 @@
 import type { Block } from '../block/block.ts'
 import { oncePerBlock } from '../block/reader.ts'
 import type { BinaryPart, Part, ShownBlock, Slice } from '../render/types.ts'
-import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
+import type { BlockBuffer } from '../timeline/block-buffer.ts'
+import type { Timeline } from '../timeline/timeline.ts'
 import type { TokenCounter } from './tokens.ts'
 
 /**

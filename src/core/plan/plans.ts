@@ -1,9 +1,9 @@
-import type { Block, Draft } from '../block/block.ts'
+import type { Draft } from '../block/block.ts'
 import { type Plan, planAckBlock, planBlock, readPlan, type StepStatus } from '../block/plan.ts'
 import type { BlockOrigin, Notice } from '../block/round.ts'
 import { warning } from '../decision/violations.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
-import { blockAt, type Timeline } from '../timeline/timeline.ts'
+import { blocksOfKind, type Timeline } from '../timeline/timeline.ts'
 
 // This file reads the plans of a conversation from the plan blocks in its timeline. It also reads which steps a round reports as done.
 
@@ -29,7 +29,7 @@ export const isFinished = (status: StepStatus): boolean => status === 'done' || 
  * shortens the prompt.
  */
 export function plansOf(timeline: Timeline): readonly Plan[] {
-  const blocks = planBlocks(timeline)
+  const blocks = blocksOfKind(timeline, 'plan')
   if (blocks.length === 0) return noPlans // a fast path: every round asks for the plans, but most conversations have none
   const newest = new Map<string, Plan>()
   for (const block of blocks) {
@@ -61,30 +61,6 @@ function byTime(a: Plan, b: Plan): number {
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-/**
- * A cache of the positions of plan blocks, because every round needs the plans. `positions` are the positions of the plan blocks among the
- * first `searched` blocks of a buffer. A buffer is the list of blocks that several timelines share. Blocks are only added to a buffer, so
- * each block has to be examined only once.
- */
-const planPositions = new WeakMap<Timeline['buffer'], { searched: number; readonly positions: number[] }>()
-
-const noBlocks: readonly Block[] = []
-
-function planBlocks(timeline: Timeline): readonly Block[] {
-  let known = planPositions.get(timeline.buffer)
-  if (!known) {
-    known = { searched: 0, positions: [] }
-    planPositions.set(timeline.buffer, known)
-  }
-  for (; known.searched < timeline.size; known.searched++) {
-    const type = blockAt(timeline, known.searched)?.type
-    if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.searched)
-  }
-  if (known.positions.length === 0) return noBlocks
-  // `positions` may contain positions that were found for a longer timeline with the same buffer. For these, `blockAt` returns undefined.
-  return known.positions.flatMap((position) => blockAt(timeline, position) ?? [])
-}
 
 /** What the notes of a round change in a plan. For example, the line `✓ 1. Find sources` in the notes sets step 1 to done. */
 export interface PlanAcks {

@@ -1,4 +1,5 @@
-import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
+import type { BlockBuffer } from '../timeline/block-buffer.ts'
+import type { Timeline } from '../timeline/timeline.ts'
 import { lastDistinct } from './cache-points.ts'
 import { chainParts, coalesce, createFingerprints, type Fingerprints, sameRun } from './runs.ts'
 import { textPart } from './text.ts'

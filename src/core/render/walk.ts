@@ -1,7 +1,8 @@
 import { type Block, blobOf, callIdOf, isHidden } from '../block/block.ts'
 import { type BlockType, isResultMetadata, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
-import { type BlockBuffer, blockAt, createRoundNumbers, type Timeline } from '../timeline/timeline.ts'
+import { type BlockBuffer, blocksIn } from '../timeline/block-buffer.ts'
+import { blockAt, createRoundNumbers, type Timeline } from '../timeline/timeline.ts'
 import { createAttachmentLimiter } from './blocks/attachment.ts'
 import { renderHidden } from './blocks/hidden.ts'
 import { blockRenderers, shownTypes } from './blocks/index.ts'
@@ -118,7 +119,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function extend(timeline: Timeline) {
-    for (; walk.size < timeline.size; walk.size++) addBlock(timeline.buffer.blocks[walk.size] as Block, timeline)
+    for (; walk.size < timeline.size; walk.size++) addBlock(blocksIn(timeline.buffer)[walk.size] as Block, timeline)
   }
 
   const headerOf = (turnId: string | undefined) => (turnId === undefined ? undefined : headers.get(turnId))

@@ -1,20 +1,11 @@
 import { type Block, dropEmptyMeta, isHidden } from '../block/block.ts'
 import { applyMerge, markUsed, removeSource } from '../sources/pool.ts'
+import { createBuffer, editBuffer, extendBuffer } from './block-buffer.ts'
 import { type BlocksHidden, type Change, changeTime, type FrozenTexts, type ResponseReceived } from './change.ts'
 import { stripHidden } from './frame.ts'
 import type { InboxEvent } from './inbox-event.ts'
 import { timelineFromPayload } from './payload.ts'
-import {
-  blocksOf,
-  createBuffer,
-  editBuffer,
-  extendBuffer,
-  isKnownEvent,
-  MAXIMUM_KNOWN_EVENTS,
-  nextBlockNumber,
-  positionOf,
-  type Timeline,
-} from './timeline.ts'
+import { blocksOf, isKnownEvent, MAXIMUM_KNOWN_EVENTS, nextBlockNumber, positionOf, type Timeline } from './timeline.ts'
 import { afterWait } from './waits.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { type Block, dropEmptyMeta, isEmptyMeta, isHidden, type Meta } from '../block/block.ts'
 import type { SourcePool } from '../sources/pool.ts'
-import { blocksOf, createBuffer, type Timeline } from './timeline.ts'
+import { createBuffer } from './block-buffer.ts'
+import { blocksOf, type Timeline } from './timeline.ts'
 
 type HiddenMeta = Pick<Meta, 'hidden' | 'replacement_text' | 'hidden_reason' | 'hidden_scope'>
 

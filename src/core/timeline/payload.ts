@@ -4,7 +4,8 @@ import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
 import { compactSnapshot } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { blockAt, blocksOf, createBuffer, nextBlockNumber, type Timeline } from './timeline.ts'
+import { createBuffer } from './block-buffer.ts'
+import { blockAt, blocksOf, nextBlockNumber, type Timeline } from './timeline.ts'
 import { turnIdsOf } from './turns.ts'
 
 /** The visible state of a conversation in the exchange format `conv.timeline.v1`. It is computed for an export and is not stored. */

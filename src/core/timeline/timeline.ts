@@ -1,7 +1,6 @@
 import { type Block, type BlockType, blockId, blockNumber, callIdOf, type Draft } from '../block/block.ts'
-import { readDigest } from '../block/round.ts'
-import { canonicalPath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
+import { type BlockBuffer, type BlockKind, blockIndex, blocksIn, createBuffer, outlineOf } from './block-buffer.ts'
 import type { FrozenTexts, ResponseReceived, StoredTurnOptions, Wait } from './change.ts'
 import type { InboxEvent } from './inbox-event.ts'
 
@@ -63,12 +62,12 @@ export function emptyTimeline(): Timeline {
 }
 
 export function blockAt(timeline: Timeline, position: number): Block | undefined {
-  return position < timeline.size ? timeline.buffer.blocks[position] : undefined
+  return position < timeline.size ? blocksIn(timeline.buffer)[position] : undefined
 }
 
 /** The visible blocks from position `from` on, as a new list. */
 export function blocksOf(timeline: Timeline, from = 0): readonly Block[] {
-  return timeline.buffer.blocks.slice(from, timeline.size)
+  return blocksIn(timeline.buffer).slice(from, timeline.size)
 }
 
 export function positionOf(timeline: Timeline, id: string): number | undefined {
@@ -78,7 +77,7 @@ export function positionOf(timeline: Timeline, id: string): number | undefined {
 
 export function blockById(timeline: Timeline, id: string): Block | undefined {
   const position = positionOf(timeline, id)
-  return position === undefined ? undefined : timeline.buffer.blocks[position]
+  return position === undefined ? undefined : blockAt(timeline, position)
 }
 
 /** All visible blocks with this path, oldest first. */
@@ -86,8 +85,28 @@ export const blocksAtPath = (timeline: Timeline, path: string): readonly Block[]
   blocksAt(timeline, blockIndex(timeline.buffer).byPath.get(path))
 export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block[] =>
   blocksAt(timeline, blockIndex(timeline.buffer).byCall.get(callId))
-export const blocksOfTurn = (timeline: Timeline, turnId: string): readonly Block[] =>
-  blocksAt(timeline, blockIndex(timeline.buffer).byTurn.get(turnId))
+
+/** All visible blocks of this turn, oldest first. */
+export function blocksOfTurn({ buffer, size }: Timeline, turnId: string): readonly Block[] {
+  const ranges = outlineOf(buffer).byTurn.get(turnId) ?? []
+  const blocks = blocksIn(buffer)
+  return ranges.flatMap(({ from, end }) => blocks.slice(from, Math.min(end, size))) // a slice is empty if `from` is not below `size`
+}
+
+/** All visible blocks of this kind, oldest first. */
+export const blocksOfKind = ({ buffer, size }: Timeline, kind: BlockKind): readonly Block[] =>
+  blocksAt({ buffer, size }, outlineOf(buffer).byKind[kind])
+
+export const hasKind = ({ buffer, size }: Timeline, kind: BlockKind): boolean => (outlineOf(buffer).byKind[kind][0] ?? size) < size
+
+/** The visible blocks of this kind, newest first. */
+export function* newestOfKind(timeline: Timeline, kind: BlockKind): Iterable<Block> {
+  const positions = outlineOf(timeline.buffer).byKind[kind]
+  for (let at = positions.length - 1; at >= 0; at--) {
+    const block = blockAt(timeline, positions[at] as number)
+    if (block) yield block
+  }
+}
 
 /** The digest blocks of the artifact at this path, oldest first. */
 export const digestBlocksOf = (timeline: Timeline, path: string): readonly Block[] =>
@@ -98,12 +117,13 @@ export const hasPath = (timeline: Timeline, path: string): boolean => {
   return first !== undefined && first < timeline.size
 }
 
-function blocksAt(timeline: Timeline, positions: readonly number[] | undefined): readonly Block[] {
+function blocksAt(timeline: Pick<Timeline, 'buffer' | 'size'>, positions: readonly number[] | undefined): readonly Block[] {
   if (!positions) return []
+  const all = blocksIn(timeline.buffer)
   const blocks: Block[] = []
   for (const position of positions) {
     if (position >= timeline.size) break // positions ascend, so the following ones belong to newer timelines
-    blocks.push(timeline.buffer.blocks[position] as Block)
+    blocks.push(all[position] as Block)
   }
   return blocks
 }
@@ -133,93 +153,6 @@ export function nextBlockNumber(blocks: readonly Block[], floor: number): number
   let next = floor
   for (const { id } of blocks) next = Math.max(next, (blockNumber(id) ?? 0) + 1)
   return next
-}
-
-/**
- * A list of blocks that timelines share. An append therefore does not copy the earlier blocks:
- *
- *   buffer     [ b_1  b_2  b_3  b_4  b_5 ]      shared, blocks are only added
- *   timeline A  └──── size 3 ──┘                still sees three blocks
- *   timeline B  └────────── size 5 ────┘        is A with two more blocks
- *
- * An append to the newest timeline adds the blocks to the shared list. An append to an older timeline copies the list first. A timeline
- * reads only the first `size` blocks, so it never changes.
- */
-export interface BlockBuffer {
-  readonly blocks: Block[]
-  index: BlockIndex
-}
-
-/**
- * The positions of blocks by id, path, call, turn and artifact. A new block is added to the index when the index is used next, not when the
- * block is appended.
- */
-export interface BlockIndex {
-  /** How many blocks the index contains. */
-  indexed: number
-  readonly byId: Map<string, number>
-  readonly byPath: Map<string, number[]>
-  readonly byCall: Map<string, number[]>
-  readonly byTurn: Map<string, number[]>
-  /** The positions of digest blocks, by the path of the artifact that they describe. */
-  readonly byArtifact: Map<string, number[]>
-}
-
-/** A new buffer with a copy of the list. */
-export const createBuffer = (blocks: readonly Block[]): BlockBuffer => ({ blocks: blocks.slice(), index: createIndex() })
-
-const createIndex = (): BlockIndex => ({
-  indexed: 0,
-  byId: new Map(),
-  byPath: new Map(),
-  byCall: new Map(),
-  byTurn: new Map(),
-  byArtifact: new Map(),
-})
-
-/**
- * A copy of the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks have the ids, paths, calls,
- * turns and texts of the old ones. Therefore the index is moved to the copy. If an older timeline needs an index later, the index is
- * computed again.
- */
-export function editBuffer(buffer: BlockBuffer, size: number, positions: readonly number[], edit: (block: Block) => Block): BlockBuffer {
-  const isNewest = buffer.blocks.length === size
-  const edited = { blocks: buffer.blocks.slice(0, size), index: isNewest ? buffer.index : createIndex() }
-  if (isNewest) buffer.index = createIndex()
-  for (const position of positions) edited.blocks[position] = edit(edited.blocks[position] as Block)
-  return edited
-}
-
-/**
- * Returns a buffer with the first `size` blocks and the added blocks. If the buffer has exactly `size` blocks, it is extended. If it has
- * more blocks, they belong to a newer timeline, and the buffer is copied.
- */
-export function extendBuffer(buffer: BlockBuffer, size: number, added: readonly Block[]): BlockBuffer {
-  const extended = buffer.blocks.length === size ? buffer : createBuffer(buffer.blocks.slice(0, size))
-  for (const block of added) extended.blocks.push(block)
-  return extended
-}
-
-/** The complete index of the buffer. It also contains blocks of newer timelines, so callers ignore positions from their own `size` on. */
-export function blockIndex({ blocks, index }: BlockBuffer): BlockIndex {
-  for (; index.indexed < blocks.length; index.indexed++) indexBlock(index, blocks[index.indexed] as Block, index.indexed)
-  return index
-}
-
-function indexBlock(index: BlockIndex, block: Block, position: number): void {
-  const callId = callIdOf(block)
-  index.byId.set(block.id, position)
-  addPosition(index.byTurn, block.turn_id, position)
-  if (block.path !== undefined) addPosition(index.byPath, block.path, position)
-  if (callId !== undefined) addPosition(index.byCall, callId, position)
-  const artifactPath = readDigest(block)?.artifact_path
-  if (artifactPath !== undefined) addPosition(index.byArtifact, canonicalPath(artifactPath) ?? artifactPath, position)
-}
-
-function addPosition(positionsByKey: Map<string, number[]>, key: string, position: number): void {
-  const positions = positionsByKey.get(key)
-  if (positions) positions.push(position)
-  else positionsByKey.set(key, [position])
 }
 
 /** The blocks of one round. `start` and `end` are the positions of its first and its last block. */

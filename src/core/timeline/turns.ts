@@ -1,6 +1,7 @@
 import type { Block, Draft } from '../block/block.ts'
 import { turnHeaderBlock } from '../block/turn.ts'
-import { blockAt, blockIndex, type Timeline } from './timeline.ts'
+import { outlineOf } from './block-buffer.ts'
+import { blockAt, newestOfKind, type Timeline } from './timeline.ts'
 
 /** The ids of the turns of these blocks, in the order of their first blocks. */
 export function turnIdsOf(blocks: readonly Block[]): readonly string[] {
@@ -9,18 +10,15 @@ export function turnIdsOf(blocks: readonly Block[]): readonly string[] {
 
 /** The ids of all turns of the conversation, visible or summarised. A physical path may begin with any of them. */
 export function knownTurns(timeline: Timeline): ReadonlySet<string> {
-  const visible = [...blockIndex(timeline.buffer).byTurn].filter(([, positions]) => (positions[0] as number) < timeline.size)
+  const visible = [...outlineOf(timeline.buffer).byTurn].filter(([, ranges]) => (ranges[0]?.from ?? timeline.size) < timeline.size)
   return new Set([...summarisedTurns(timeline), ...visible.map(([turnId]) => turnId)])
 }
 
 /** The ids of the turns that the newest summary replaces, oldest first. */
 export function summarisedTurns(timeline: Timeline): readonly string[] {
-  for (let position = timeline.size - 1; position >= 0; position--) {
-    const block = blockAt(timeline, position)
-    if (block?.type === 'conv.range.summary') {
-      const turnIds = block.meta?.covered_turn_ids
-      return Array.isArray(turnIds) ? turnIds.filter((id): id is string => typeof id === 'string') : []
-    }
+  for (const { meta } of newestOfKind(timeline, 'summary')) {
+    const turnIds = meta?.covered_turn_ids
+    return Array.isArray(turnIds) ? turnIds.filter((id): id is string => typeof id === 'string') : []
   }
   return []
 }

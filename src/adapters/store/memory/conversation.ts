@@ -1,6 +1,7 @@
 import type * as zlib from 'node:zlib'
 import type { Block } from '../../../core/block/index.ts'
 import { applyChange } from '../../../core/timeline/apply.ts'
+import { createBuffer } from '../../../core/timeline/block-buffer.ts'
 import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { Entry } from '../../../ports/store.ts'
@@ -96,8 +97,14 @@ export function firstVersionsOf(conversation: MemoryConversation | undefined): R
 
 export function visibleTimeline({ base, journal }: MemoryConversation): Timeline {
   const entries = journal.entries()
-  return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
+  return replay(ownCopyOf(base.timeline), entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
+
+/**
+ * The timeline with a list of blocks of its own. If timelines that are made from it are edited, they do not depend on the list of the given
+ * timeline. So their earlier states are not kept in memory as long as the given timeline.
+ */
+const ownCopyOf = (timeline: Timeline): Timeline => ({ ...timeline, buffer: createBuffer(blocksOf(timeline)) })
 
 /** Removes the entries older than `before` that retention may remove. Returns the changes of the removed entries. */
 export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
