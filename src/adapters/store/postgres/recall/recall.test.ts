@@ -224,6 +224,64 @@ describe.skipIf(!hasPostgres)('the memory index in PostgreSQL', async () => {
     expect(await tables(schema)).toEqual({})
   })
 
+  it.each(['the conversation that is indexed', 'another conversation of the user'])(
+    'leaves nothing of a conversation that an older version deletes while a newer version indexes %s',
+    async (indexed) => {
+      const schema = indexed.startsWith('another') ? 'deleted_other' : 'deleted_same'
+      const store = await open(schema)
+      await store.release(await writeConversation(store, 'acme/web/ann/c1', turn('a harbour')))
+      if (schema === 'deleted_other') {
+        await memoryOf(store).catchUp()
+        await store.release(await writeConversation(store, 'acme/web/ann/c2', turn('a lantern')))
+      }
+      const blocking = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` })
+      await blocking.connect()
+      await blocking.query('BEGIN; LOCK TABLE memory_progress IN SHARE MODE') // the indexing waits after it has written its snippets
+      const waiting = async (event: string) =>
+        (await client.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = '${event}'`)).rowCount
+      const indexing = memoryOf(store).catchUp()
+      await expect.poll(() => waiting('relation')).toBe(1)
+      const deleting = client.query(
+        `DELETE FROM ${schema}.journal WHERE conversation = (SELECT key FROM ${schema}.conversations WHERE id = 'acme/web/ann/c1');
+         DELETE FROM ${schema}.conversations WHERE id = 'acme/web/ann/c1'`,
+      )
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      await blocking.query('COMMIT')
+      await Promise.all([indexing, deleting])
+      await blocking.end()
+      if (schema === 'deleted_same') expect(await tables(schema)).toEqual({})
+      else {
+        expect(await search(store, 'harbour lantern')).toEqual(['a lantern'])
+        expect((await contentOf(schema)).owners).toEqual([{ folder: 'acme/web/ann/', next: 1, snippets: 1 }])
+      }
+    },
+  )
+
+  it('leaves no terms of a conversation that an older version has deleted, and finds the other conversations of its user', async () => {
+    const schema = 'dropped'
+    const store = await open(schema)
+    for (const [id, text] of ['a harbour', 'a lantern', 'a bridge'].entries())
+      await store.release(await writeConversation(store, `acme/web/ann/c${id}`, turn(text)))
+    await store.release(await writeConversation(store, 'acme/web/ann/c1~call_1', turn('a meadow')))
+    const { vectors } = memoryOf(store)
+    await memoryOf(store).catchUp()
+    const model = await vectors.choose({ name: 'one', dimensions: 2 })
+    const missing = (await vectors.missing(model, 9)) ?? []
+    await vectors.save(
+      model,
+      missing.map((snippet) => ({ ...snippet, vector: Float32Array.of(1, 0) })),
+    )
+    expect((await tables(schema)).memory_vectors).toBe(4)
+    await client.query(`DELETE FROM ${schema}.conversations WHERE id = 'acme/web/ann/c0'`)
+    expect(await tables(schema)).toMatchObject({ memory_owners: 1, memory_snippets: 1, memory_vectors: 1, memory_behind: 2 })
+    expect((await search(store, 'harbour lantern bridge')).sort()).toEqual(['a bridge', 'a lantern'])
+    await client.query(`DELETE FROM ${schema}.conversations WHERE id = 'acme/web/ann/c1~call_1'`)
+    const content = await contentOf(schema)
+    await emptyIndex(schema)
+    await memoryOf(store).catchUp()
+    expect(content).toEqual(await contentOf(schema))
+  })
+
   it('goes on where a process has died, and finds the texts of a turn that waits', async () => {
     const schema = 'died'
     const dying = await open(schema)

@@ -8,7 +8,8 @@ import type { Migration } from './schema.ts'
  *   writes the rows, so that appends of older code are indexed too. An append that only goes on with a running turn writes no row: the row
  *   of the beginning of the turn stays until the turn has ended.
  *
- * Older code does not remove snippets. So the trigger on `conversations` removes what is left of a deleted conversation.
+ * Older code does not remove snippets. So if a deleted conversation still has snippets, the trigger on `conversations` removes the whole
+ * index of its owner, because the postings do not tell which conversation they are from. The owner's other conversations are indexed again.
  */
 export const memoryTables: Migration = {
   compatibleFrom: 3,
@@ -98,23 +99,29 @@ export const memoryTables: Migration = {
   INSERT INTO memory_behind SELECT folder, key, last_seq FROM conversations WHERE last_seq > 0;
 
   CREATE OR REPLACE FUNCTION remove_index() RETURNS trigger LANGUAGE plpgsql AS $$
-  DECLARE emptied bigint;
+  DECLARE dropped bigint;
   BEGIN
+    -- the lock of 'lockFolder': an older version deletes without this lock, perhaps while a newer version indexes the conversation
+    PERFORM pg_advisory_xact_lock(('x' || encode(substring(sha256(convert_to('memory index ' || f, 'UTF8')) for 8), 'hex'))::bit(64)::bigint)
+      FROM (VALUES (OLD.folder), (OLD.id)) AS locked (f);
     EXECUTE format('DELETE FROM %I.blocks WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key;
     EXECUTE format('DELETE FROM %I.names WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key;
     EXECUTE format('DELETE FROM %I.memory_behind WHERE folder = $1 AND conversation = $2', TG_TABLE_SCHEMA) USING OLD.folder, OLD.key;
     EXECUTE format('DELETE FROM %I.memory_progress WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key;
     EXECUTE format('DELETE FROM %I.memory_turns WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key;
-    EXECUTE format('DELETE FROM %1$I.memory_vectors USING %1$I.memory_snippets AS s
-      WHERE s.conversation = $1 AND memory_vectors.owner = s.owner AND memory_vectors.number = s.number', TG_TABLE_SCHEMA) USING OLD.key;
-    EXECUTE format('DELETE FROM %I.memory_snippets WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key;
-    EXECUTE format('DELETE FROM %1$I.memory_owners WHERE folder IN ($1, $2)
-      AND NOT EXISTS (SELECT FROM %1$I.memory_snippets WHERE owner = key) RETURNING key', TG_TABLE_SCHEMA)
-      INTO emptied USING OLD.folder, OLD.id;
-    IF emptied IS NOT NULL THEN
-      EXECUTE format('DELETE FROM %I.memory_documents WHERE owner = $1', TG_TABLE_SCHEMA) USING emptied;
-      EXECUTE format('DELETE FROM %I.memory_postings WHERE owner = $1', TG_TABLE_SCHEMA) USING emptied;
-    END IF;
+    FOR dropped IN EXECUTE format('SELECT DISTINCT owner FROM %I.memory_snippets WHERE conversation = $1', TG_TABLE_SCHEMA) USING OLD.key LOOP
+      EXECUTE format('INSERT INTO %1$I.memory_behind SELECT folder, key, last_seq FROM %1$I.conversations
+        WHERE key IN (SELECT conversation FROM %1$I.memory_snippets WHERE owner = $1) ON CONFLICT DO NOTHING', TG_TABLE_SCHEMA) USING dropped;
+      EXECUTE format('DELETE FROM %1$I.memory_progress
+        WHERE conversation IN (SELECT conversation FROM %1$I.memory_snippets WHERE owner = $1)', TG_TABLE_SCHEMA) USING dropped;
+      -- in order, and before the vectors, because a process that saves vectors locks the rows of their snippets in order
+      EXECUTE format('DELETE FROM %1$I.memory_snippets WHERE owner = $1 AND number IN
+        (SELECT number FROM %1$I.memory_snippets WHERE owner = $1 ORDER BY number FOR UPDATE)', TG_TABLE_SCHEMA) USING dropped;
+      EXECUTE format('DELETE FROM %I.memory_vectors WHERE owner = $1', TG_TABLE_SCHEMA) USING dropped;
+      EXECUTE format('DELETE FROM %I.memory_documents WHERE owner = $1', TG_TABLE_SCHEMA) USING dropped;
+      EXECUTE format('DELETE FROM %I.memory_postings WHERE owner = $1', TG_TABLE_SCHEMA) USING dropped;
+      EXECUTE format('DELETE FROM %I.memory_owners WHERE key = $1', TG_TABLE_SCHEMA) USING dropped;
+    END LOOP;
     RETURN NULL;
   END $$;
   `,
