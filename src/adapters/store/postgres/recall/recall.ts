@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { MemoryIndex, MemoryScope } from '../../../../ports/store/memory-index.ts'
+import type { MemoryIndex } from '../../../../ports/store/memory-index.ts'
 import type { Counts } from '../../../../ports/store/receipts.ts'
 import type { ConversationRow } from '../../shared/conversation-row.ts'
 import { createCatchUp, type IndexStep, type Position } from '../../shared/recall/catch-up.ts'
@@ -12,6 +12,7 @@ import { isStorableId } from '../conversation-columns.ts'
 import { type Database, type Queries, SHARED_ROW_IDLE_MS } from '../database.ts'
 import type { Reader } from '../journal/read.ts'
 import { findBehind } from './behind.ts'
+import { queueByFolder } from './folder-queue.ts'
 import { createIndexReader, parseSnippet, SNIPPET_COLUMNS, type SnippetRow } from './read-tables.ts'
 import { createVectorTables } from './vector-tables.ts'
 import { createIndexWriter } from './write-tables.ts'
@@ -64,8 +65,7 @@ export function createPostgresRecall(database: Database, reader: Pick<Reader, 'j
 
   const index: MemoryIndex = createMemoryIndex({
     read: (work) => database.read((queries) => runLater(work(createIndexReader(queries)))),
-    catchUp: (options: { readonly within?: MemoryScope; readonly signal?: AbortSignal } = {}) =>
-      untilAborted(catchUp(options), options.signal, 0),
+    catchUp: queueByFolder(catchUp),
     vectors: createMemoryVectors((work) => database.repeat((queries) => runLater(work(createVectorTables(queries))))),
   })
 
@@ -132,18 +132,4 @@ async function storedEntries(queries: Queries, key: number, entries: readonly In
   )
   const stored = new Set(rows.map(({ seq }) => seq))
   return entries.filter(({ seq, snippets }) => snippets.length === 0 || stored.has(seq))
-}
-
-/** The result of `work`, or `otherwise` when the signal is aborted first. A statement can wait for a lock, which the signal does not end. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, otherwise: T): Promise<T> {
-  if (!signal) return work
-  const aborted = Promise.withResolvers<T>()
-  const end = () => aborted.resolve(otherwise)
-  signal.addEventListener('abort', end)
-  if (signal.aborted) end()
-  try {
-    return await Promise.race([work, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', end)
-  }
 }

@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { hasPostgres, startPostgres } from '../../../../../test/support/postgres.ts'
+import type { MemoryFilter } from '../../../../ports/store/memory-index.ts'
+import type { ConversationStore } from '../../../../ports/store.ts'
+import { prompt } from '../../../../testing/blocks.ts'
+import { appended, closed, opened, writeConversation } from '../../../../testing/conformance/store/fixture.ts'
+import { inConversation, memoryOf } from '../../../../testing/conformance/store/memory.ts'
+import { createSystemClock } from '../../../clock/system.ts'
+import { createPostgresStore } from '../store.ts'
+
+describe.skipIf(!hasPostgres)('searches in PostgreSQL', async () => {
+  const server = hasPostgres ? await startPostgres() : undefined
+  const url = server?.url ?? ''
+  const client = new pg.Client({ connectionString: url })
+  if (server) await client.connect()
+  const stores: ConversationStore[] = []
+  afterAll(async () => {
+    for (const store of stores) await store.close()
+    await client.end()
+    await server?.stop()
+  })
+
+  async function open(schema: string): Promise<ConversationStore> {
+    const store = await createPostgresStore({ url, schema, clock: createSystemClock(), maxConnections: 3 })
+    stores.push(store)
+    return store
+  }
+
+  const ann = { user: { tenant: 'acme', project: 'web', user: 'ann' } }
+  const search = async (store: ConversationStore, question: string, fields: Partial<MemoryFilter> = {}) =>
+    (await memoryOf(store).search(question, inConversation('', { within: ann, ...fields }))).map(({ text }) => text)
+  const turn = (text: string, n = 1) => [opened(`t${n}`, n), appended([prompt(text, `t${n}`, n)], n), closed(`t${n}`, n)]
+
+  it('of one user that wait for another process leave connections for other work, and find what was appended meanwhile', async () => {
+    const store = await open('connections')
+    await store.release(await writeConversation(store, 'acme/web/ann/c1', turn('a harbour')))
+    const indexing = new pg.Client({ connectionString: url })
+    await indexing.connect()
+    const lock = hash('sha256', 'memory index acme/web/ann/', 'buffer').readBigInt64BE(0).toString()
+    await indexing.query('BEGIN')
+    await indexing.query('SELECT pg_advisory_xact_lock($1::bigint)', [lock])
+    const limited = Array.from({ length: 6 }, () => search(store, 'harbour', { signal: AbortSignal.timeout(300) }))
+    const waiting = search(store, 'harbour')
+    await expect.poll(async () => (await client.query(`SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory'`)).rowCount).toBe(1)
+    await writeConversation(store, 'other/web/bob/c1', turn('a bridge')) // has to get a connection
+    await store.release(await writeConversation(store, 'acme/web/ann/c2', turn('a second harbour')))
+    const later = [search(store, 'harbour'), search(store, 'harbour', { within: { conversationId: 'acme/web/ann/c2' } })]
+    expect(await Promise.all(limited)).toEqual(limited.map(() => []))
+    await indexing.query('ROLLBACK')
+    await indexing.end()
+    expect(await waiting).toContain('a harbour')
+    expect((await Promise.all(later)).map((found) => found.sort())).toEqual([['a harbour', 'a second harbour'], ['a second harbour']])
+  })
+})
