@@ -53,4 +53,31 @@ describe.skipIf(!hasPostgres)('searches in PostgreSQL', async () => {
     expect(await waiting).toContain('a harbour')
     expect((await Promise.all(later)).map((found) => found.sort())).toEqual([['a harbour', 'a second harbour'], ['a second harbour']])
   })
+
+  it('find the right texts after a crash of the server has undone the last commits of the index', async () => {
+    const schema = 'crash'
+    const [before, after] = [await open(schema), await open(schema)]
+    const [one, two] = ['acme/web/ann/c1', 'acme/web/ann/c2'].map((conversationId) => ({ within: { conversationId } })) as [
+      { within: { conversationId: string } },
+      { within: { conversationId: string } },
+    ]
+    await before.release(await writeConversation(before, one.within.conversationId, turn('a harbour')))
+    await before.release(await writeConversation(before, two.within.conversationId, turn('a lantern')))
+    expect([await search(before, 'harbour', one), await search(before, 'lantern', two)]).toEqual([['a harbour'], ['a lantern']])
+    for (const restart of ['RESTART IDENTITY', '']) {
+      for (const table of ['snippets', 'documents', 'postings', 'turns', 'progress'])
+        await client.query(`TRUNCATE ${schema}.memory_${table}`)
+      // without the key of the owner: a crash before the owner was stored. With it: a crash after that
+      await client.query(
+        restart ? `TRUNCATE ${schema}.memory_owners ${restart}` : `UPDATE ${schema}.memory_owners SET next = 0, snippets = 0`,
+      )
+      await client.query(`INSERT INTO ${schema}.memory_behind SELECT folder, key, last_seq FROM ${schema}.conversations`)
+      const [first, second] = restart ? [two, one] : [one, two] // each time in the other order, so that the numbers are used for other texts
+      for (const each of [first, second]) await memoryOf(after).catchUp(each)
+      expect(await search(before, 'lantern', one)).toEqual([])
+      expect(await search(before, 'lantern', two)).toEqual(['a lantern'])
+      expect(await search(before, 'harbour', one)).toEqual(['a harbour'])
+      expect((await memoryOf(before).list(inConversation(two.within.conversationId))).map(({ text }) => text)).toEqual(['a lantern'])
+    }
+  })
 })

@@ -1,5 +1,6 @@
 import { answered, type Steps } from './steps.ts'
-import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner, roleIds } from './tables.ts'
+import { DOCUMENT_BYTES, GROUP, type IndexReader, type Owner, roleIds, type StoredSnippet } from './tables.ts'
+import { secondsOf } from './write.ts'
 
 /** The documents of an owner, in columns. The number of a snippet is its position. A removed snippet has the role 0. */
 export interface Documents {
@@ -48,9 +49,22 @@ export interface ConversationDocuments {
 const MAX_CACHED = 1_000_000
 
 /**
+ * Whether the document of a snippet describes the stored snippet. Otherwise the documents were cached before a crash of the database server.
+ * The crash has undone commits of the index that were not yet on the disk, and the keys and numbers were then used for other snippets.
+ */
+export function isDescribed({ conversation, conversations, seconds, role }: Documents, snippet: StoredSnippet): boolean {
+  const { number } = snippet
+  return (
+    conversations[conversation[number] ?? -1]?.key === snippet.conversation >>> 0 && // documents have the lowest 32 bits of the key
+    role[number] === roleIds[snippet.role] &&
+    seconds[number] === secondsOf(snippet.ts)
+  )
+}
+
+/**
  * Reads the documents of owners, and caches the documents that were used last. If `next` and `snippets` of an owner have not changed, its
- * documents have not changed either, because numbers and keys are never used again. If an owner has only got more snippets, only the new
- * documents are read.
+ * documents have not changed either, because numbers and keys are not used again, except after a crash of the database server (see
+ * `isDescribed`). If an owner has only got more snippets, only the new documents are read.
  */
 export function createDocumentCache() {
   const cache = new Map<number, Documents>()
@@ -67,13 +81,20 @@ export function createDocumentCache() {
     }
   }
 
-  return function* documentsOf(tables: IndexReader, owner: Owner): Steps<Documents> {
-    const known = cache.get(owner.key)
-    const isCurrent = known?.next === owner.next && known.snippets === owner.snippets
-    const hasGrown = known !== undefined && owner.next > known.next && owner.snippets - known.snippets === owner.next - known.next
-    const documents = isCurrent ? known : yield* readDocuments(tables, owner, hasGrown ? known : undefined)
-    keep(owner.key, documents)
-    return documents
+  return {
+    *read(tables: IndexReader, owner: Owner): Steps<Documents> {
+      const known = cache.get(owner.key)
+      const isCurrent = known?.next === owner.next && known.snippets === owner.snippets
+      const hasGrown = known !== undefined && owner.next > known.next && owner.snippets - known.snippets === owner.next - known.next
+      const documents = isCurrent ? known : yield* readDocuments(tables, owner, hasGrown ? known : undefined)
+      keep(owner.key, documents)
+      return documents
+    },
+    /** Makes the next `read` read all documents of this owner. */
+    forget({ key }: Owner): void {
+      cached -= cache.get(key)?.next ?? 0
+      cache.delete(key)
+    },
   }
 }
 

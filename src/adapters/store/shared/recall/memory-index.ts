@@ -2,7 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { Failure } from '../../../../core/failure.ts'
 import { conversationKeyFilter } from '../../../../core/scope.ts'
 import type { MemoryFilter, MemoryIndex, MemoryMatch, MemoryScope } from '../../../../ports/store/memory-index.ts'
-import { createDocumentCache, type Documents } from './documents.ts'
+import { createDocumentCache, type Documents, isDescribed } from './documents.ts'
 import { acceptedBy, type DocumentFilter } from './ranking.ts'
 import { inBatches, searchIndex } from './search.ts'
 import { type Answer, answered, type Steps } from './steps.ts'
@@ -19,7 +19,31 @@ interface IndexParts {
 
 /** The memory index of a store. The stores that search with this code pass their own tables. */
 export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): MemoryIndex {
-  const documentsOf = createDocumentCache()
+  const documentCache = createDocumentCache()
+
+  /**
+   * Runs `work` with the documents of an owner. If `work` reads a snippet that its document does not describe, it runs once more, with
+   * documents that are read again. `work` calls `skips` for each snippet that it reads.
+   */
+  function* withDocuments<T>(
+    tables: IndexReader,
+    { owner }: ResolvedScope,
+    filter: MemoryFilter,
+    work: (documents: Documents, skips: (snippet: PlacedSnippet) => boolean) => Steps<T>,
+  ): Steps<T> {
+    const skips = skippedBy(filter)
+    for (let isFirst = true; ; isFirst = false) {
+      let isOutdated = false
+      const documents = yield* documentCache.read(tables, owner)
+      const result = yield* work(documents, (snippet) => {
+        if (isDescribed(documents, snippet)) return skips(snippet)
+        isOutdated = true
+        return true
+      })
+      if (!isOutdated || !isFirst) return result
+      documentCache.forget(owner)
+    }
+  }
 
   /** The snippets with the most similar vectors. The vectors are compared in steps, because comparing all of them may take long. */
   async function findSimilar(filter: MemoryFilter): Promise<readonly number[]> {
@@ -32,7 +56,7 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
         const within = yield* resolveScope(tables, filter.within)
         if (!within) return undefined
         const some = yield* answered(tables.vectors(within.owner.key, model, first, VECTORS_PER_STEP))
-        const documents = yield* documentsOf(tables, within.owner)
+        const documents = yield* documentCache.read(tables, within.owner)
         const accepts = acceptedBy(documents, documentFilter(filter, within))
         similar.add(some, (number) => number < documents.next && accepts(number))
         return some.length < VECTORS_PER_STEP ? undefined : (some.at(-1)?.number ?? 0) + 1
@@ -60,15 +84,17 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
       return read(function* (tables): Steps<readonly MemoryMatch[]> {
         const within = yield* resolveScope(tables, filter.within)
         if (!within) return []
-        const found = yield* searchIndex(tables, within.owner, yield* documentsOf(tables, within.owner), {
+        const search = {
           question,
           filter: documentFilter(filter, within),
           similar,
           now: secondsOf(filter.now),
           limit: filter.limit,
           perConversation: filter.perConversation ?? Number.POSITIVE_INFINITY,
-          skips: skippedBy(filter),
-        })
+        }
+        const found = yield* withDocuments(tables, within, filter, (documents, skips) =>
+          searchIndex(tables, within.owner, documents, { ...search, skips }),
+        )
         return found.flatMap(({ snippet, score }) => matchOf(snippet, score))
       })
     },
@@ -78,12 +104,12 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
       return read(function* (tables): Steps<readonly MemoryMatch[]> {
         const within = yield* resolveScope(tables, filter.within)
         if (!within) return []
+        const { ordinal } = filter
         const listed =
-          filter.ordinal !== undefined && within.conversation !== undefined
-            ? yield* answered(tables.snippetsOfTurn(within.conversation, filter.ordinal))
-            : yield* snippetsInPeriod(tables, within, yield* documentsOf(tables, within.owner), filter)
-        const skips = skippedBy(filter)
-        return listed.filter((snippet) => !skips(snippet)).flatMap((snippet) => matchOf(snippet, 1))
+          ordinal !== undefined && within.conversation !== undefined
+            ? yield* snippetsOfTurn(tables, within.conversation, ordinal, skippedBy(filter))
+            : yield* withDocuments(tables, within, filter, (...given) => snippetsInPeriod(tables, within, filter, ...given))
+        return listed.flatMap((snippet) => matchOf(snippet, 1))
       })
     },
 
@@ -129,10 +155,11 @@ const isListed =
     targets.includes(role) && ts >= from && (to === undefined || ts < to)
 
 function skippedBy(filter: MemoryFilter): (snippet: PlacedSnippet) => boolean {
-  const { except, withLookups = false } = filter
+  const { within, except, withLookups = false } = filter
   const isMeant = isListed(filter)
   return (snippet) =>
     !isMeant(snippet) ||
+    ('conversationId' in within && snippet.conversationId !== within.conversationId) ||
     (snippet.conversationId === except?.conversationId && snippet.turnId === except?.turnId) ||
     (!withLookups && snippet.isLookup)
 }
@@ -142,14 +169,24 @@ function matchOf({ conversationId, turnId, ts, role, path, text }: PlacedSnippet
   return [{ conversationId, turnId, ts, role, path, text, score: Math.round(score * 10_000) / 10_000 }]
 }
 
+/** The snippets of one turn. */
+function* snippetsOfTurn(
+  tables: IndexReader,
+  conversation: number,
+  ordinal: number,
+  skips: (snippet: PlacedSnippet) => boolean,
+): Steps<readonly PlacedSnippet[]> {
+  return (yield* answered(tables.snippetsOfTurn(conversation, ordinal))).filter((snippet) => !skips(snippet))
+}
+
 /** The first snippets of the turns in a period. The texts are read in batches, until there are enough turns. */
 function* snippetsInPeriod(
   tables: IndexReader,
   { owner, conversation }: ResolvedScope,
-  documents: Documents,
   filter: MemoryFilter & { readonly order?: 'oldest' | 'newest' },
+  documents: Documents,
+  skips: (snippet: PlacedSnippet) => boolean,
 ): Steps<readonly PlacedSnippet[]> {
-  const skips = skippedBy(filter)
   const accepts = acceptedBy(documents, documentFilter(filter, { ...(conversation !== undefined && { conversation }) }))
   const found: { readonly number: number; readonly seconds: number }[] = []
   for (const [number, seconds] of documents.seconds.entries()) if (accepts(number)) found.push({ number, seconds })

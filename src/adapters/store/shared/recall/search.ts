@@ -26,6 +26,8 @@ export interface FoundSnippet {
   readonly score: number
 }
 
+/** A filter that accepts all documents, including those of removed snippets. */
+const EVERY_DOCUMENT: DocumentFilter = { roles: -1, from: 0, to: Number.POSITIVE_INFINITY }
 /** How many of the best snippets are searched for names (step 2), and how many of these names are used as terms. */
 const [HOP_SNIPPETS, HOP_TERMS] = [8, 8]
 /** The weight of a name that is not in the question, and the share of the best score up to which such names can raise a score. */
@@ -71,7 +73,8 @@ function* searchWith(
   const terms = [...asked, ...added]
   scorer.add(terms, yield* postingsOf(tables, owner, terms))
   const best = highestOf(scorer.snippets, documents, search.filter, HOP_SNIPPETS)
-  yield* finder.load(best)
+  // also the best snippets of all: if the documents are outdated, the filter may exclude the snippets that it should select
+  yield* finder.load([...new Set([...best, ...highestOf(scorer.snippets, documents, EVERY_DOCUMENT, HOP_SNIPPETS)])])
   const names = hopTerms(best, terms, finder, scorer)
   scorer.addUpTo(HOP_UP_TO, names, yield* postingsOf(tables, owner, names))
   const rank = createRanking(scorer, documents, scores, search, question)

@@ -21,11 +21,11 @@ export const POSTING_BYTES = 3
 
 /** A user with snippets. */
 export interface Owner {
-  /** A key is never used again for another owner. */
+  /** A key is not used again for another owner, except after a crash of the database server. See `isDescribed`. */
   readonly key: number
   /** The beginning of the ids of the user's conversations. */
   readonly folder: string
-  /** The number of the next snippet. It never decreases. */
+  /** The number of the next snippet. It decreases only when a crash of the database server undoes the last commits. */
   readonly next: number
   /** How many snippets there are. Numbers of removed snippets are not used again. */
   readonly snippets: number
