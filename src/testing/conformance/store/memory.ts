@@ -118,7 +118,7 @@ export function describeMemory({ describe, it, expect }: TestRunner, create: Cre
         'ar:t2.user.prompt',
         'ar:t2.assistant.completion',
       ])
-      expect(await memory.list({ ...inConversation('c1'), ordinal: 9 })).toEqual([])
+      for (const ordinal of [9, 0, -3, 1.5, 1e300, Number.NaN]) expect(await memory.list({ ...inConversation('c1'), ordinal })).toEqual([])
       const period = inConversation('c1', { from: minute(1), to: minute(4) })
       expect(pathsOf(await memory.list(period))).toEqual(['ar:t1.assistant.completion', 'ar:t2.user.prompt'])
       expect(pathsOf(await memory.list({ ...period, order: 'newest', limit: 1 }))).toEqual(['ar:t2.assistant.completion'])

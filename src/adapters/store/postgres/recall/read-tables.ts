@@ -90,6 +90,7 @@ export function createIndexReader({ all }: Pick<Queries, 'all'>): IndexReader {
   return {
     chunk: CHUNK,
     async findOwner(folder) {
+      if (!isStorableId(folder)) return undefined
       return (await all<Owner>('SELECT key, folder, next, snippets FROM memory_owners WHERE folder = $1', [folder]))[0]
     },
     postings: ({ key }, terms) =>

@@ -80,4 +80,17 @@ describe.skipIf(!hasPostgres)('searches in PostgreSQL', async () => {
       expect((await memoryOf(before).list(inConversation(two.within.conversationId))).map(({ text }) => text)).toEqual(['a lantern'])
     }
   })
+
+  it('find nothing in a scope or in a turn that PostgreSQL can not have', async () => {
+    const store = await open('impossible')
+    await store.release(await writeConversation(store, 'acme/web/ann/c1', turn('a harbour')))
+    for (const within of [
+      { conversationId: 'a\0/b' },
+      { conversationId: 'a/\0' },
+      { user: { tenant: 'a\0', project: 'web', user: 'ann' } },
+    ]) {
+      expect(await search(store, 'harbour', { within })).toEqual([])
+      expect(await memoryOf(store).list(inConversation('', { within }))).toEqual([])
+    }
+  })
 })

@@ -169,13 +169,14 @@ function matchOf({ conversationId, turnId, ts, role, path, text }: PlacedSnippet
   return [{ conversationId, turnId, ts, role, path, text, score: Math.round(score * 10_000) / 10_000 }]
 }
 
-/** The snippets of one turn. */
+/** The snippets of one turn. A turn whose ordinal is not a positive integer does not exist. */
 function* snippetsOfTurn(
   tables: IndexReader,
   conversation: number,
   ordinal: number,
   skips: (snippet: PlacedSnippet) => boolean,
 ): Steps<readonly PlacedSnippet[]> {
+  if (!Number.isSafeInteger(ordinal) || ordinal < 1) return []
   return (yield* answered(tables.snippetsOfTurn(conversation, ordinal))).filter((snippet) => !skips(snippet))
 }
 
