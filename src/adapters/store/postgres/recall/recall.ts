@@ -116,7 +116,11 @@ export type Recall = ReturnType<typeof createPostgresRecall>
 const POSITION = `SELECT key, last_seq AS last, coalesce((SELECT seq FROM memory_progress WHERE conversation = key), 0) AS indexed
   FROM conversations WHERE id = $1 AND deleted_at IS NULL`
 
-/** Locks the index of a folder until the end of the transaction. A statement that follows sees what earlier holders of the lock have written. */
+/**
+ * Locks the index of a folder until the end of the transaction. A statement that follows sees what earlier holders of the lock have written.
+ * The trigger `remove_index` computes the number of the lock too, so it never changes. Who holds the lock must not wait for the row of a
+ * conversation, because the trigger takes the lock while the row is locked.
+ */
 async function lockFolder({ run }: Queries, folder: string): Promise<void> {
   const key = hash('sha256', `memory index ${folder}`, 'buffer').readBigInt64BE(0)
   await run('SELECT pg_advisory_xact_lock($1::bigint)', [key.toString()])
