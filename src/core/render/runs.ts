@@ -1,5 +1,4 @@
-import { updateBothHashes } from '../fast-hash.ts'
-import { chainHash, type HashState, hashText, hashValue, shortHash, startHash, updateHash } from '../hash.ts'
+import { chainHash, type HashState, hashText, hashValue, shortHash, startHash, updateBothHashes, updateHash } from '../hash.ts'
 import type { ShownFingerprints } from '../timeline/response-record.ts'
 import { textPart } from './text.ts'
 import type { Part } from './types.ts'

@@ -52,7 +52,7 @@ export interface BlockIndex {
 export interface Outline {
   /** How many blocks the outline contains. */
   outlined: number
-  /** The ranges of consecutive blocks of each turn. Most turns have one range. `end` is exclusive. */
+  /** The ranges of consecutive blocks of each turn. Most turns have one range. */
   readonly byTurn: Map<string, TurnRange[]>
   /** The range to which the last block belongs. */
   lastRange: TurnRange | undefined
@@ -62,6 +62,7 @@ export interface Outline {
   characters: number
 }
 
+/** Consecutive blocks of one turn, as positions in the list. `end` is exclusive. */
 export interface TurnRange {
   readonly turnId: string
   readonly from: number
