@@ -1,4 +1,5 @@
 import { setImmediate as pause } from 'node:timers/promises'
+import { Failure } from '../../../../core/failure.ts'
 import type { Change } from '../../../../core/timeline/change.ts'
 import type { MemoryIndex, MemoryScope } from '../../../../ports/store/memory-index.ts'
 import type { Entry, JournalRange } from '../../../../ports/store.ts'
@@ -9,6 +10,11 @@ import { analyseEntry, type IndexedEntry } from './write.ts'
 const ENTRIES_PER_STEP = 128
 /** How long after the end of a turn its texts are indexed. Other turns that end in this time are indexed together with this turn. */
 const DELAY_MS = 1_000
+/**
+ * After this number of lost connections, the rest of a page is left out. Each attempt waits for the database server for up to 30 seconds.
+ * One error is not enough: a time-out of the server also counts as a lost connection, and may concern only one conversation.
+ */
+const MAX_LOST = 2
 
 /** The position up to which a conversation is indexed. */
 export interface Position {
@@ -68,12 +74,13 @@ export function createCatchUp<P extends Position>({ findBehind, positionOf, jour
   async function readSteps(
     ids: Set<string>,
     goals: Map<string, number>,
-    onError: (error: unknown) => void,
+    signal: AbortSignal | undefined,
+    leaveOut: (id: string, error: unknown) => void,
   ): Promise<readonly IndexStep<P>[]> {
     const steps: IndexStep<P>[] = []
     let room = ENTRIES_PER_STEP
     for (const id of ids) {
-      if (room <= 0) break
+      if (room <= 0 || signal?.aborted) break
       try {
         const step = await readStep(id, goals, room)
         if (!step) ids.delete(id)
@@ -82,8 +89,7 @@ export function createCatchUp<P extends Position>({ findBehind, positionOf, jour
           room -= step.entries.length
         }
       } catch (error) {
-        ids.delete(id)
-        onError(error)
+        leaveOut(id, error)
       }
     }
     return steps
@@ -92,20 +98,24 @@ export function createCatchUp<P extends Position>({ findBehind, positionOf, jour
   /**
    * Indexes the entries that conversations have now. Entries that are appended meanwhile are indexed the next time. Otherwise indexing
    * would follow each append of a running turn. If conversations have only few new entries, several conversations share a step. If a
-   * conversation can not be read, the others are still indexed.
+   * conversation can not be read, the others are still indexed, unless the database can not be reached.
    */
   async function indexAll(ids: readonly string[], signal: AbortSignal | undefined, onError: (error: unknown) => void): Promise<void> {
     const left = new Set(ids)
     const goals = new Map<string, number>()
+    let lost = 0
+    const leaveOut = (id: string, error: unknown) => {
+      left.delete(id)
+      if (isLost(error) && ++lost === MAX_LOST) left.clear()
+      onError(error)
+    }
     while (left.size > 0 && !signal?.aborted) {
-      const steps = await readSteps(left, goals, onError)
+      const steps = await readSteps(left, goals, signal, leaveOut)
       if (steps.length > 0)
         await write(steps).catch(async () => {
           for (const step of steps) {
-            await write([step]).catch((error) => {
-              left.delete(step.id)
-              onError(error)
-            })
+            if (signal?.aborted || !left.has(step.id)) break
+            await write([step]).catch((error) => leaveOut(step.id, error))
           }
         })
       await pause()
@@ -137,6 +147,8 @@ export function createCatchUp<P extends Position>({ findBehind, positionOf, jour
     close: background.close,
   }
 }
+
+const isLost = (error: unknown): boolean => error instanceof Failure && error.details.connectionLost === true
 
 /** Runs `work` for the conversations that were added, some time after the first of them. */
 function createBackground(work: (ids: readonly string[], signal: AbortSignal) => Promise<void>) {
