@@ -83,9 +83,9 @@ export function createSimilar(question: Float32Array) {
   }
 }
 
-/** The numbers of a vector. They are copied if their position in the buffer is not aligned to four bytes. */
+/** The numbers of a vector. They are copied if their position in the buffer is not aligned to four bytes. (`slice` of a `Buffer` does not copy.) */
 function numbersOf(body: Uint8Array): Float32Array {
-  const aligned = body.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 ? body : body.slice()
+  const aligned = body.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 ? body : Uint8Array.from(body)
   return new Float32Array(aligned.buffer, aligned.byteOffset, Math.floor(aligned.byteLength / Float32Array.BYTES_PER_ELEMENT))
 }
 
