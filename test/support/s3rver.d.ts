@@ -12,6 +12,6 @@ declare module 's3rver' {
     })
     run(): Promise<{ readonly port: number }>
     close(): Promise<void>
-    readonly httpServer: { closeAllConnections(): void }
+    readonly httpServer: import('node:http').Server
   }
 }

@@ -257,6 +257,15 @@ it('does not remove an old blob if the server does not say in time when it was p
   expect(requests.map((request) => request.split(' ')[0])).toEqual(['HEAD'])
 })
 
+it('waits for a listing for as long as the server asks for', async () => {
+  const busy = (_request: IncomingMessage, response: ServerResponse) => void response.writeHead(503, { 'Retry-After': '3' }).end()
+  const { requests, options } = await scriptedS3(busy, respond(404), respond(200, '<ListBucketResult></ListBucketResult>'))
+  const listed: string[] = []
+  for await (const key of createS3Objects(options).list('k')) listed.push(key)
+  expect(listed).toEqual([])
+  expect(requests.map((request) => request.split('?')[0])).toEqual(['HEAD /b/p/k', 'HEAD /b/p/k', 'GET /b'])
+})
+
 it('keeps a large stream in a temporary file without a name, and leaves nothing behind', async () => {
   const before = process.env.TMPDIR
   const folder = mkdtempSync(join(tmpdir(), 'daybook-spool-'))

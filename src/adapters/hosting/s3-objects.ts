@@ -61,8 +61,8 @@ export function createS3Objects(options: S3Options): ObjectStore {
     return prefix + key
   }
 
-  const exists = async (key: string) =>
-    (await request({ method: 'HEAD', key: fullKey(key), missing: true, withinMs: EXISTS_MS })) !== undefined
+  const isStored = async (key: string, limit: { readonly withinMs?: number } = {}) =>
+    (await request({ method: 'HEAD', key: fullKey(key), missing: true, ...limit })) !== undefined
 
   async function* listDetails(tree: string): AsyncIterable<ObjectDetails> {
     const from = `${fullKey(tree)}/` // ends with a slash, so that `ab` is not listed for `a`
@@ -75,7 +75,7 @@ export function createS3Objects(options: S3Options): ObjectStore {
   }
 
   async function* list(tree: string): AsyncIterable<string> {
-    if (await exists(tree)) yield tree
+    if (await isStored(tree)) yield tree
     for await (const { key } of listDetails(tree)) yield key
   }
 
@@ -85,7 +85,7 @@ export function createS3Objects(options: S3Options): ObjectStore {
 
   return {
     ...uriMapping(`s3://${options.bucket}/${prefix}`),
-    exists,
+    exists: (key) => isStored(key, { withinMs: EXISTS_MS }),
     list,
     listDetails,
     async putAt(key) {

@@ -272,6 +272,26 @@ describe.skipIf(!hasPostgres)('moving an installation', async () => {
     await expect(moveInstallation({ from: back, to: newFolder(), data, s3: bucket, bucket: 'to' })).rejects.toThrow('bucket has files')
   })
 
+  it('goes on while the bucket is too busy to say which blobs it has', async () => {
+    let refused = 0
+    const s3 = await startS3(join(root, 's3-busy'), {
+      isAnswered({ method, url = '' }, response) {
+        if (method !== 'HEAD' || !url.includes('/daybook/blobs/') || refused > 0) return false
+        refused++
+        response.writeHead(503, { 'Retry-After': '20' }).end()
+        return true
+      },
+    })
+    closers.push(s3.stop)
+    const { bucket: name, endpoint, accessKeyId, secretAccessKey } = s3.options
+    const bucket = { bucket: name, endpoint, accessKeyId, secretAccessKey }
+    const [to, back] = [newFolder(), newFolder()]
+    await moveInstallation({ from: filled.data, to, data: to, s3: bucket, bucket: 'to' })
+    expect(refused).toBe(1)
+    await moveInstallation({ from: to, to: back, data: back, s3: bucket, bucket: 'from' })
+    expect(await readInstallation({ data: back })).toEqual(content)
+  })
+
   it('finds a copy that differs from its source, and does not make it available', async () => {
     const to = newFolder()
     const damage = ({ step }: MoveProgress) => {

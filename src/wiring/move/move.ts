@@ -192,7 +192,8 @@ async function forAll<T>(
 
 const copyBlobs = (from: ListedBlobs, to: ListedBlobs, blobs: readonly StoredBlob[], onProgress: OnProgress) =>
   forAll(blobs, 'blobs', onProgress, async (blob) => {
-    if (await to.has(blob.sha256)) return
+    // a busy bucket gives no answer in time; `put` then asks again, and waits longer
+    if (await to.has(blob.sha256).catch(() => false)) return
     // `get` and `stream` check the hash
     if (blob.size <= SMALL_BLOB_BYTES) await to.put(await from.get(blob.sha256))
     else await putPieces(to, from.stream(blob))
