@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { Failure } from '../../../core/failure.ts'
 import { isObject } from '../../../core/json.ts'
 import { filePath } from '../../../core/path/build.ts'
 import { localScope } from '../../../core/scope.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
+import type { Files } from '../../../ports/files.ts'
 import type { RecordedFiles } from '../../../ports/workspace.ts'
 import {
   beginTurn,
@@ -97,6 +100,34 @@ describe('custom workspaces', () => {
     expect(keeps).toContainEqual(record.manifest)
     for (const { sha256 } of keeps) expect(await blobs.has(sha256)).toBe(true)
     expect((await relsOf(await machine(), 'turn_1', journal))?.length).toBe(300)
+  })
+
+  it('store no file after publishing has failed', async () => {
+    const [blobs, files] = [createMemoryBlobs(), createMemoryFiles()]
+    let puts = 0
+    const slow: BlobStore = {
+      ...blobs,
+      async put(content) {
+        await sleep(2)
+        puts++
+        return blobs.put(content)
+      },
+    }
+    const failing: Files = {
+      ...files,
+      async read(path, options) {
+        if (path.endsWith('/file-0')) throw new Failure('file.unsafe', 'it is too large', { details: { reason: 'too_large' } })
+        return files.read(path, options)
+      },
+    }
+    const open = (folder: string) => (folder.endsWith('runtime') ? createMemoryFiles() : failing)
+    const workspace = await createCustomWorkspaces({ openFiles: open, removeFiles: async () => {}, blobs: slow }).open(localScope, 'c1')
+    const turn = await beginTurn(workspace, 'turn_1', createTestJournal())
+    for (let n = 0; n < 40; n++) await turn.write(`app/file-${n}`, `content ${n}`)
+    expect(await turn.publish()).toMatchObject({ status: 'failed', record: { message: 'it is too large' } })
+    const stored = puts
+    await sleep(50)
+    expect(puts).toBe(stored)
   })
 
   it('stream large files, and store each only when it has changed and no block has its bytes', async () => {

@@ -24,7 +24,7 @@ const PARALLEL_FILES = 8
 /**
  * Stores files of a turn as blobs, and returns them as a version, in the order of `sizes`. A file whose bytes are in a block of the turn
  * gets `recorded` and needs no blob. Files that can not be read are left out, and `onRefused` is called with the reason. Only a few files
- * are in memory at the same time.
+ * are in memory at the same time. After an error, no further file is stored.
  */
 export async function storeFiles(
   sizes: ReadonlyMap<string, number>,
@@ -33,13 +33,21 @@ export async function storeFiles(
 ): Promise<Version> {
   const stored = new Map<string, StoredFile | undefined>([...sizes.keys()].map((rel) => [rel, undefined]))
   const queue = sizes.entries()
+  let hasFailed = false
   const worker = async () => {
     for (const [rel, size] of queue) {
+      if (hasFailed) return
       const refuse = (reason: UnsafeFileReason) => onRefused({ path: rel, reason })
       stored.set(rel, await (size <= WHOLE_BYTES ? storeWhole : storeStream)(rel, storage, refuse))
     }
   }
-  await Promise.all(Array.from({ length: PARALLEL_FILES }, worker))
+  const fail = (error: unknown) => {
+    hasFailed = true
+    throw error
+  }
+  const workers = Array.from({ length: PARALLEL_FILES }, () => worker().catch(fail))
+  await Promise.allSettled(workers) // a caller that gets the error may remove the folder or the conversation
+  await Promise.all(workers)
   return new Map([...stored].filter((entry): entry is [string, StoredFile] => entry[1] !== undefined))
 }
 
