@@ -1,7 +1,7 @@
 import type { MemoryScope } from '../../../../ports/store/memory-index.ts'
 import { folderOfScope } from '../../shared/recall/memory-index.ts'
 import { isStorableId } from '../conversation-columns.ts'
-import type { Database } from '../database.ts'
+import type { Database, Queries } from '../database.ts'
 
 /** How many conversations are read from `memory_behind` together. */
 const PAGE = 500
@@ -43,6 +43,20 @@ export async function* findBehind(database: Pick<Database, 'all'>, within: Memor
     if (!end || rows.length < PAGE) return
     last = end
   }
+}
+
+const IS_BEHIND = 'last_seq > coalesce((SELECT seq FROM memory_progress WHERE memory_progress.conversation = key), 0)'
+
+/** Whether the memory index lacks entries of these conversations. */
+export async function isBehind({ all }: Pick<Queries, 'all'>, within: MemoryScope): Promise<boolean> {
+  const name = 'conversationId' in within ? within.conversationId : folderOfScope(within)
+  if (!isStorableId(name)) return false
+  const sql =
+    'conversationId' in within
+      ? `SELECT 1 FROM conversations WHERE id = $1 AND deleted_at IS NULL AND ${IS_BEHIND}`
+      : `SELECT 1 FROM (SELECT DISTINCT conversation FROM memory_behind WHERE folder = $1) AS noted,
+         LATERAL (SELECT 1 FROM conversations WHERE key = noted.conversation AND deleted_at IS NULL AND ${IS_BEHIND} LIMIT 1) AS place LIMIT 1`
+  return (await all(sql, [name])).length > 0
 }
 
 const shuffled = (ids: readonly string[]): readonly string[] =>

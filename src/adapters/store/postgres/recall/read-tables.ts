@@ -12,6 +12,7 @@ import {
 import type { StoredVector } from '../../shared/recall/vectors.ts'
 import { isStorableId } from '../conversation-columns.ts'
 import type { Queries } from '../database.ts'
+import { isBehind } from './behind.ts'
 
 /** A row of `memory_snippets`. `turn`, `path` and `body` are JSON texts, because PostgreSQL can not store the character U+0000. */
 export interface SnippetRow {
@@ -108,5 +109,6 @@ export function createIndexReader({ all }: Pick<Queries, 'all'>): IndexReader {
       if (!isStorableId(id)) return undefined
       return (await all<{ key: number }>('SELECT key FROM conversations WHERE id = $1 AND deleted_at IS NULL', [id]))[0]?.key
     },
+    isBehind: (scope) => isBehind({ all }, scope),
   }
 }

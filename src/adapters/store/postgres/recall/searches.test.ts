@@ -8,7 +8,12 @@ import { prompt } from '../../../../testing/blocks.ts'
 import { appended, closed, opened, writeConversation } from '../../../../testing/conformance/store/fixture.ts'
 import { inConversation, memoryOf } from '../../../../testing/conformance/store/memory.ts'
 import { createSystemClock } from '../../../clock/system.ts'
+import { createRowReader } from '../../shared/rows.ts'
+import { createPostgresBlobs } from '../blobs/blobs.ts'
+import { type Database, openDatabase } from '../database.ts'
+import { createReader } from '../journal/read.ts'
 import { createPostgresStore } from '../store.ts'
+import { createPostgresRecall } from './recall.ts'
 
 describe.skipIf(!hasPostgres)('searches in PostgreSQL', async () => {
   const server = hasPostgres ? await startPostgres() : undefined
@@ -79,6 +84,30 @@ describe.skipIf(!hasPostgres)('searches in PostgreSQL', async () => {
       expect(await search(before, 'harbour', one)).toEqual(['a harbour'])
       expect((await memoryOf(before).list(inConversation(two.within.conversationId))).map(({ text }) => text)).toEqual(['a lantern'])
     }
+  })
+
+  it('find the other conversations of a user when an older version deletes one of them at the same moment', async () => {
+    const schema = 'during'
+    const store = await open(schema)
+    for (const [id, text] of ['a harbour', 'a lantern', 'a bridge'].entries())
+      await store.release(await writeConversation(store, `acme/web/ann/c${id}`, turn(text)))
+    const database = await openDatabase({ url, schema, maxConnections: 2 })
+    let deleted = 0
+    const read: Database['read'] = async (work) => {
+      // the entries are indexed, and the search has not begun to read the index
+      if (deleted < 2) await client.query(`DELETE FROM ${schema}.conversations WHERE id = 'acme/web/ann/c${deleted++}'`)
+      return database.read(work)
+    }
+    const reader = createReader(database, createRowReader(createPostgresBlobs(database)))
+    const { index, close } = createPostgresRecall({ ...database, read }, reader)
+    const filter = inConversation('', { within: ann })
+    expect((await index.search('bridge', filter)).map(({ text }) => text)).toEqual(['a bridge'])
+    expect(deleted).toBe(2)
+    deleted = 1
+    await store.release(await writeConversation(store, 'acme/web/ann/c1', turn('a meadow')))
+    expect((await index.list(filter)).map(({ text }) => text)).toEqual(['a bridge'])
+    await close()
+    await database.close()
   })
 
   it('find nothing in a scope or in a turn that PostgreSQL can not have', async () => {

@@ -10,6 +10,9 @@ import { folderOf, type IndexReader, type Owner, type PlacedSnippet, roleIds } f
 import { createSimilar, VECTORS_PER_STEP } from './vectors.ts'
 import { secondsOf } from './write.ts'
 
+/** How often a search is tried at most while the index lacks entries. */
+const MAX_ATTEMPTS = 3
+
 interface IndexParts {
   /** Runs `work` on one snapshot of the tables. */
   read<T>(work: (tables: IndexReader) => Steps<T>): Answer<T>
@@ -67,21 +70,43 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
 
   /**
    * Indexes new entries before a search. In a search over several conversations, a conversation that can not be read is left out. The error
-   * is reported when the conversation is loaded.
+   * is reported when the conversation is loaded. Returns whether all conversations could be read.
    */
-  async function catchUpFor(filter: MemoryFilter): Promise<void> {
+  async function catchUpFor(filter: MemoryFilter): Promise<boolean> {
     try {
       await catchUp(filter)
+      return true
     } catch (error) {
       if ('conversationId' in filter.within || !isUnreadable(error)) throw error
+      return false
+    }
+  }
+
+  /**
+   * Indexes new entries and runs `work` on a snapshot. If the index lacks entries in this snapshot, both are repeated: when an older version
+   * of Daybook deletes a conversation, the index of the whole user is removed, and this may happen after the entries were indexed.
+   */
+  async function whenIndexed<Prepared, T>(
+    filter: MemoryFilter,
+    prepare: () => Promise<Prepared>,
+    work: (tables: IndexReader, prepared: Prepared) => Steps<T>,
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const mayRepeat = (await catchUpFor(filter)) && attempt < MAX_ATTEMPTS
+      const prepared = await prepare()
+      const found = await read(function* (tables): Steps<{ readonly result: T } | undefined> {
+        const isBehind = mayRepeat && !filter.signal?.aborted ? tables.isBehind?.(filter.within) : undefined
+        if (isBehind !== undefined && (yield* answered(isBehind))) return undefined
+        return { result: yield* work(tables, prepared) }
+      })
+      if (found) return found.result
     }
   }
 
   return {
-    async search(question, filter) {
-      await catchUpFor(filter)
-      const similar = await findSimilar(filter)
-      return read(function* (tables): Steps<readonly MemoryMatch[]> {
+    search(question, filter) {
+      const similarTo = () => findSimilar(filter)
+      return whenIndexed(filter, similarTo, function* (tables, similar): Steps<readonly MemoryMatch[]> {
         const within = yield* resolveScope(tables, filter.within)
         if (!within) return []
         const search = {
@@ -99,9 +124,9 @@ export function createMemoryIndex({ read, catchUp, vectors }: IndexParts): Memor
       })
     },
 
-    async list(filter) {
-      await catchUpFor(filter)
-      return read(function* (tables): Steps<readonly MemoryMatch[]> {
+    list(filter) {
+      const nothing = async () => undefined
+      return whenIndexed(filter, nothing, function* (tables): Steps<readonly MemoryMatch[]> {
         const within = yield* resolveScope(tables, filter.within)
         if (!within) return []
         const { ordinal } = filter

@@ -1,5 +1,6 @@
 import type { MemoryTarget, Snippet, TurnFact } from '../../../../core/recall/snippets.ts'
 import { isChildKey } from '../../../../core/scope.ts'
+import type { MemoryScope } from '../../../../ports/store/memory-index.ts'
 import type { Answer } from './steps.ts'
 import type { StoredVector } from './vectors.ts'
 
@@ -83,6 +84,8 @@ export interface IndexReader {
   snippetsOfTurn(conversation: number, ordinal: number): Answer<readonly PlacedSnippet[]>
   /** The key of a conversation. Undefined when it does not exist or its deletion has begun. */
   conversationKey(conversationId: string): Answer<number | undefined>
+  /** Whether the index lacks entries of a scope. A store in which nothing removes entries from the index lacks this function. */
+  isBehind?(scope: MemoryScope): Answer<boolean>
 }
 
 /** A turn with an entry, and what its entries say about it. */
