@@ -99,6 +99,21 @@ describe.skipIf(!hasPostgres)('the tables', async () => {
     await Promise.all([report.end(), reader.end()])
   })
 
+  it('are migrated without a deadlock while another process deletes a conversation, which also deletes its offers', async () => {
+    const schema = 'in_order'
+    await createOlderTables(client, schema, 10)
+    await client.query(`INSERT INTO conversations (id, epoch) VALUES ('c1', nextval('claims'))`)
+    await client.query(`BEGIN; SET LOCAL lock_timeout = '300ms'; UPDATE conversations SET title = NULL`)
+    const migrated = migratePostgres({ url, schema })
+    const observer = new pg.Client({ connectionString: url })
+    await observer.connect()
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+    await expect.poll(async () => (await observer.query(waiting)).rowCount).toBe(1)
+    await observer.end()
+    await client.query('DELETE FROM conversations; COMMIT')
+    expect(await migrated).toMatchObject({ from: 10 })
+  })
+
   it('remove the index of a conversation with its row', async () => {
     await migratePostgres({ url, schema: 'index_rows' })
     await client.query('SET search_path = pg_catalog') // a search path without the schema of Daybook, as in another program

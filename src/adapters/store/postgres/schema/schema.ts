@@ -202,9 +202,12 @@ export const migrations: readonly Migration[] = [
   },
   {
     // Every unique index of the tables that grow with the entries has the column `conversation`, so that an administrator can partition
-    // these tables by it.
+    // these tables by it. `conversations` is locked first, as in transactions that use both tables. A later step needs this lock anyway.
     compatibleFrom: 3,
-    sql: 'ALTER TABLE offers DROP CONSTRAINT offers_pkey, ADD PRIMARY KEY (conversation, number);',
+    sql: `
+  LOCK TABLE conversations IN SHARE ROW EXCLUSIVE MODE;
+  ALTER TABLE offers DROP CONSTRAINT offers_pkey, ADD PRIMARY KEY (conversation, number);
+  `,
   },
   memoryTables,
 ]
