@@ -29,6 +29,11 @@ const [THOUGHT, RESULT] = [200, 400]
 /** The bare commits begin this long after a turn. So work that follows a turn, such as indexing its texts, does not slow them down. */
 const SETTLE_MS = 20
 const randomText = (length: number) => randomBytes(length).toString('base64').slice(0, length)
+/** Random texts that the model and the tool use one after the other. Making them during a turn would take 2 % of its time. */
+const [thoughts, results] = [THOUGHT, RESULT].map((length) => Array.from({ length: 1_000 }, () => randomText(length))) as [
+  string[],
+  string[],
+]
 
 /** Compares the PostgreSQL store with bare commits on the same server. Also runs two other runtimes with their PostgreSQL stores. */
 export async function bench(): Promise<void> {
@@ -59,13 +64,15 @@ function steadyModel(): Model {
     },
   ]
   let count = 0
+  let calls = 0
   return {
     name: 'steady',
     window: 1e9,
     async *stream({ role }) {
       if (role === 'gate') return yield* eventsOf(reply.answer('A title'))
       count = (count + 1) % ROUNDS
-      yield* eventsOf(count === 0 ? reply.answer('Done.') : reply.call('list.more', { n: count }, { thinking: randomText(THOUGHT) }))
+      const thinking = thoughts[calls++ % thoughts.length] as string
+      yield* eventsOf(count === 0 ? reply.answer('Done.') : reply.call('list.more', { n: calls }, { thinking }))
     },
   }
 }
@@ -75,7 +82,7 @@ const more = defineTool({
   description: 'Lists more.',
   params: z.object({ n: z.number() }),
   repeatable: true,
-  run: ({ n }) => ({ n, text: randomText(RESULT) }),
+  run: ({ n }) => ({ n, text: results[n % results.length] }),
 })
 
 async function benchRounds(client: pg.Client, url: string): Promise<void> {

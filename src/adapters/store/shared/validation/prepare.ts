@@ -4,7 +4,7 @@ import { Failure } from '../../../../core/failure.ts'
 import type { Change } from '../../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../../ports/blobs.ts'
 import { encodeRow } from '../large-text.ts'
-import { hasInlineBytes, referencedBlobs, storeInlineBytes } from './validate.ts'
+import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from './validate.ts'
 
 /** The changes of an append, their rows, and the blobs that must exist when the rows are written. */
 export interface PreparedAppend {
@@ -36,10 +36,11 @@ export async function prepareAppend(
   if (isInline) await checkClaim()
   const { changes, bytes } = isInline ? await storeInlineBytes(given, blobs) : { changes: given, bytes: new Map<string, Uint8Array>() }
   const texts = new Map<string, Uint8Array>()
+  const hasReferences = involvesBlobs(changes)
   const rows = changes.map((change): PreparedRow => {
     const row = encodeRow(change, sha256Of)
     for (const [sha256, text] of row.texts) texts.set(sha256, text)
-    const blobs = [...new Set([...referencedBlobs(change), ...row.texts.keys()])]
+    const blobs = hasReferences || row.texts.size > 0 ? [...new Set([...referencedBlobs(change), ...row.texts.keys()])] : []
     return { change, body: row.body, blobs }
   })
   if (texts.size > 0) await checkClaim()
