@@ -88,21 +88,25 @@ const more = defineTool({
 async function benchRounds(client: pg.Client, url: string): Promise<void> {
   const store = await createPostgresStore({ url, clock })
   const appends: (readonly Change[])[] = []
+  let begins: number[] = [] // when the commit of each response of the turn began
   const recording: ConversationStore = {
     ...store,
     append: (claim, changes: readonly Change[], options) => {
       appends.push(changes)
+      if (changes[0]?.type === 'response.received') begins.push(performance.now())
       return store.append(claim, changes, options)
     },
   }
   const agent = createAgentFrom({ model: steadyModel(), tools: [more], store: recording, clock })
   await client.query('CREATE TABLE bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL)')
   const position = async () => Number((await client.query(`SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS at`)).rows[0].at)
-  const [ours, bare, written]: [number[], number[], number[]] = [[], [], []]
+  const [rounds, turns, bare, written]: [number[], number[], number[], number[]] = [[], [], [], []]
   const measureTurn = async (conversationId: string) => {
     appends.length = 0
+    begins = []
     const before = await position()
-    ours.push((await timed(() => agent.run(conversationId, 'List.').result)) / ROUNDS)
+    turns.push((await timed(() => agent.run(conversationId, 'List.').result)) / ROUNDS)
+    rounds.push(((begins.at(-1) ?? 0) - (begins[0] ?? 0)) / (begins.length - 1))
     await sleep(SETTLE_MS)
     written.push(((await position()) - before) / ROUNDS)
     const bodies = appends.map((changes) => JSON.stringify(changes))
@@ -113,12 +117,14 @@ async function benchRounds(client: pg.Client, url: string): Promise<void> {
   }
   // warm-up: in the first turns, the engine has not yet compiled the code. A server runs for days, so these turns are not measured
   for (let turn = 0; turn < TURNS; turn++) await measureTurn('warm-up')
-  for (const values of [ours, bare, written]) values.length = 0
+  for (const values of [rounds, turns, bare, written]) values.length = 0
   for (let turn = 0; turn < TURNS; turn++) await measureTurn('c')
   await agent.close()
   await store.close()
   const floor = median(bare)
-  report(`durable round (two bare commits: ${floor.toFixed(2)} ms)`, median(ours) / floor, 2.5, 'two commits')
+  report(`durable round (two bare commits: ${floor.toFixed(2)} ms)`, median(rounds) / floor, 2.5, 'two commits')
+  const perRound = (median(turns) / floor).toFixed(2)
+  console.log(`a turn of ${ROUNDS} rounds takes ${perRound} × two commits per round, with its claim, its start and its end`)
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   // only about every third turn is followed by indexing, which also writes to the log. So the mean of only a few turns would vary too much
   const [first, last] = [mean(written.slice(1, 31)), mean(written.slice(-30))]
