@@ -11,12 +11,11 @@ import {
 import { extractSids, rewriteSids } from '../../core/citations/sids.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import { warning } from '../../core/decision/violations.ts'
-import { contentTokens } from '../../core/estimate/estimate.ts'
-import type { TokenCounter } from '../../core/estimate/tokens.ts'
+import type { Meter } from '../../core/estimate/estimate.ts'
 import { attemptOutcomePath, attemptPath } from '../../core/path/build.ts'
 import type { SourcePool } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import { blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { newestOfKind, startOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { discardLateSteers } from './incoming-events.ts'
 import type { Progress } from './progress.ts'
 import type { ExitReason } from './result.ts'
@@ -146,9 +145,10 @@ export function closingChanges(
   timeline: Timeline,
   answer: string,
   exitReason: ExitReason,
-  count: TokenCounter,
+  meter: Meter,
 ): readonly Change[] {
-  const { tokens, sids } = turnTotals(turnId, timeline, answer, count)
+  const tokens = meter.turnTokens(timeline, turnId)
+  const sids = sidsOfTurn(turnId, timeline, answer)
   return [
     ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
     ...discardLateSteers(timeline, ts),
@@ -178,25 +178,15 @@ function existingSids(sids: readonly number[], { rows }: SourcePool): readonly n
   return sids.filter((sid) => known.has(sid))
 }
 
-/** The tokens of all blocks of the turn, and the SIDs that its answers and artifacts cite. */
-function turnTotals(
-  turnId: string,
-  timeline: Timeline,
-  answer: string,
-  count: TokenCounter,
-): { readonly tokens: number; readonly sids: readonly number[] } {
+/** The existing SIDs that the answers and artifacts of the turn cite, ascending. */
+function sidsOfTurn(turnId: string, timeline: Timeline, answer: string): readonly number[] {
   const cited = new Set(extractSids(answer))
-  let tokens = 0
-  for (const block of blocksOfTurn(timeline, turnId)) {
-    tokens += contentTokens(block, count)
-    const used = block.meta?.sources_used
-    if (used) for (const sid of used) cited.add(sid)
+  const start = startOfTurn(timeline, turnId)
+  for (const block of newestOfKind(timeline, 'citing', start)) {
+    if (block.turn_id === turnId) for (const sid of block.meta?.sources_used ?? []) cited.add(sid)
   }
-  return {
-    tokens,
-    sids: existingSids(
-      [...cited].sort((a, b) => a - b),
-      timeline.sources,
-    ),
-  }
+  return existingSids(
+    [...cited].sort((a, b) => a - b),
+    timeline.sources,
+  )
 }

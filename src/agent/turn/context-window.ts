@@ -35,6 +35,7 @@ export function prepareContext(turn: Turn, progress: Progress, wrapUp?: ReachedL
 function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress, tails: Tails): boolean {
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
+  meter.turnTokens(timeline, turnId)
   const slice = renderer.peek(timeline, turnId)
   const exceeds = (tailTokens: number) =>
     meter.exceeds(timeline, slice, Math.max(compactAbove, timelineRoom({ ...sizesOf(agent, timeline), tailTokens })))

@@ -110,7 +110,7 @@ async function finishWithAnswer(turn: Turn, progress: Progress, answer: ModelAns
           ...(published.notice ? [noticeBlock(origin, published.notice)] : []),
         ]
       : [...common, ...before, ...completion(), ...after, ...published.drafts]
-    const close = () => closingChanges({ turnId, ts: agent.clock.now() }, timeline, decision.answer, exitReason, renderers.estimator.text)
+    const close = () => closingChanges({ turnId, ts: agent.clock.now() }, timeline, decision.answer, exitReason, renderers.meter)
     return [
       ...responseChanges(origin, call),
       { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },
@@ -173,7 +173,7 @@ export async function finishWithFallback(turn: Turn, progress: Progress, end: Fo
     return [
       ...(last ? responseChanges(last.origin, last.call) : []),
       { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },
-      ...closingChanges({ turnId, ts: agent.clock.now() }, timeline, answer, exitReason, renderers.estimator.text),
+      ...closingChanges({ turnId, ts: agent.clock.now() }, timeline, answer, exitReason, renderers.meter),
     ]
   })
   return turnResult(turn, progress, decision, exitReason, end.error ?? published.error)

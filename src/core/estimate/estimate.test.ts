@@ -124,6 +124,21 @@ describe('the meter', () => {
     expect(meter.tokens(timeline, sliceOf(timeline))).toBe(1154)
   })
 
+  it('counts each block of a turn once, also after a block was hidden, and again after a compaction', () => {
+    const { texts, estimator } = counting()
+    const meter = createMeter(estimator)
+    let timeline = append(append(emptyTimeline(), 'a'.repeat(100)), 'b'.repeat(100))
+    const { turn_id } = prompt('')
+    expect(meter.turnTokens(timeline, turn_id)).toBe(50)
+    timeline = applyChange(timeline, { type: 'blocks.hidden', ids: ['b_1'], replacement_text: 'seen', reason: 'hide' })
+    timeline = append(timeline, 'c'.repeat(40))
+    expect(meter.turnTokens(timeline, turn_id)).toBe(60)
+    expect(texts).toHaveLength(3)
+    expect(meter.turnTokens(timeline, 'another')).toBe(0)
+    timeline = applyChange(timeline, { type: 'range.compacted', after_id: 'b_1', blocks: withIds([prompt('abcd')], 4), covered: [] })
+    expect(meter.turnTokens(timeline, turn_id)).toBe(36)
+  })
+
   it('counts again after an edit of the past, and for an older timeline', () => {
     const { estimator } = counting()
     const meter = createMeter(estimator)

@@ -1,8 +1,8 @@
 import type { Block } from '../block/block.ts'
 import { oncePerBlock } from '../block/reader.ts'
 import type { BinaryPart, Part, ShownBlock, Slice } from '../render/types.ts'
-import type { BlockBuffer } from '../timeline/block-buffer.ts'
-import type { Timeline } from '../timeline/timeline.ts'
+import { type BlockBuffer, commonLength } from '../timeline/block-buffer.ts'
+import { blockAt, startOfTurn, type Timeline } from '../timeline/timeline.ts'
 import type { TokenCounter } from './tokens.ts'
 
 /**
@@ -171,6 +171,8 @@ export interface Meter {
   tokens(timeline: Timeline, slice: Slice): number
   /** The tokens of all rendered blocks. Undefined when an earlier call has not counted them. */
   known(timeline: Timeline, slice: Slice): number | undefined
+  /** The tokens of the whole content of all blocks of a turn. It is called in every round, so that the end of a turn counts few blocks. */
+  turnTokens(timeline: Timeline, turnId: string): number
 }
 
 export function createMeter(estimator: Estimator): Meter {
@@ -186,6 +188,19 @@ export function createMeter(estimator: Estimator): Meter {
     if (timeline.buffer !== buffer || timeline.size < size) boundedBlocks = upperBound = countedBlocks = exact = 0
     buffer = timeline.buffer
     size = timeline.size
+  }
+
+  let turn = { id: '', buffer, countedBlocks: 0, tokens: 0 }
+
+  function turnTokens(timeline: Timeline, turnId: string): number {
+    if (turn.id !== turnId || timeline.size < turn.countedBlocks || !hasSameContent(turn.buffer, timeline.buffer))
+      turn = { id: turnId, buffer: timeline.buffer, countedBlocks: startOfTurn(timeline, turnId), tokens: 0 }
+    turn.buffer = timeline.buffer
+    for (; turn.countedBlocks < timeline.size; turn.countedBlocks++) {
+      const block = blockAt(timeline, turn.countedBlocks) as Block
+      if (block.turn_id === turnId) turn.tokens += contentTokens(block, estimator.text)
+    }
+    return turn.tokens
   }
 
   function count(timeline: Timeline, { shown }: Slice): number {
@@ -211,7 +226,12 @@ export function createMeter(estimator: Estimator): Meter {
       const isCounted = timeline.buffer === buffer && timeline.size === size && countedBlocks === shown.length
       return isCounted ? exact : undefined
     },
+    turnTokens,
   }
 }
+
+/** Whether blocks were at most appended, hidden or revealed. None of these changes the content of the earlier blocks. */
+const hasSameContent = (before: BlockBuffer | undefined, after: BlockBuffer): boolean =>
+  before === after || (before !== undefined && commonLength(before, after) !== undefined)
 
 const partUpperBound = (part: Part) => (part.type === 'text' ? tokenUpperBound(part.text) : binaryPartTokens(part))

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { minute } from '../../testing/blocks.ts'
 import { type Block, blockId, isHidden } from '../block/block.ts'
+import { contentTokens, createEstimator, createMeter, type Meter } from '../estimate/estimate.ts'
+import { roughTokens } from '../estimate/tokens.ts'
 import { applyChange } from './apply.ts'
 import { type BlockKind, commonLength } from './block-buffer.ts'
 import type { Change } from './change.ts'
@@ -14,6 +16,7 @@ import {
   emptyTimeline,
   hasKind,
   newestOfKind,
+  startOfTurn,
   type Timeline,
 } from './timeline.ts'
 import { knownTurns, summarisedTurns } from './turns.ts'
@@ -28,7 +31,15 @@ const kindOf: Readonly<Record<string, BlockKind>> = {
 const types = [...Object.keys(kindOf), 'user.prompt', 'react.tool.result'] as Block['type'][]
 const turns = ['t1', 't2', 't3']
 
-const newBlock = fc.record({ type: fc.constantFrom(...types), turn_id: fc.constantFrom(...turns), path: fc.constantFrom('ar:a', 'ar:b') })
+const newBlock = fc.record(
+  {
+    type: fc.constantFrom(...types),
+    turn_id: fc.constantFrom(...turns),
+    path: fc.constantFrom('ar:a', 'ar:b'),
+    meta: fc.constant({ sources_used: [1] }),
+  },
+  { requiredKeys: ['type', 'turn_id', 'path'] },
+)
 /** A step changes the newest timeline, or an older one, and may look up blocks in between. */
 const step = fc.record({
   older: fc.option(fc.nat(50), { freq: 3, nil: undefined }),
@@ -48,7 +59,7 @@ interface Version {
 function changeOf({ kind, at, count, blocks: made }: typeof step extends fc.Arbitrary<infer T> ? T : never, before: Timeline): Change {
   const first = before.nextBlock
   const blocks = made.map(
-    (fields, n): Block => ({ id: blockId(first + n), author: 'react', ts: minute(0), text: `${first + n}`, ...fields }),
+    (fields, n): Block => ({ id: blockId(first + n), author: 'react', ts: minute(0), text: 'x'.repeat(first + n), ...fields }),
   )
   const idAt = (position: number) => blockAt(before, position % Math.max(1, before.size))?.id ?? 'b_0'
   const ids = Array.from({ length: count + 1 }, (_, n) => idAt(at + n))
@@ -63,8 +74,17 @@ function changeOf({ kind, at, count, blocks: made }: typeof step extends fc.Arbi
 const plainBlocks = (blocks: readonly Block[], change: Change): readonly Block[] =>
   blocksOf(applyChange(applyChange(emptyTimeline(), { type: 'blocks.appended', blocks }), change))
 
-function expectLookUps({ timeline, blocks }: Version): void {
+function expectLookUps({ timeline, blocks }: Version, meter: Meter): void {
   expect(blocksOf(timeline)).toEqual(blocks)
+  const citing = blocks.filter(({ meta }) => meta?.sources_used !== undefined)
+  expect(blocksOfKind(timeline, 'citing')).toEqual(citing)
+  for (const turnId of turns) {
+    const ofTurn = blocks.filter(({ turn_id }) => turn_id === turnId)
+    expect(meter.turnTokens(timeline, turnId)).toBe(ofTurn.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
+    const start = startOfTurn(timeline, turnId)
+    expect(start).toBe(ofTurn[0] === undefined ? blocks.length : blocks.indexOf(ofTurn[0]))
+    expect([...newestOfKind(timeline, 'citing', start)]).toEqual(citing.filter((block) => blocks.indexOf(block) >= start).toReversed())
+  }
   for (const turnId of turns) expect(blocksOfTurn(timeline, turnId)).toEqual(blocks.filter(({ turn_id }) => turn_id === turnId))
   for (const kind of new Set(Object.values(kindOf))) {
     const ofKind = blocks.filter(({ type }) => kindOf[type] === kind)
@@ -82,6 +102,7 @@ it('gives every timeline its own blocks, however often newer timelines and other
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 30 }), (steps) => {
       const versions: Version[] = [{ timeline: emptyTimeline(), blocks: [] }]
+      const meter = createMeter(createEstimator(roughTokens))
       for (const each of steps) {
         const before = versions[each.older === undefined ? versions.length - 1 : each.older % versions.length] as Version
         const change = changeOf(each, before.timeline)
@@ -95,9 +116,9 @@ it('gives every timeline its own blocks, however often newer timelines and other
         }
         if (each.older !== undefined) counts.older++
         if (blocks.some(isHidden)) counts.edits++
-        if (each.looksUp !== undefined) expectLookUps(versions[each.looksUp % versions.length] as Version)
+        if (each.looksUp !== undefined) expectLookUps(versions[each.looksUp % versions.length] as Version, meter)
       }
-      for (const version of versions) expectLookUps(version)
+      for (const version of versions) expectLookUps(version, meter)
     }),
   )
   expect(Math.min(...Object.values(counts))).toBeGreaterThan(100)

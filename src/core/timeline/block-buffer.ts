@@ -69,8 +69,8 @@ export interface TurnRange {
   end: number
 }
 
-/** The kinds of blocks that are looked for in the whole timeline. */
-export type BlockKind = 'plan' | 'summary' | 'publish' | 'call'
+/** The kinds of blocks that are looked for in the whole timeline. A block is `citing` if it lists the sources that it uses. */
+export type BlockKind = 'plan' | 'summary' | 'publish' | 'call' | 'citing'
 
 const kinds: ReadonlyMap<BlockType, BlockKind> = new Map<BlockType, BlockKind>([
   ['react.plan', 'plan'],
@@ -97,7 +97,7 @@ const createOutline = (): Outline => ({
   outlined: 0,
   byTurn: new Map(),
   lastRange: undefined,
-  byKind: { plan: [], summary: [], publish: [], call: [] },
+  byKind: { plan: [], summary: [], publish: [], call: [], citing: [] },
   characters: 0,
 })
 
@@ -122,7 +122,7 @@ function restoreList(buffer: BlockBuffer): Block[] {
 
 /**
  * Returns a buffer with the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks have the ids, types,
- * paths, calls, turns and texts of the old ones, so the index stays valid. If no newer timeline has added blocks, the list and the index are
+ * paths, calls, turns, texts and sources of the old ones, so the index stays valid. If no newer timeline has added blocks, the list and the index are
  * moved to the new buffer and not copied:
  *
  *   before   list [ b_1  b_2  b_3 ]
@@ -198,9 +198,10 @@ function indexBlock(index: BlockIndex, block: Block, position: number): void {
   if (artifactPath !== undefined) addPosition(index.byArtifact, canonicalPath(artifactPath) ?? artifactPath, position)
 }
 
-function outlineBlock(outline: Outline, { type, turn_id, text }: Block, position: number): void {
+function outlineBlock(outline: Outline, { type, turn_id, text, meta }: Block, position: number): void {
   const kind = kinds.get(type)
   if (kind) outline.byKind[kind].push(position)
+  if (meta?.sources_used !== undefined) outline.byKind.citing.push(position)
   if (text !== undefined) outline.characters += text.length
   if (outline.lastRange?.turnId === turn_id) {
     outline.lastRange.end = position + 1

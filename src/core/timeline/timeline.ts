@@ -99,10 +99,14 @@ export const blocksOfKind = ({ buffer, size }: Timeline, kind: BlockKind): reado
 
 export const hasKind = ({ buffer, size }: Timeline, kind: BlockKind): boolean => (outlineOf(buffer).byKind[kind][0] ?? size) < size
 
-/** The visible blocks of this kind, newest first. */
-export function* newestOfKind(timeline: Timeline, kind: BlockKind): Iterable<Block> {
+/** The position of the first visible block of this turn. If there is none, it is the number of visible blocks. */
+export const startOfTurn = ({ buffer, size }: Timeline, turnId: string): number =>
+  Math.min(size, outlineOf(buffer).byTurn.get(turnId)?.[0]?.from ?? size)
+
+/** The visible blocks of this kind from position `from` on, newest first. */
+export function* newestOfKind(timeline: Timeline, kind: BlockKind, from = 0): Iterable<Block> {
   const positions = outlineOf(timeline.buffer).byKind[kind]
-  for (let at = positions.length - 1; at >= 0; at--) {
+  for (let at = positions.length - 1; at >= 0 && (positions[at] as number) >= from; at--) {
     const block = blockAt(timeline, positions[at] as number)
     if (block) yield block
   }
