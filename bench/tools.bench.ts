@@ -1,7 +1,7 @@
 import { artifactContentBlock, artifactDigestBlock, type Draft } from '../src/core/block/index.ts'
+import { hasReference } from '../src/core/decision/signature.ts'
 import { blockOrigin, call, header, prompt, result } from '../src/testing/blocks.ts'
 import { createReadTool } from '../src/tools/react/read.ts'
-import { hasReference } from '../src/tools/references.ts'
 import { toolFixture } from '../test/support/tool-fixture.ts'
 import { median, timed } from './measure.ts'
 

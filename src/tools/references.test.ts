@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toolFixture } from '../../test/support/tool-fixture.ts'
 import { artifactContentBlock, artifactDigestBlock, internalNoteBlock, resultMetadataBlock, toolResultBlock } from '../core/block/index.ts'
+import { hasReference } from '../core/decision/signature.ts'
 import { Failure } from '../core/failure.ts'
 import { blockOrigin, header, prompt, result } from '../testing/blocks.ts'
 import { defineTool } from './define.ts'
-import { hasReference, withBoundReferences } from './references.ts'
+import { withBoundReferences } from './references.ts'
 
 const file = (name: string, text: string) => [
   artifactDigestBlock(blockOrigin('w1'), { artifact_path: `fi:t1.files/${name}`, visibility: 'external' }),

@@ -1,4 +1,5 @@
 import type { Notice } from '../core/block/index.ts'
+import { parseReference } from '../core/decision/signature.ts'
 import { violation, warning } from '../core/decision/violations.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import { blockIndex } from '../core/timeline/block-buffer.ts'
@@ -177,24 +178,3 @@ const missingSourcesWarning = (sids: readonly number[]): Notice => ({
   message: `No source has the number ${sids.join(', ')}; the call went ahead without.`,
   missing_sids: sids,
 })
-
-/** Matches `ref:` followed by a logical or physical path. An ordinary sentence that begins with `ref:` does not match. */
-const referencePattern =
-  /^ref:\s*((?:conv:)?(?:fi|ar|tc|so|su|ws|ks|sk|skill):\S[^\n]*|(?:[A-Za-z0-9_-]+\/)?(?:files|outputs|attachments)\/[^\n]+)$/
-
-const maxReferenceLength = 4_096
-
-/** The path in a reference. Undefined when the value is not a reference. */
-function parseReference(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !value.startsWith('ref:') || value.length > maxReferenceLength) return undefined
-  return referencePattern.exec(value)?.[1]?.trim()
-}
-
-/** Whether a value contains a reference at any depth. */
-export function hasReference(value: unknown): boolean {
-  if (typeof value === 'string') return parseReference(value) !== undefined
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return value.some(hasReference)
-  for (const key in value) if (hasReference((value as { [key: string]: unknown })[key])) return true
-  return false
-}

@@ -7,19 +7,19 @@ import {
   toolCallBlock,
   toolCodeBlock,
 } from '../../core/block/index.ts'
+import { hasReference } from '../../core/decision/signature.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ackDrafts, readRoundAcks } from '../../core/plan/plans.ts'
 import { cachePoints } from '../../core/render/cache-points.ts'
-import { parseConversationKey } from '../../core/scope.ts'
 import { visibilityOfFile } from '../../core/timeline/artifacts.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
-import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts'
+import type { DeliveredOutcome } from '../../tools/artifacts/deliver.ts'
 import { displayParams } from '../../tools/display-params.ts'
 import { withContract } from '../../tools/exec/prepare.ts'
 import { type Invocation, invoke, unfitResult } from '../../tools/invoke.ts'
 import { declaresFiles, mayHoldSources, resultDrafts } from '../../tools/outcome.ts'
-import { hasReference, withBoundReferences } from '../../tools/references.ts'
+import { withBoundReferences } from '../../tools/references.ts'
 import {
   mergeSourcesChange,
   type PoolNumbers,
@@ -37,6 +37,7 @@ import { type ModelCall, responseChanges, thinkingDrafts } from '../model-call/m
 import { enterLateResult } from '../waits/approvals.ts'
 import { createCompletionToken } from '../waits/completion-token.ts'
 import { withContext } from '../workspace/workspace.ts'
+import { deliverFiles } from './deliver-files.ts'
 import { type Progress, progressAfterCall } from './progress.ts'
 import type { Turn } from './turn.ts'
 
@@ -265,7 +266,7 @@ export async function commitResult(
   const exec = agent.toolbox.find(toolId)?.exec === true
   let delivered: DeliveredOutcome = outcome
   try {
-    if (hasFiles(outcome)) delivered = await deliver(resultOrigin, toolId, outcome, { ...deliveryTarget(turn), exec, numbers })
+    if (hasFiles(outcome)) delivered = await deliverFiles(turn, resultOrigin, toolId, outcome, { exec, numbers })
     await commitOutcome(conversation.ledger, resultOrigin, delivered, toolId, exec)
   } catch (error) {
     agent.onProblem({ where: `result of ${toolId}`, error })
@@ -287,17 +288,3 @@ function commitOutcome(ledger: Ledger, origin: BlockOrigin, delivered: Delivered
 
 const noChanges: readonly Change[] = []
 const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
-
-function deliveryTarget({ agent, conversation, workspace }: Turn) {
-  const { scope, name } = parseConversationKey(conversation.conversationId)
-  return {
-    blobs: conversation.blobs,
-    workspace: workspace.open,
-    hosting: agent.hosting,
-    scope,
-    conversationId: name,
-    timeline: conversation.ledger.timeline,
-    eligibleMimes: agent.settings.sources.eligibleMimes,
-    onProblem: agent.onProblem,
-  }
-}

@@ -49,6 +49,27 @@ export interface ToolSignatures {
  */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && value.startsWith('ref:')
 
+/** Matches `ref:` followed by a logical or physical path. An ordinary sentence that begins with `ref:` does not match. */
+const referencePattern =
+  /^ref:\s*((?:conv:)?(?:fi|ar|tc|so|su|ws|ks|sk|skill):\S[^\n]*|(?:[A-Za-z0-9_-]+\/)?(?:files|outputs|attachments)\/[^\n]+)$/
+
+const maxReferenceLength = 4_096
+
+/** The path in a reference. Undefined when the value is not a reference. */
+export function parseReference(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !value.startsWith('ref:') || value.length > maxReferenceLength) return undefined
+  return referencePattern.exec(value)?.[1]?.trim()
+}
+
+/** Whether a value contains a reference at any depth. */
+export function hasReference(value: unknown): boolean {
+  if (typeof value === 'string') return parseReference(value) !== undefined
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some(hasReference)
+  for (const key in value) if (hasReference((value as { [key: string]: unknown })[key])) return true
+  return false
+}
+
 /** True when a JSON value has the type that a parameter declares. */
 export function matchesType(value: unknown, type: ParameterType): boolean {
   switch (type) {
