@@ -1,5 +1,5 @@
+import { createMemoryTables } from './create-memory-tables.ts'
 import { firstTables } from './first-tables.ts'
-import { createMemoryTables } from './memory-tables.ts'
 
 /**
  * The SQL of the schema, one step per version. `docs/format.md` describes the tables. A released step is never changed. A new version adds
