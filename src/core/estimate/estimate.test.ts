@@ -134,9 +134,9 @@ describe('the meter', () => {
     timeline = append(timeline, 'c'.repeat(40))
     expect(meter.turnTokens(timeline, turn_id)).toBe(60)
     expect(texts).toHaveLength(3)
-    expect(meter.turnTokens(timeline, 'another')).toBe(0)
     timeline = applyChange(timeline, { type: 'range.compacted', after_id: 'b_1', blocks: withIds([prompt('abcd')], 4), covered: [] })
     expect(meter.turnTokens(timeline, turn_id)).toBe(36)
+    expect(meter.turnTokens(timeline, 'another')).toBe(0)
   })
 
   it('counts again after an edit of the past, and for an older timeline', () => {

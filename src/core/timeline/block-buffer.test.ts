@@ -74,13 +74,14 @@ function changeOf({ kind, at, count, blocks: made }: typeof step extends fc.Arbi
 const plainBlocks = (blocks: readonly Block[], change: Change): readonly Block[] =>
   blocksOf(applyChange(applyChange(emptyTimeline(), { type: 'blocks.appended', blocks }), change))
 
-function expectLookUps({ timeline, blocks }: Version, meter: Meter): void {
+/** `meters` has a meter for each turn, because a meter remembers the tokens of one turn only. */
+function expectLookUps({ timeline, blocks }: Version, meters: ReadonlyMap<string, Meter>): void {
   expect(blocksOf(timeline)).toEqual(blocks)
   const citing = blocks.filter(({ meta }) => meta?.sources_used !== undefined)
   expect(blocksOfKind(timeline, 'citing')).toEqual(citing)
   for (const turnId of turns) {
     const ofTurn = blocks.filter(({ turn_id }) => turn_id === turnId)
-    expect(meter.turnTokens(timeline, turnId)).toBe(ofTurn.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
+    expect(meters.get(turnId)?.turnTokens(timeline, turnId)).toBe(ofTurn.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
     const start = startOfTurn(timeline, turnId)
     expect(start).toBe(ofTurn[0] === undefined ? blocks.length : blocks.indexOf(ofTurn[0]))
     expect([...newestOfKind(timeline, 'citing', start)]).toEqual(citing.filter((block) => blocks.indexOf(block) >= start).toReversed())
@@ -102,7 +103,7 @@ it('gives every timeline its own blocks, however often newer timelines and other
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 30 }), (steps) => {
       const versions: Version[] = [{ timeline: emptyTimeline(), blocks: [] }]
-      const meter = createMeter(createEstimator(roughTokens))
+      const meters = new Map(turns.map((turnId) => [turnId, createMeter(createEstimator(roughTokens))]))
       for (const each of steps) {
         const before = versions[each.older === undefined ? versions.length - 1 : each.older % versions.length] as Version
         const change = changeOf(each, before.timeline)
@@ -116,9 +117,9 @@ it('gives every timeline its own blocks, however often newer timelines and other
         }
         if (each.older !== undefined) counts.older++
         if (blocks.some(isHidden)) counts.edits++
-        if (each.looksUp !== undefined) expectLookUps(versions[each.looksUp % versions.length] as Version, meter)
+        if (each.looksUp !== undefined) expectLookUps(versions[each.looksUp % versions.length] as Version, meters)
       }
-      for (const version of versions) expectLookUps(version, meter)
+      for (const version of versions) expectLookUps(version, meters)
     }),
   )
   expect(Math.min(...Object.values(counts))).toBeGreaterThan(100)
