@@ -1,7 +1,7 @@
 import type { Block } from '../block/block.ts'
 import { oncePerBlock } from '../block/reader.ts'
 import type { BinaryPart, Part, ShownBlock, Slice } from '../render/types.ts'
-import { type BlockBuffer, commonLength } from '../timeline/block-buffer.ts'
+import { type BlockBuffer, commonContentLength } from '../timeline/block-buffer.ts'
 import { blockAt, startOfTurn, type Timeline } from '../timeline/timeline.ts'
 import type { TokenCounter } from './tokens.ts'
 
@@ -193,7 +193,8 @@ export function createMeter(estimator: Estimator): Meter {
   let turn = { id: '', buffer, countedBlocks: 0, tokens: 0 }
 
   function turnTokens(timeline: Timeline, turnId: string): number {
-    if (turn.id !== turnId || timeline.size < turn.countedBlocks || !hasSameContent(turn.buffer, timeline.buffer))
+    const same = turn.buffer && Math.min(timeline.size, commonContentLength(turn.buffer, timeline.buffer) ?? 0)
+    if (turn.id !== turnId || same === undefined || same < turn.countedBlocks)
       turn = { id: turnId, buffer: timeline.buffer, countedBlocks: startOfTurn(timeline, turnId), tokens: 0 }
     turn.buffer = timeline.buffer
     for (; turn.countedBlocks < timeline.size; turn.countedBlocks++) {
@@ -229,9 +230,5 @@ export function createMeter(estimator: Estimator): Meter {
     turnTokens,
   }
 }
-
-/** Whether blocks were at most appended, hidden or revealed. None of these changes the content of the earlier blocks. */
-const hasSameContent = (before: BlockBuffer | undefined, after: BlockBuffer): boolean =>
-  before === after || (before !== undefined && commonLength(before, after) !== undefined)
 
 const partUpperBound = (part: Part) => (part.type === 'text' ? tokenUpperBound(part.text) : binaryPartTokens(part))

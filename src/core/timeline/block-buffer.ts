@@ -151,11 +151,19 @@ export function editBuffer(buffer: BlockBuffer, size: number, positions: readonl
  * The number of blocks at the beginning that are the same in both buffers, if `after` was made from `before` by edits of the newest
  * timeline. Undefined if that is not known.
  */
-export function commonLength(before: BlockBuffer, after: BlockBuffer): number | undefined {
+export const commonLength = (before: BlockBuffer, after: BlockBuffer): number | undefined =>
+  shortestEdit(before, after, ({ size, positions }) => Math.min(size, ...positions))
+
+/** Like `commonLength`, but a block that was edited counts as the same, because an edit does not change the text and the bytes of a block. */
+export const commonContentLength = (before: BlockBuffer, after: BlockBuffer): number | undefined =>
+  shortestEdit(before, after, ({ size }) => size)
+
+/** The lowest value of `lengthOf` for the edits that lead from `before` to `after`. Undefined if there are no such edits. */
+function shortestEdit(before: BlockBuffer, after: BlockBuffer, lengthOf: (edit: BufferEdit) => number): number | undefined {
   let common = Number.POSITIVE_INFINITY
   for (let current = before; current !== after; current = current.edit.to) {
     if (!current.edit) return undefined
-    common = Math.min(common, current.edit.size, ...current.edit.positions)
+    common = Math.min(common, lengthOf(current.edit))
   }
   return common
 }
