@@ -29,16 +29,9 @@ type Params = Parameters<Tool['run']>[0]
  * `stopGraceMs` milliseconds to return a result, which is still used. A later result is ignored. If the signal was aborted before the call,
  * the tool does not run.
  */
-export function invoke(
-  tool: Tool,
-  params: Params,
-  call: Call,
-  { stopGraceMs, maxResultBytes }: InvokeLimits,
-): Invocation | Promise<Invocation> {
+export function invoke(tool: Tool, params: Params, call: Call, limits: InvokeLimits): Invocation | Promise<Invocation> {
   if (call.signal.aborted) return { outcome: cancelledBeforeStart(call.signal), stopped: true, abandoned: false }
-  return tool.timeoutMs === undefined
-    ? run(tool, params, call, { stopGraceMs, maxResultBytes })
-    : runWithTimeout(tool, params, call, { stopGraceMs, maxResultBytes }, tool.timeoutMs)
+  return tool.timeoutMs === undefined ? run(tool, params, call, limits) : runWithTimeout(tool, params, call, limits, tool.timeoutMs)
 }
 
 async function runWithTimeout(tool: Tool, params: Params, call: Call, limits: InvokeLimits, ms: number): Promise<Invocation> {
@@ -85,7 +78,8 @@ function isSmall({ output, error }: Outcome, maxBytes: number): boolean {
   if (typeof output !== 'object' || output === null) return true
   if (Symbol.asyncIterator in output) return false
   let bytes = 0
-  for (const [key, value] of Object.entries(output)) {
+  for (const key in output) {
+    const value = (output as { readonly [key: string]: unknown })[key]
     if (typeof value === 'object' && value !== null) return false
     bytes += 3 * key.length + (typeof value === 'string' ? 3 * value.length : 30)
   }

@@ -279,7 +279,8 @@ export function openActivity(open: Activity[] = []): Activity {
     },
     end() {
       const position = open.indexOf(activity)
-      if (position !== -1) open.splice(position, 1)
+      if (position === open.length - 1) open.pop()
+      else if (position !== -1) open.splice(position, 1)
     },
   }
   open.push(activity)
