@@ -9,7 +9,7 @@ import { emptyInfo, type InfoFields, infoAfter } from '../shared/conversation-in
 import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/removal/retention.ts'
 import { newBlockNumbersFast } from '../shared/validation/fast-validate.ts'
-import { checkNumbersUnused, startsFrame } from '../shared/validation/validate.ts'
+import { checkNumbersUnused, type NewBlockNumbers, startsFrame } from '../shared/validation/validate.ts'
 import { type Attempts, noAttempts } from '../shared/work.ts'
 import type { MemoryOffer } from './offers.ts'
 import type { MemorySchedule } from './schedules.ts'
@@ -69,13 +69,18 @@ const emptyConversation = (epoch: number): Omit<MemoryConversation, 'journal'> =
 })
 
 /** Appends all changes or none. Every step that may throw comes before the first step that modifies `conversation`. */
-export function appendChanges(conversation: MemoryConversation, changes: readonly Change[]): readonly Entry[] {
-  const numbers = newBlockNumbersFast(changes, (id) => firstVersionsOf(conversation).get(id))
+export function appendChanges(
+  conversation: MemoryConversation,
+  changes: readonly Change[],
+  numbers: NewBlockNumbers = newBlockNumbersFast(changes, (id) => firstVersionsOf(conversation).get(id)),
+): readonly Entry[] {
   checkNumbersUnused(numbers, conversation.nextBlock)
   let seq = conversation.info.lastSeq
   const added = changes.map((change): Entry => ({ seq: ++seq, change }))
-  const frame = added.findLast(({ change }) => startsFrame(change))
-  if (frame) conversation.base = { seq: frame.seq, timeline: replay(visibleTimeline(conversation), added, frame.seq) }
+  if (changes.some(startsFrame)) {
+    const frame = added.findLast(({ change }) => startsFrame(change)) as Entry
+    conversation.base = { seq: frame.seq, timeline: replay(visibleTimeline(conversation), added, frame.seq) }
+  }
   // a copy, because the caller gets `entry` and may modify it
   for (const entry of added) conversation.journal.add({ seq: entry.seq, change: entry.change })
   conversation.info = infoAfter(conversation.info, changes)

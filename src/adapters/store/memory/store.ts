@@ -15,7 +15,7 @@ import {
 import { checkClaim, checkLeaseFree, isFree, isHeld, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { createOfferListeners, offeredChange } from '../shared/offers.ts'
-import { validateChangesFast } from '../shared/validation/fast-validate.ts'
+import { plainBlockNumbers, validateChangesFast } from '../shared/validation/fast-validate.ts'
 import { involvesBlobs } from '../shared/validation/validate.ts'
 import { createWatchers } from '../shared/watchers.ts'
 import { attemptsAtRelease, noAttempts } from '../shared/work.ts'
@@ -180,11 +180,12 @@ export function createPackingStore(blobs: BlobStore, clock: Clock, idle: IdleJou
     append: (claim, given, options) =>
       write(() => {
         const conversation = claimedConversation(claim)
-        const changes = validateChangesFast(given)
         const before = conversation.info
         const finish = () => finishAppend(claim.conversationId, conversation, before, options)
-        if (involvesBlobs(changes)) return appendWithBlobs(conversation, changes, finish)
-        const entries = appendChanges(conversation, changes)
+        const numbers = plainBlockNumbers(given)
+        const changes = numbers ? given : validateChangesFast(given)
+        if (!numbers && involvesBlobs(changes)) return appendWithBlobs(conversation, changes, finish)
+        const entries = appendChanges(conversation, changes, numbers)
         finish()
         return entries
       }),

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Block, blobRefsOf, isHidden } from '../../../../core/block/index.ts'
+import type { Change } from '../../../../core/timeline/change.ts'
 import { stripHidden } from '../../../../core/timeline/frame.ts'
-import { isPlainResponse, isPlainTextAppend } from './fast-validate.ts'
-import { validateChange } from './validate.ts'
+import { isPlainResponse, isPlainTextAppend, plainBlockNumbers } from './fast-validate.ts'
+import { involvesBlobs, newBlockNumbers, validateChange } from './validate.ts'
 
 const blob = { sha256: 'a'.repeat(64), size: 1 }
 const plainBlock = { id: 'b_1', type: 'user.prompt', author: 'user', turn_id: 't', ts: '2026-01-01T00:00:00Z', text: 'Hello.' }
@@ -36,6 +37,31 @@ it('accepts only appends that the full validation returns unchanged', () => {
     { numRuns: 3_000 },
   )
   expect(accepted).toBeGreaterThan(100)
+})
+
+it('gives block numbers only for appends that the full validation returns unchanged and that refer to no blobs', () => {
+  const counts = { plain: 0, others: 0 }
+  fc.assert(
+    fc.property(oddBlock, oddResponse, fc.boolean(), (block, response, hasOdd) => {
+      const given = [
+        hasOdd ? response : plainResponse,
+        appended({ ...block, id: hasOdd ? block.id : 'b_7' }),
+      ] as unknown as readonly Change[]
+      const numbers = plainBlockNumbers(given)
+      counts[numbers ? 'plain' : 'others'] += 1
+      if (!numbers) return
+      for (const change of given) expect(validateChange(change)).toBe(change)
+      expect(involvesBlobs(given)).toBe(false)
+      expect(numbers).toEqual(newBlockNumbers(given, () => undefined))
+    }),
+    { numRuns: 3_000 },
+  )
+  expect(Math.min(counts.plain, counts.others)).toBeGreaterThan(100)
+})
+
+it('gives no numbers for blocks whose numbers do not ascend', () => {
+  const given = [appended({ ...plainBlock, id: 'b_2' }, { ...plainBlock, id: 'b_1' })] as unknown as readonly Change[]
+  expect(plainBlockNumbers(given)).toBeUndefined()
 })
 
 it('accepts text blocks with and without a tool call in their meta', () => {

@@ -17,8 +17,19 @@ import {
  * 3 µs of the 20 µs that a round takes with the memory store.
  */
 export function validateChangesFast(changes: readonly Change[]): readonly Change[] {
-  return changes.map((change) => (isPlainTextAppend(change) || isPlainResponse(change) ? change : validateChange(change)))
+  return changes.map((change) => (isPlainChange(change) ? change : validateChange(change)))
 }
+
+/**
+ * The numbers of the new blocks in these changes, if `validateChange` would return all changes as they are, and the numbers ascend. Such
+ * changes refer to no blobs. Undefined for all other changes.
+ */
+export function plainBlockNumbers(changes: readonly Change[]): NewBlockNumbers | undefined {
+  for (const change of changes) if (!isPlainChange(change)) return undefined
+  return ascendingNumbers(changes)
+}
+
+const isPlainChange = (change: Change): boolean => isPlainTextAppend(change) || isPlainResponse(change)
 
 /**
  * Whether a change only appends blocks of text. Such blocks are valid JSON with all required fields. They have no bytes, no references to
