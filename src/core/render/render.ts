@@ -1,6 +1,6 @@
 import type { BlockBuffer } from '../timeline/block-buffer.ts'
 import type { Timeline } from '../timeline/timeline.ts'
-import { lastDistinct } from './cache-points.ts'
+import { lastDistinct, maxMarks } from './cache-points.ts'
 import { chainParts, coalesce, createFingerprints, type Fingerprints, sameRun } from './runs.ts'
 import { textPart } from './text.ts'
 import type { Part, RenderSettings, Slice } from './types.ts'
@@ -83,8 +83,12 @@ function tailParts(sources: string | undefined, announce: string | undefined): r
 
 /** Returns the last three points that are positions of shown blocks, ascending and without duplicates. */
 function lastValid(points: readonly number[], shownCount: number): readonly number[] {
-  const isValid = (point: number) => Number.isInteger(point) && point >= 0 && point < shownCount
-  return lastDistinct(points.every(isValid) ? points : points.filter(isValid))
+  let last = -1
+  for (const point of points) {
+    if (point > last && point < shownCount && Number.isInteger(point)) last = point
+    else return lastDistinct(points.filter((each) => Number.isInteger(each) && each >= 0 && each < shownCount))
+  }
+  return points.length > maxMarks ? points.slice(-maxMarks) : points
 }
 
 /** The parts of all shown blocks of a timeline. */
@@ -168,10 +172,15 @@ function createLayout(walk: Walk): Layout {
     parts(ends, tails) {
       const open = openParts ?? coalesce(shown, openFrom)
       openParts = open
-      const parts = closedParts.concat(open, tails) // allocates the list once, unlike a list of spreads
-      const marks = ends.map((end) => (end === shown.length - 1 ? closedParts.length + open.length - 1 : (lastPart[end] as number)))
-      if (marks.includes(-1)) return partsSplitAt(ends, tails)
-      return { parts, marks, segments: ends.map(fingerprints.sent) }
+      const marks: number[] = []
+      const segments: number[] = []
+      for (const end of ends) {
+        const mark = end === shown.length - 1 ? closedParts.length + open.length - 1 : (lastPart[end] as number)
+        if (mark === -1) return partsSplitAt(ends, tails)
+        marks.push(mark)
+        segments.push(fingerprints.sent(end))
+      }
+      return { parts: closedParts.concat(open, tails), marks, segments } // `concat` allocates the list once, unlike a list of spreads
     },
   }
 }

@@ -80,18 +80,22 @@ export interface Fingerprints {
 export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   const own: number[] = []
   const chained = [0]
-  const sent: number[] = []
+  const sent: number[] = [] // 0 for a block that is not the last one of its run, and for the last block, whose run may grow
   let run = startRun(0)
 
   function hashNewBlocks(): void {
     for (let position = own.length; position < blocks.length; position++) {
       const block = blocks[position] as RunBlock
       const before = blocks[position - 1]
-      if (before && !sameRun(before, block)) run = startRun(sent[position - 1] as number)
+      if (before && !sameRun(before, block)) {
+        const hashBefore = hashThrough(run)
+        sent[position - 1] = hashBefore
+        run = startRun(hashBefore)
+      }
       const hash = addToRun(run, block)
       own.push(hash)
       chained.push(chainHash(chained[position] as number, hash))
-      sent.push(hashThrough(run))
+      sent.push(0)
     }
   }
   return {
@@ -110,7 +114,7 @@ export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
     },
     sent(position) {
       hashNewBlocks()
-      return sent[position] as number
+      return position === blocks.length - 1 ? hashThrough(run) : (sent[position] as number)
     },
     texts: (from) => blocks.slice(from).map(({ parts }) => shownText(parts)),
   }
