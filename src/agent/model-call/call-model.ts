@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { BlobRef, BlockOrigin } from '../../core/block/index.ts'
 import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'

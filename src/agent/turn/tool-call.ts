@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import {
   type BlockOrigin,
   type Draft,
@@ -169,8 +170,8 @@ function callDrafts(
 ): readonly Draft[] {
   const toolId = calls[0]?.toolId ?? ''
   const planning = calls.length > 1 && calls.some((call) => call.toolId === 'react.plan')
-  const acks = readRoundAcks(timeline, { notes, toolId: planning ? 'react.plan' : toolId }, origin)
-  const drafts: Draft[] = [...thinkingDrafts(origin, response)]
+  const acks = notes === '' ? undefined : readRoundAcks(timeline, { notes, toolId: planning ? 'react.plan' : toolId }, origin)
+  const drafts: Draft[] = thinkingDrafts(origin, response).slice()
   if (notes !== '') drafts.push(decisionNotesBlock(origin, notes, toolId))
   if (acks) drafts.push(...ackDrafts(origin, acks))
   for (const call of calls) addCallDrafts(drafts, call, timeline)
@@ -202,9 +203,10 @@ export function callOf(
 ): Call {
   const { turnId, agent, conversation, workspace } = turn
   const { conversationId, scope, records, renderers } = conversation
+  const { offersToPrograms, hasAny } = agent.toolbox
   const slice = () => renderers.renderer.slice(seen, turnId)
   let token: Promise<string> | undefined
-  return {
+  const made: Mutable<Call> = {
     conversationId,
     origin,
     toolId: tool.id,
@@ -225,14 +227,17 @@ export function callOf(
     workspace: workspace.open,
     blobs: conversation.blobs,
     onProblem: agent.onProblem,
-    ...(showProgress && { showProgress }),
     // imported on demand, because hardly any tool asks people
     ask: async (question, stop) => (await import('../waits/ask-person.ts')).askPerson(turn, origin, question, [signal, stop]),
     completionToken: () => (token ??= createCompletionToken(turn, origin)), // a call has one token
-    ...(agent.toolbox.offersToPrograms && { offers: agent.toolbox.offersToPrograms }),
-    ...(agent.toolbox.hasAny && { hasTool: agent.toolbox.hasAny }),
   }
+  if (showProgress) made.showProgress = showProgress
+  if (offersToPrograms) made.offers = offersToPrograms
+  if (hasAny) made.hasTool = hasAny
+  return made
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** Parses the sources of an outcome, and finds or makes their SIDs in the pool. Sources of built-in tools already have a SID. */
 function numberSources({ agent, conversation }: Turn, toolId: string, returned: Outcome): { outcome: Outcome; numbers?: PoolNumbers } {

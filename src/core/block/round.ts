@@ -116,7 +116,7 @@ export function toolResultBlock(
     path: toolPath(origin.turnId, origin.callId, 'result'),
     call_id: origin.callId,
     text: result.text,
-    meta: result.meta ? { ...roundMeta(origin), ...result.meta } : roundMeta(origin),
+    meta: { tool_call_id: origin.callId, iteration: origin.iteration, ...result.meta },
   }
 }
 
@@ -126,13 +126,13 @@ export function toolResultBlock(
  * information.
  */
 export function resultMetadataBlock(
-  { callId, iteration, ts }: BlockOrigin,
-  result: Draft<'react.tool.result'>,
+  { turnId, callId, iteration, ts }: BlockOrigin,
+  { path = toolPath(turnId, callId, 'result'), mime }: Draft<'react.tool.result'>,
   { toolId, sourcesPath }: { readonly toolId: string; readonly sourcesPath?: string | undefined },
 ): Draft<'react.tool.result'> {
   const text = JSON.stringify({
-    artifact_path: result.path,
-    mime: result.mime,
+    artifact_path: path,
+    mime,
     kind: 'file',
     visibility: 'internal',
     sources_path: sourcesPath,
@@ -140,7 +140,8 @@ export function resultMetadataBlock(
     tool_call_id: callId,
     ts,
   })
-  return { ...result, mime: 'application/json', text, meta: { tool_call_id: callId, iteration, render_role: 'metadata' } }
+  const meta = { tool_call_id: callId, iteration, render_role: 'metadata' }
+  return { type: 'react.tool.result', author: 'tool', turn_id: turnId, ts, mime: 'application/json', path, call_id: callId, text, meta }
 }
 
 /**

@@ -22,10 +22,9 @@ export function readPlainChannels(raw: string, channels: readonly Channel[]): re
   const received: ReceivedChannel[] = []
   let at = 0
   while (at < raw.length) {
-    const from = at
-    const tag = tags.find(({ open }) => raw.startsWith(open, from))
+    const tag = tagAt(raw, at, tags)
     if (tag === undefined || received.some(({ name }) => name === tag.name)) return undefined
-    const start = from + tag.open.length
+    const start = at + tag.open.length
     const end = raw.indexOf('<', start)
     if (end === -1 || !raw.startsWith(tag.close, end)) return undefined
     received.push({ name: tag.name, instances: [raw.slice(start, end)], closed: 'tag' })
@@ -35,8 +34,19 @@ export function readPlainChannels(raw: string, channels: readonly Channel[]): re
   return received.length === 0 ? undefined : received
 }
 
+function tagAt(raw: string, at: number, tags: readonly ExactTag[]): ExactTag | undefined {
+  for (const tag of tags) if (raw.startsWith(tag.open, at)) return tag
+  return undefined
+}
+
+interface ExactTag {
+  readonly name: string
+  readonly open: string
+  readonly close: string
+}
+
 /** The exact open and close tag of each channel. A channel is left out if an earlier channel has its name as an alias. */
-const exactTags = oncePerBlock((channels: readonly Channel[]) => {
+const exactTags = oncePerBlock((channels: readonly Channel[]): readonly ExactTag[] => {
   const names = channelNames(channels)
   return channels
     .filter(({ name }, index) => names.get(name.toLowerCase()) === index)
