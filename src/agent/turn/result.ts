@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { selectSources } from '../../core/sources/pool.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { StoredTurnOptions, Wait } from '../../core/timeline/change.ts'
-import { blocksOfTurn, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOfTurn, emptyTimeline, hasKind, startOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { filesOfTurn } from '../../core/view/turn-files.ts'
 import type { FileView } from '../../core/view/visible-event.ts'
 import { describeWaits, type TurnWait } from '../waits/describe-wait.ts'
@@ -96,7 +96,7 @@ export function turnResult(
     ...endFields(exitReason, decision.truncated),
     ...answerFields(decision, timeline),
     ...(agent.options?.output && outputFields(decision, exitReason)),
-    files: filesOfTurn(blocksOfTurn(timeline, turnId), turnId),
+    files: filesMadeIn(timeline, turnId),
     ...(decision.stopped && { stopped: true }),
     usage: conversation.spending.of(turnId).usage,
     cost: conversation.spending.cost(turnId),
@@ -107,6 +107,10 @@ export function turnResult(
     ...(error && { error }),
   }
 }
+
+/** The files that the turn made for users. Most turns make none, so the blocks are read only if there may be an artifact. */
+const filesMadeIn = (timeline: Timeline, turnId: string): readonly FileView[] =>
+  hasKind(timeline, 'artifact', startOfTurn(timeline, turnId)) ? filesOfTurn(blocksOfTurn(timeline, turnId), turnId) : []
 
 /** The output of a turn that has an output schema, or why there is none. */
 export const outputFields = ({ output, answer }: Pick<FinalDecision, 'output' | 'answer'>, exitReason: ExitReason) =>
@@ -153,7 +157,7 @@ export function cancelledResult({ turnId, agent, conversation: { ledger, spendin
     turnId,
     ...endFields('cancelled' as const, false),
     ...answerFields({ answer: '', followups: [] }, timeline),
-    files: filesOfTurn(blocksOfTurn(timeline, turnId), turnId),
+    files: filesMadeIn(timeline, turnId),
     usage: spending.of(turnId).usage,
     cost: spending.cost(turnId),
     rounds: 0,

@@ -243,10 +243,12 @@ const digestChecks: FieldChecks<Digest> = {
 export const parseDigest = (text: string | undefined): Digest | undefined => readFields(digestChecks, parseJson(text))
 
 /** The digest in a block that has one. Undefined for blocks without a digest. */
-export function readDigest(block: Block): Digest | undefined {
-  if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
-  if (block.mime !== undefined && block.mime !== 'application/json') return undefined
-  return block.text?.includes('"artifact_path"') ? digestOf(block) : undefined // most results have no digest, and are not parsed
+export const readDigest = (block: Block): Digest | undefined => (mayHaveDigest(block) ? digestOf(block) : undefined)
+
+/** Whether the block has to be parsed to know if it has a digest. Most results have no digest, and are not parsed. */
+export function mayHaveDigest({ type, mime, text }: Block): boolean {
+  if (type !== 'react.tool.result' && type !== 'user.attachment.meta') return false
+  return (mime === undefined || mime === 'application/json') && text !== undefined && text.includes('"artifact_path"')
 }
 
 const digestOf = oncePerBlock((block: Block): Digest | undefined => parseDigest(block.text))

@@ -36,7 +36,8 @@ const newBlock = fc.record(
     type: fc.constantFrom(...types),
     turn_id: fc.constantFrom(...turns),
     path: fc.constantFrom('ar:a', 'ar:b'),
-    meta: fc.constant({ sources_used: [1] }),
+    meta: fc.constantFrom<NonNullable<Block['meta']>>({ sources_used: [1] }, { render_role: 'metadata' }),
+    text: fc.constant('{"artifact_path":"fi:t1.files/a"}'),
   },
   { requiredKeys: ['type', 'turn_id', 'path'] },
 )
@@ -79,6 +80,9 @@ function expectLookUps({ timeline, blocks }: Version, meters: ReadonlyMap<string
   expect(blocksOf(timeline)).toEqual(blocks)
   const citing = blocks.filter(({ meta }) => meta?.sources_used !== undefined)
   expect(blocksOfKind(timeline, 'citing')).toEqual(citing)
+  const mayBeArtifact = ({ type, text, meta }: Block) =>
+    type === 'react.tool.result' && text?.includes('artifact_path') && meta?.render_role !== 'metadata'
+  expect(blocksOfKind(timeline, 'artifact')).toEqual(blocks.filter(mayBeArtifact))
   for (const turnId of turns) {
     const ofTurn = blocks.filter(({ turn_id }) => turn_id === turnId)
     expect(meters.get(turnId)?.turnTokens(timeline, turnId)).toBe(ofTurn.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
@@ -92,6 +96,7 @@ function expectLookUps({ timeline, blocks }: Version, meters: ReadonlyMap<string
     expect(blocksOfKind(timeline, kind)).toEqual(ofKind)
     expect([...newestOfKind(timeline, kind)]).toEqual(ofKind.toReversed())
     expect(hasKind(timeline, kind)).toBe(ofKind.length > 0)
+    for (const from of [1, Math.floor(blocks.length / 2)]) expect(hasKind(timeline, kind, from)).toBe(ofKind.some((block) => blocks.indexOf(block) >= from))
   }
   expect(blocksAtPath(timeline, 'ar:a')).toEqual(blocks.filter(({ path }) => path === 'ar:a'))
   expect(knownTurns(timeline)).toEqual(new Set(blocks.map(({ turn_id }) => turn_id)))

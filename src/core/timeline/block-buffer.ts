@@ -1,5 +1,5 @@
 import { type Block, type BlockType, callIdOf } from '../block/block.ts'
-import { readDigest } from '../block/round.ts'
+import { isResultMetadata, mayHaveDigest, readDigest } from '../block/round.ts'
 import { canonicalPath } from '../path/logical.ts'
 
 /**
@@ -69,8 +69,11 @@ export interface TurnRange {
   end: number
 }
 
-/** The kinds of blocks that are looked for in the whole timeline. A block is `citing` if it lists the sources that it uses. */
-export type BlockKind = 'plan' | 'summary' | 'publish' | 'call' | 'citing'
+/**
+ * The kinds of blocks that are looked for in the whole timeline. A block is `citing` if it lists the sources that it uses. A block is
+ * `artifact` if it may have the digest of an artifact.
+ */
+export type BlockKind = 'plan' | 'summary' | 'publish' | 'call' | 'citing' | 'artifact'
 
 const kinds: ReadonlyMap<BlockType, BlockKind> = new Map<BlockType, BlockKind>([
   ['react.plan', 'plan'],
@@ -97,7 +100,7 @@ const createOutline = (): Outline => ({
   outlined: 0,
   byTurn: new Map(),
   lastRange: undefined,
-  byKind: { plan: [], summary: [], publish: [], call: [], citing: [] },
+  byKind: { plan: [], summary: [], publish: [], call: [], citing: [], artifact: [] },
   characters: 0,
 })
 
@@ -206,10 +209,12 @@ function indexBlock(index: BlockIndex, block: Block, position: number): void {
   if (artifactPath !== undefined) addPosition(index.byArtifact, canonicalPath(artifactPath) ?? artifactPath, position)
 }
 
-function outlineBlock(outline: Outline, { type, turn_id, text, meta }: Block, position: number): void {
+function outlineBlock(outline: Outline, block: Block, position: number): void {
+  const { type, turn_id, text, meta } = block
   const kind = kinds.get(type)
   if (kind) outline.byKind[kind].push(position)
   if (meta?.sources_used !== undefined) outline.byKind.citing.push(position)
+  if (!isResultMetadata(block) && mayHaveDigest(block)) outline.byKind.artifact.push(position)
   if (text !== undefined) outline.characters += text.length
   if (outline.lastRange?.turnId === turn_id) {
     outline.lastRange.end = position + 1

@@ -97,7 +97,9 @@ export function blocksOfTurn({ buffer, size }: Timeline, turnId: string): readon
 export const blocksOfKind = ({ buffer, size }: Timeline, kind: BlockKind): readonly Block[] =>
   blocksAt({ buffer, size }, outlineOf(buffer).byKind[kind])
 
-export const hasKind = ({ buffer, size }: Timeline, kind: BlockKind): boolean => (outlineOf(buffer).byKind[kind][0] ?? size) < size
+/** Whether there is a visible block of this kind at position `from` or later. */
+export const hasKind = ({ buffer, size }: Timeline, kind: BlockKind, from = 0): boolean =>
+  (outlineOf(buffer).byKind[kind].findLast((position) => position < size) ?? -1) >= from
 
 /** The position of the first visible block of this turn. If there is none, it is the number of visible blocks. */
 export const startOfTurn = ({ buffer, size }: Timeline, turnId: string): number =>
