@@ -5,7 +5,6 @@ import type { Attempt } from '../../core/compaction/overflow.ts'
 import { fromUsageRecord } from '../../core/cost/call-usage.ts'
 import { callsInText } from '../../core/decision/call-in-text.ts'
 import { decisionChannels } from '../../core/decision/decision.ts'
-import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import { idOf, isToolName } from '../../core/decision/read-native.ts'
 import { calibrationOf, outputLimit } from '../../core/estimate/estimate.ts'
@@ -203,7 +202,7 @@ export function readOptions(
     dialect,
     createLanes: () => createLanes(laneSettings(agent, ledger, origin)),
     createNativeLanes: () => createNativeLanes({ ...laneSettings(agent, ledger, origin), ...nativeSettings(agent.toolbox, origin) }),
-    earlyCheck: createEarlyCheck(acceptsPlainText),
+    acceptsPlainText,
     live,
     emit: (delta) => live.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   }

@@ -1,6 +1,7 @@
 import type { Notice } from '../../core/block/index.ts'
 import { createCitationRewriter } from '../../core/citations/replace.ts'
 import { collectChannels, type ReceivedChannel } from '../../core/decision/decision.ts'
+import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import { sourcesBySid } from '../../core/sources/pool.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
@@ -89,10 +90,13 @@ export interface ChannelReader {
   preamble(): string
   /** The rule that the start of the response broke. If it is set, no part of the response is shown. */
   readonly violation: Notice | undefined
+  /** Whether it is known if the start of the response breaks a rule. */
+  hasCheckedStart(): boolean
 }
 
-export function createChannelReader({ channels, earlyCheck, createLanes, emit }: ReadOptions): ChannelReader {
+export function createChannelReader({ channels, acceptsPlainText, createLanes, emit }: ReadOptions): ChannelReader {
   const parser = createChannelParser(channels)
+  const earlyCheck = createEarlyCheck(acceptsPlainText)
   const liveOutput = createLiveOutput(createLanes, emit)
   const received: ChannelEvent[] = []
   let read = ''
@@ -126,6 +130,7 @@ export function createChannelReader({ channels, earlyCheck, createLanes, emit }:
     channels: () => collectChannels(received),
     preamble: () => parser.preamble,
     violation: undefined as Notice | undefined,
+    hasCheckedStart: earlyCheck.isDone,
   }
   return self
 }

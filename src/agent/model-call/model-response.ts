@@ -1,6 +1,5 @@
 import type { Notice } from '../../core/block/index.ts'
 import type { NativeCall, ReceivedChannel } from '../../core/decision/decision.ts'
-import type { EarlyCheck } from '../../core/decision/early-check.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import type { Dialect, FinishReason, ModelUsage, ServiceError } from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'
@@ -55,8 +54,8 @@ export interface ReadOptions {
   readonly dialect: Dialect
   createLanes(): Lanes
   createNativeLanes(): Lanes<NativeEvent>
-  /** Checks the start of the response. If it breaks a rule, the call ends at once. */
-  readonly earlyCheck: EarlyCheck
+  /** Whether a text without any channel may be the answer. */
+  readonly acceptsPlainText: boolean
   readonly live: Pick<LiveFeed, 'hasWatchers' | 'onJoin'>
   emit(delta: LaneEvent['delta']): void
 }

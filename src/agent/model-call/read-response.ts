@@ -1,4 +1,5 @@
 import { collectChannels } from '../../core/decision/decision.ts'
+import { startOf } from '../../core/decision/early-check.ts'
 import { readPlainChannels } from '../../core/decision/fast-read.ts'
 import { type ModelEvent, type ModelUsage, parseModelEvent, type ServiceError } from '../../core/model-event.ts'
 import type { Channel } from '../../core/stream/channel.ts'
@@ -69,6 +70,8 @@ interface Reading {
   /** Reads the response in the dialect `native`. Undefined in the dialect `channels`. */
   readonly native: NativeReader | undefined
   raw: string
+  /** How the response starts, as far as it is known. Not set while a client watches. */
+  start: ReturnType<typeof startOf>
   finish: ModelResponse['finish']
   error: ServiceError | undefined
   usage: ModelUsage | undefined
@@ -88,6 +91,7 @@ const startReading = (activity: Activity, options: ReadOptions): Reading => ({
   stopTimer: createStopTimer(),
   native: options.dialect === 'native' ? createNativeReader(options) : undefined,
   raw: '',
+  start: 'incomplete',
   finish: undefined,
   error: undefined,
   usage: undefined,
@@ -118,7 +122,7 @@ async function readEvents(reading: Reading, open: () => AsyncIterable<ModelEvent
 
 function receive(reading: Reading, received: ModelEvent): void {
   const { native, options } = reading
-  const { live, earlyCheck } = options
+  const { live } = options
   const event = parseModelEvent(received, options.modelName)
   if (!event) return
   if (native && event.type !== 'finish' && event.type !== 'error') {
@@ -127,8 +131,7 @@ function receive(reading: Reading, received: ModelEvent): void {
   } else if (event.type === 'text.delta') {
     reading.raw += event.text
     if (live.hasWatchers()) parse(reading, event.text).liveOutput.catchUp()
-    // without watchers, text is parsed only if its start may break a rule
-    else if (!earlyCheck.isDone() && (reading.reader || !earlyCheck.startsValid(reading.raw))) parse(reading, event.text)
+    else if (mayBreakRule(reading)) parse(reading, event.text)
   } else if (event.type === 'finish') {
     reading.finish = { reason: event.finishReason, modelName: event.modelName }
     reading.endedAfterAbort = reading.activity.signal.aborted
@@ -139,6 +142,13 @@ function receive(reading: Reading, received: ModelEvent): void {
     reading.error = event.error
     reading.usage = event.usage
   }
+}
+
+/** Whether the start of the response may break a rule. Only then is the text parsed while it arrives and no client watches. */
+function mayBreakRule(reading: Reading): boolean {
+  if (reading.reader) return !reading.reader.hasCheckedStart()
+  if (reading.start !== 'valid') reading.start = startOf(reading.raw)
+  return reading.start === 'other'
 }
 
 /** Parses all text received so far. `latest` is the last received piece, if the caller knows it. */

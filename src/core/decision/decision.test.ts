@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
 import { collectChannels, decisionChannels, parseResponse } from './decision.ts'
-import { createEarlyCheck, type EarlyCheck } from './early-check.ts'
+import { createEarlyCheck, type EarlyCheck, startOf } from './early-check.ts'
 import { readDecision } from './read.ts'
 
 const stop = { finishReason: 'stop', maxTokens: 20_000 } as const
@@ -152,13 +152,9 @@ describe('the early check', () => {
     })
   })
 
-  it('recognises a valid beginning without a parser, wherever the text was cut', () => {
-    const earlyCheck = createEarlyCheck()
-    expect(['<', '<channel:thin', '<channel:thinking'].map((raw) => [earlyCheck.startsValid(raw), earlyCheck.isDone()])).toEqual(
-      Array(3).fill([true, false]),
-    )
-    expect([earlyCheck.startsValid('<channel:thinking>I'), earlyCheck.isDone()]).toEqual([true, true])
-    for (const raw of [' <channel:thinking>', '<channel:action>', '<Channel:thinking>', 'Well'])
-      expect(createEarlyCheck().startsValid(raw)).toBe(false)
+  it('is not needed if the response starts with the first tag, wherever the text was cut', () => {
+    expect(['', '<', '<channel:thin', '<channel:thinking'].map(startOf)).toEqual(Array(4).fill('incomplete'))
+    expect(startOf('<channel:thinking>I')).toBe('valid')
+    for (const raw of [' <channel:thinking>', '<channel:action>', '<Channel:thinking>', 'Well']) expect(startOf(raw)).toBe('other')
   })
 })

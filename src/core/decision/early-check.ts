@@ -12,11 +12,6 @@ import { firstChannelViolation, preambleViolation } from './violations.ts'
  */
 export interface EarlyCheck {
   /**
-   * True when `raw`, the text so far, begins with the expected first tag or is itself the beginning of this tag. As long as this is true,
-   * the caller need not parse the text for `check`.
-   */
-  startsValid(raw: string): boolean
-  /**
    * Called after each chunk with the new events, the parser and the text so far. Returns a notice when the response breaks the rule. Later
    * calls return no further notice.
    */
@@ -31,15 +26,18 @@ export interface EarlyCheck {
 
 const firstTag = '<channel:thinking>'
 
+/**
+ * How a response starts: `valid` with the expected first tag, `incomplete` with the beginning of this tag, or with another text. Only a
+ * response that starts with another text has to be parsed for the early check.
+ */
+export const startOf = (raw: string): 'valid' | 'incomplete' | 'other' =>
+  raw.startsWith(firstTag) ? 'valid' : firstTag.startsWith(raw) ? 'incomplete' : 'other'
+
 /** Makes an early check for one response. `acceptsPlainText` is true when plain text without any channel may be the answer. */
 export function createEarlyCheck(acceptsPlainText = false): EarlyCheck {
   let done = false
   return {
     isDone: () => done,
-    startsValid(raw) {
-      done ||= raw.startsWith(firstTag)
-      return done || firstTag.startsWith(raw)
-    },
     check(events, { preamble, hasPreamble, strayTags }, raw) {
       if (done) return undefined
       if (hasPreamble) {

@@ -96,7 +96,8 @@ function expectLookUps({ timeline, blocks }: Version, meters: ReadonlyMap<string
     expect(blocksOfKind(timeline, kind)).toEqual(ofKind)
     expect([...newestOfKind(timeline, kind)]).toEqual(ofKind.toReversed())
     expect(hasKind(timeline, kind)).toBe(ofKind.length > 0)
-    for (const from of [1, Math.floor(blocks.length / 2)]) expect(hasKind(timeline, kind, from)).toBe(ofKind.some((block) => blocks.indexOf(block) >= from))
+    for (const from of [1, Math.floor(blocks.length / 2)])
+      expect(hasKind(timeline, kind, from)).toBe(ofKind.some((block) => blocks.indexOf(block) >= from))
   }
   expect(blocksAtPath(timeline, 'ar:a')).toEqual(blocks.filter(({ path }) => path === 'ar:a'))
   expect(knownTurns(timeline)).toEqual(new Set(blocks.map(({ turn_id }) => turn_id)))
