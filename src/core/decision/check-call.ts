@@ -117,23 +117,18 @@ function splitParams(
   params: JsonObject,
   { parameters }: ToolSignature,
 ): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
-  const parameterOf = (name: string) => parameters.find((parameter) => parameter.name === name)
-  const isKept = (name: string) => {
-    const value = params[name] as Json
-    const known = parameterOf(name)
-    return known !== undefined && value !== null && isAccepted(value, known)
-  }
-  if (Object.keys(params).every(isKept)) return { kept: params, dropped: [] }
+  const names = Object.keys(params)
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
-  for (const [name, value] of Object.entries(params)) {
-    const known = parameterOf(name)
+  for (const name of names) {
+    const value = params[name] as Json
+    const known = parameters.find((parameter) => parameter.name === name)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: snippet(name) })
     else if (value === null) continue
     else if (isAccepted(value, known)) kept.push([name, value])
     else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: describeType(value) })
   }
-  return { kept: Object.fromEntries(kept), dropped }
+  return { kept: kept.length === names.length ? params : Object.fromEntries(kept), dropped }
 }
 
 const isAccepted = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || matchesType(value, type)

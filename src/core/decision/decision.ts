@@ -201,18 +201,15 @@ export function parseActionFields(
   if (typeof listed === 'string') return fieldProblem(listed)
   if (listed && toolCall) return fieldProblem('Send the calls either in "tool_call" or in "tool_calls", not in both.')
   if (listed) toolCall = listed[0]
-  return {
-    ok: true,
-    fields: {
-      action: action.trim().toLowerCase(),
-      notes: notes ?? '',
-      toolCall,
-      ...(listed && { callList: listed }),
-      finalAnswer: answer ?? '',
-      followups: parsePhrases(value.suggested_followups),
-      questions: parsePhrases(value.clarification_questions ?? value.questions),
-    },
+  const fields: ActionFields = {
+    action: action.trim().toLowerCase(),
+    notes: notes ?? '',
+    toolCall,
+    finalAnswer: answer ?? '',
+    followups: parsePhrases(value.suggested_followups),
+    questions: parsePhrases(value.clarification_questions ?? value.questions),
   }
+  return { ok: true, fields: listed ? { ...fields, callList: listed } : fields }
 }
 
 const fieldProblem = (problem: string) => ({ ok: false as const, problem })
