@@ -127,12 +127,13 @@ const feedback: OptionRules<FeedbackOptions> = {
 }
 
 /** Makes a function that returns the options of a method, or throws an `InvalidOption`. */
-export const check =
-  <Options>(method: string, rules: OptionRules<Options>, what = 'an object with options') =>
-  (options: Options): Options => {
-    checkOptions(method, options, group(what, rules))
+export const check = <Options>(method: string, rules: OptionRules<Options>, what = 'an object with options') => {
+  const rule = group(what, rules)
+  return (options: Options): Options => {
+    checkOptions(method, options, rule)
     return options
   }
+}
 
 /** Checks the options that callers pass to the methods of an agent. If an option has no rule, the compiler reports an error. */
 export const checked = {

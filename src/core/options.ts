@@ -77,7 +77,11 @@ export const listOf =
   (what: string, rule: OptionRule): OptionRule =>
   (value) => {
     if (!Array.isArray(value)) return expects(`a list of ${what}`, () => false)(value)
-    return firstProblem(Array.from(value, (item, index) => [`[${index}]`, item, rule] as const))
+    for (const [index, item] of value.entries()) {
+      const problem = rule(item)
+      if (problem) return { ...problem, at: `[${index}]${problem.at}` }
+    }
+    return undefined
   }
 
 /** A rule for an object with named options. By default a name that is not in `rules` is a problem, because it is probably misspelt. */
@@ -94,7 +98,11 @@ export const group =
       const unknown = Object.keys(members).find((name) => !Object.hasOwn(rules, name) && members[name] !== undefined)
       if (unknown !== undefined) return unknownName(unknown, Object.keys(rules))
     }
-    return firstProblem(Object.entries(rules).map(([name, rule]) => [`.${name}`, members[name], rule] as const))
+    for (const name in rules) {
+      const problem = rules[name]?.(members[name])
+      if (problem) return { ...problem, at: `.${name}${problem.at}` }
+    }
+    return undefined
   }
 
 const unknownName = (name: string, known: readonly string[]): OptionProblem => ({
@@ -104,14 +112,6 @@ const unknownName = (name: string, known: readonly string[]): OptionProblem => (
 
 const canHaveMembers = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null && !Array.isArray(value)) || typeof value === 'function'
-
-function firstProblem(members: readonly (readonly [at: string, value: unknown, rule: OptionRule])[]): OptionProblem | undefined {
-  for (const [at, value, rule] of members) {
-    const problem = rule(value)
-    if (problem) return { ...problem, at: at + problem.at }
-  }
-  return undefined
-}
 
 const MAX_SHOWN_CHARS = 60
 

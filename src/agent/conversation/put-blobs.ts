@@ -85,7 +85,7 @@ export function createPutBlobs(store: BlobStore): PutBlobs {
     async close() {
       closed = true
       for (const end of ends) end(turnEnded())
-      await Promise.allSettled(running)
+      if (running.size > 0) await Promise.allSettled(running)
     },
     refs: () => refs,
   }

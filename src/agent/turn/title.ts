@@ -1,7 +1,6 @@
 import { type Block, clarificationBlock, type Draft, stageBlock } from '../../core/block/index.ts'
 import { parsePhrases } from '../../core/decision/decision.ts'
-import type { Estimator } from '../../core/estimate/estimate.ts'
-import { contextLimit } from '../../core/estimate/estimate.ts'
+import { contextLimit, type Estimator, tokenUpperBound } from '../../core/estimate/estimate.ts'
 import { cutToTokens } from '../../core/estimate/tokens.ts'
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
@@ -205,6 +204,8 @@ const TITLE_TOKENS = 4_000
  * out.
  */
 function firstParts(parts: readonly Part[], maxTokens: number, estimator: Estimator): readonly Part[] {
+  const upperBound = parts.reduce((sum, part) => sum + (part.type === 'text' ? tokenUpperBound(part.text) : maxTokens + 1), 0)
+  if (upperBound <= maxTokens) return parts
   let room = maxTokens
   return parts.flatMap((part) => {
     const tokens = estimator.parts([part])
