@@ -73,11 +73,11 @@ export function commitCalls(
   finished: readonly Change[] = noChanges,
 ): Promise<void> {
   const response = responseChanges(origin, call)
-  return turn.conversation.ledger.commit((timeline) => [
-    ...response,
-    { type: 'blocks.appended', blocks: assignIds(timeline, [...titleBlocks, ...callDrafts(origin, call, notes, calls, seen)]) },
-    ...finished,
-  ])
+  return turn.conversation.ledger.commit((timeline) => {
+    const drafts = [...titleBlocks, ...thinkingDrafts(origin, call.response)]
+    addRoundDrafts(drafts, origin, notes, calls, seen)
+    return [...response, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }, ...finished]
+  })
 }
 
 /** A response with calls. `titleBlocks` are blocks of a title that arrived with it. */
@@ -160,23 +160,15 @@ function emitToolStatus(live: LiveFeed, { origin, tool }: CheckedCall, status: '
   live.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
-/** The blocks of a response, in this order: thinking, notes, plan steps whose progress the notes report, and each call with its program. */
-function callDrafts(
-  origin: BlockOrigin,
-  { response }: ModelCall,
-  notes: string,
-  calls: readonly ShownCall[],
-  timeline: Timeline,
-): readonly Draft[] {
+/** Adds the blocks of calls, in this order: notes, plan steps whose progress the notes report, and each call with its program. */
+function addRoundDrafts(drafts: Draft[], origin: BlockOrigin, notes: string, calls: readonly ShownCall[], timeline: Timeline): void {
   const toolId = calls[0]?.toolId ?? ''
   const planning = calls.length > 1 && calls.some((call) => call.toolId === 'react.plan')
   const acks = notes === '' ? undefined : readRoundAcks(timeline, { notes, toolId: planning ? 'react.plan' : toolId }, origin)
-  const drafts: Draft[] = thinkingDrafts(origin, response).slice()
   if (notes !== '') drafts.push(decisionNotesBlock(origin, notes, toolId))
   if (acks) drafts.push(...ackDrafts(origin, acks))
   for (const call of calls) addCallDrafts(drafts, call, timeline)
   if (acks) for (const notice of acks.warnings) drafts.push(noticeBlock(origin, notice))
-  return drafts
 }
 
 function addCallDrafts(drafts: Draft[], { origin, toolId, params, code, warnings, group }: ShownCall, timeline: Timeline): void {

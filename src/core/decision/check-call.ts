@@ -118,20 +118,26 @@ function splitParams(
   { parameters }: ToolSignature,
 ): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
   const names = Object.keys(params)
+  if (names.every((name) => isAccepted(params[name] as Json, parameterOf(name, parameters)))) return { kept: params, dropped: [] }
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
   for (const name of names) {
     const value = params[name] as Json
-    const known = parameters.find((parameter) => parameter.name === name)
+    const known = parameterOf(name, parameters)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: snippet(name) })
     else if (value === null) continue
     else if (isAccepted(value, known)) kept.push([name, value])
     else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: describeType(value) })
   }
-  return { kept: kept.length === names.length ? params : Object.fromEntries(kept), dropped }
+  return { kept: Object.fromEntries(kept), dropped }
 }
 
-const isAccepted = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || matchesType(value, type)
+const parameterOf = (name: string, parameters: readonly Parameter[]): Parameter | undefined =>
+  parameters.find((parameter) => parameter.name === name)
+
+/** Whether the tool gets the value. `known` is the parameter, if the tool has it. */
+const isAccepted = (value: Json, known: Parameter | undefined): boolean =>
+  known !== undefined && value !== null && (known.required || isReference(value) || matchesType(value, known.type))
 
 function unknownTool(toolId: string, ids: readonly string[], shown: boolean): Notice {
   const near = suggestIds(toolId, ids)

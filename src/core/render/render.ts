@@ -172,15 +172,10 @@ function createLayout(walk: Walk): Layout {
     parts(ends, tails) {
       const open = openParts ?? coalesce(shown, openFrom)
       openParts = open
-      const marks: number[] = []
-      const segments: number[] = []
-      for (const end of ends) {
-        const mark = end === shown.length - 1 ? closedParts.length + open.length - 1 : (lastPart[end] as number)
-        if (mark === -1) return partsSplitAt(ends, tails)
-        marks.push(mark)
-        segments.push(fingerprints.sent(end))
-      }
-      return { parts: closedParts.concat(open, tails), marks, segments } // `concat` allocates the list once, unlike a list of spreads
+      const marks = ends.map((end) => (end === shown.length - 1 ? closedParts.length + open.length - 1 : (lastPart[end] as number)))
+      if (marks.includes(-1)) return partsSplitAt(ends, tails)
+      const parts = closedParts.concat(open, tails) // allocates the list once, unlike a list of spreads
+      return { parts, marks, segments: ends.map(fingerprints.sent) }
     },
   }
 }

@@ -81,7 +81,7 @@ function withFrozen(timeline: Timeline, frozen: FrozenTexts | undefined): Timeli
 /** Appends blocks. The time that this takes depends only on the number of new blocks, not on the length of the timeline. */
 function appendBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
   if (blocks.length === 0) return timeline
-  const buffer = extendBuffer(timeline.buffer, timeline.size, blocks.map(dropEmptyMeta))
+  const buffer = extendBuffer(timeline.buffer, timeline.size, blocks)
   return { ...timeline, buffer, size: timeline.size + blocks.length, nextBlock: nextBlockNumber(blocks, timeline.nextBlock) }
 }
 

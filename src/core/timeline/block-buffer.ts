@@ -1,4 +1,4 @@
-import { type Block, type BlockType, callIdOf } from '../block/block.ts'
+import { type Block, type BlockType, callIdOf, dropEmptyMeta } from '../block/block.ts'
 import { isResultMetadata, mayHaveDigest, readDigest } from '../block/round.ts'
 import { canonicalPath } from '../path/logical.ts'
 
@@ -178,7 +178,7 @@ function shortestEdit(before: BlockBuffer, after: BlockBuffer, lengthOf: (edit: 
 export function extendBuffer(buffer: BlockBuffer, size: number, added: readonly Block[]): BlockBuffer {
   const blocks = blocksIn(buffer)
   const extended = blocks.length === size ? buffer : bufferWith(blocks.slice(0, size))
-  for (const block of added) extended.blocks?.push(block)
+  for (const block of added) extended.blocks?.push(dropEmptyMeta(block))
   return extended
 }
 
