@@ -1,3 +1,4 @@
+import type { Block } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import { errorMessage } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
@@ -167,14 +168,18 @@ function openConversation(
   return conversation
 }
 
+/** Whether the block is the result of a sub-agent. Its cost belongs to the turn. */
+const isOfChild = ({ meta }: Block): boolean => meta?.child !== undefined
+
 /** Called for every entry that the conversation commits, in order. */
 function onEntry(
   { agent, conversationId, live, spending, inbox, results, journaled, putBlobs, currentResult }: Conversation,
   event: EntryEvent,
 ): void {
   const { change } = event
-  spending.count(change)
-  if (change.type === 'turn.opened') journaled.resolve()
+  if (change.type === 'response.received' || (change.type === 'blocks.appended' && change.blocks.some(isOfChild)))
+    spending.uncounted.push(change)
+  else if (change.type === 'turn.opened') journaled.resolve()
   else if (change.type === 'turn.closed') {
     inbox.endTurn()
     putBlobs.forget()

@@ -7,6 +7,7 @@ import { runTurn, type Turn } from '../turn/turn.ts'
 import { optionsForTurn, reportLostOptions, servicesFor, withOptions } from '../turn/turn-options.ts'
 import { isLost } from './claim.ts'
 import type { Conversation } from './context.ts'
+import { restoreSpending } from './spending.ts'
 
 /** A turn that is running, or the last turn that has ended. */
 export interface RunningTurn {
@@ -49,7 +50,7 @@ async function runOneTurn(
   if (previous) await previous.callerResult.promise
   const feedbacks = await collectFeedback(ledger, clock.now(), settings)
   const resumed = start.kind === 'unfinished'
-  if (resumed) for (const change of (await conversation.entriesOfTurn(turnId)).changes) spending.count(change)
+  if (resumed) restoreSpending(spending, (await conversation.entriesOfTurn(turnId)).changes, turnId)
   const workspace = workspaces.forTurn(turnId, { resumed })
   if (resumed) await workspace.resume()
   const frozen = agent.changing && (await freezeTools(conversation, agent.changing, start, clock.now()))

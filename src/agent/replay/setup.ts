@@ -115,7 +115,9 @@ export async function setUpReplay(
         throw stop.signal.reason
       },
     }
-    const ledger = openLedger({ timeline, lastSeq }, claim, store, ({ change }) => spending.count(change))
+    const ledger = openLedger({ timeline, lastSeq }, claim, store, ({ change }) => {
+      if (change.type === 'response.received') spending.uncounted.push(change)
+    })
     const events = createInbox(ledger, turnId, stop.signal)
     const inbox = recordedInbox(events, player)
     const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, { halt, die, endTime: () => events.limitTime(0) })

@@ -1,7 +1,7 @@
 import type { Block } from '../block/block.ts'
 import { isObject } from '../json.ts'
 import type { ModelUsage } from '../model-event.ts'
-import type { Change, ResponseReceived } from '../timeline/change.ts'
+import type { BlocksAppended, Change, ResponseReceived } from '../timeline/change.ts'
 import type { Usage } from '../timeline/response-record.ts'
 import { callUsages, fromUsageRecord } from './call-usage.ts'
 
@@ -29,6 +29,9 @@ export interface ChildUsage {
   readonly usage: ModelUsage
   readonly estimated: boolean
 }
+
+/** Whether an entry may contain results of sub-agents. Most entries do not. */
+export const hasChildCalls = ({ blocks }: BlocksAppended): boolean => blocks.some(({ meta }) => meta?.child !== undefined)
 
 /** The model calls of a sub-agent whose result is in this block. Invalid values in `meta` are left out. */
 export function childCallsOf({ type, meta }: Block): readonly ChildUsage[] {
