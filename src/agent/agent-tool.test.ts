@@ -28,9 +28,9 @@ const askWeather = reply.call('agents.ask', { task: 'How is Rome?' })
 function setUp() {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  const create = (model: ScriptedModel, tools: readonly Tool[], over: ConversationStore = store) =>
+  const create = (model: ScriptedModel, tools: readonly Tool[], over: ConversationStore = store, limits: { maxMoney?: number } = {}) =>
     createAgentFrom({
-      ...replays.note({ store, tools, settings: { stopGraceMs: 2_000, priceOf: () => 1 } }),
+      ...replays.note({ store, tools, settings: { stopGraceMs: 2_000, priceOf: () => 1, ...limits } }),
       model,
       store: over,
       clock,
@@ -91,6 +91,16 @@ describe('a sub-agent', () => {
     expect(cost.total.calls).toBe(own + calls.length)
     expect(cost.roles.get('child')).toMatchObject({ calls: calls.length, tokens: { uncached: expect.any(Number) } })
     expect(calls.filter((call) => call.usage.uncached === 100)).toHaveLength(3)
+  })
+
+  it('counts for the money limit of its caller', async () => {
+    const { create, store, childOf } = setUp()
+    const helper = create(scriptedModel([priced(askWeather), priced(reply.answer('Rome is clear.'))]), [])
+    const answer = reply.answer('That is all I could afford.')
+    const boss = create(scriptedModel([priced(askWeather), priced(answer)]), [agentTool(helper, { description, params })], store, { maxMoney: 4 })
+    const { exitReason, cost } = await boss.run('c1', 'Rome?').result
+    const own = 2 + 1 // decisions and the title
+    expect([exitReason, cost]).toEqual(['budget', { money: own + (await childOf()).calls.length }])
   })
 
   it('is deleted with its caller, even while it runs', async () => {

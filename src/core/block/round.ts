@@ -246,10 +246,10 @@ export const parseDigest = (text: string | undefined): Digest | undefined => rea
 export const readDigest = (block: Block): Digest | undefined => (mayHaveDigest(block) ? digestOf(block) : undefined)
 
 /** Whether the block has to be parsed to know if it has a digest. Most results have no digest, and are not parsed. */
-export function mayHaveDigest({ type, mime, text }: Block): boolean {
-  if (type !== 'react.tool.result' && type !== 'user.attachment.meta') return false
-  return (mime === undefined || mime === 'application/json') && text !== undefined && text.includes('"artifact_path"')
-}
+export const mayHaveDigest = ({ type, mime, text }: Block): boolean =>
+  (type === 'react.tool.result' || type === 'user.attachment.meta') &&
+  (mime === undefined || mime === 'application/json') &&
+  text?.includes('"artifact_path"') === true
 
 const digestOf = oncePerBlock((block: Block): Digest | undefined => parseDigest(block.text))
 
