@@ -97,7 +97,9 @@ describe('a sub-agent', () => {
     const { create, store, childOf } = setUp()
     const helper = create(scriptedModel([priced(askWeather), priced(reply.answer('Rome is clear.'))]), [])
     const answer = reply.answer('That is all I could afford.')
-    const boss = create(scriptedModel([priced(askWeather), priced(answer)]), [agentTool(helper, { description, params })], store, { maxMoney: 4 })
+    const boss = create(scriptedModel([priced(askWeather), priced(answer)]), [agentTool(helper, { description, params })], store, {
+      maxMoney: 4,
+    })
     const { exitReason, cost } = await boss.run('c1', 'Rome?').result
     const own = 2 + 1 // decisions and the title
     expect([exitReason, cost]).toEqual(['budget', { money: own + (await childOf()).calls.length }])

@@ -26,10 +26,7 @@ export interface BlockOrigin {
 
 export const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
 
-/**
- * The content of a `react.tool.call` block. The block is appended before the tool runs, so that after a crash the journal shows that the
- * call had begun.
- */
+/** The content of a `react.tool.call` block. It is appended before the tool runs, so after a crash the journal shows that the call began. */
 export interface ToolCall {
   readonly tool_id: string
   readonly tool_call_id: string
