@@ -77,8 +77,8 @@ export const listOf =
   (what: string, rule: OptionRule): OptionRule =>
   (value) => {
     if (!Array.isArray(value)) return expects(`a list of ${what}`, () => false)(value)
-    for (const [index, item] of value.entries()) {
-      const problem = rule(item)
+    for (let index = 0; index < value.length; index++) {
+      const problem = rule(value[index])
       if (problem) return { ...problem, at: `[${index}]${problem.at}` }
     }
     return undefined
@@ -98,7 +98,7 @@ export const group =
       const unknown = Object.keys(members).find((name) => !Object.hasOwn(rules, name) && members[name] !== undefined)
       if (unknown !== undefined) return unknownName(unknown, Object.keys(rules))
     }
-    for (const name in rules) {
+    for (const name of Object.keys(rules)) {
       const problem = rules[name]?.(members[name])
       if (problem) return { ...problem, at: `.${name}${problem.at}` }
     }

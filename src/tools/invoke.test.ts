@@ -4,6 +4,7 @@ import { failingTools } from '../../test/support/scenario-tools.ts'
 import { toolFixture } from '../../test/support/tool-fixture.ts'
 import { defineTool } from './define.ts'
 import { invoke } from './invoke.ts'
+import { outcomeOf } from './outcome.ts'
 import type { Tool } from './tool.ts'
 
 const tool = (run: () => unknown, timeoutMs?: number) =>
@@ -21,6 +22,16 @@ it('a tool that returns a value gives its outcome synchronously', () => {
       grace,
     ),
   ).toMatchObject({ outcome: { ok: true, output: 'done' }, stopped: false, abandoned: false })
+})
+
+it('an output is measured without its inherited properties', () => {
+  const inherited = Object.create({
+    get x() {
+      throw new Error('inherited')
+    },
+  })
+  const returnsIt: Tool = { ...tool(() => ''), run: () => outcomeOf({ ok: true, ret: inherited }) }
+  expect(invoke(returnsIt, {}, call, grace)).toMatchObject({ outcome: { ok: true } })
 })
 
 it('a tool that throws or refuses its parameters gives its outcome synchronously', () => {

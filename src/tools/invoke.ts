@@ -78,7 +78,7 @@ function isSmall({ output, error }: Outcome, maxBytes: number): boolean {
   if (typeof output !== 'object' || output === null) return true
   if (Symbol.asyncIterator in output) return false
   let bytes = 0
-  for (const key in output) {
+  for (const key of Object.keys(output)) {
     const value = (output as { readonly [key: string]: unknown })[key]
     if (typeof value === 'object' && value !== null) return false
     bytes += 3 * key.length + (typeof value === 'string' ? 3 * value.length : 30)

@@ -25,6 +25,8 @@ const RETRY_GROWTH = 1.1
  */
 export function prepareContext(turn: Turn, progress: Progress, wrapUp?: ReachedLimit): Progress | Promise<Progress> {
   const now = turn.agent.clock.now()
+  const { ledger, renderers } = turn.conversation
+  renderers.meter.turnTokens(ledger.timeline, turn.turnId) // counts the new blocks now, so that the end of the turn has few blocks to count
   const expired = expiredContent(turn, now)
   const tails = () => promptTails(turn, progress, now, wrapUp)
   if (expired.length === 0 && !exceedsContext(turn, progress, tails())) return progress
@@ -35,7 +37,6 @@ export function prepareContext(turn: Turn, progress: Progress, wrapUp?: ReachedL
 function exceedsContext({ turnId, agent, conversation }: Turn, { compactAbove = 0 }: Progress, tails: Tails): boolean {
   const { timeline } = conversation.ledger
   const { meter, renderer } = conversation.renderers
-  meter.turnTokens(timeline, turnId)
   const slice = renderer.peek(timeline, turnId)
   const exceeds = (tailTokens: number) =>
     meter.exceeds(timeline, slice, Math.max(compactAbove, timelineRoom({ ...sizesOf(agent, timeline), tailTokens })))

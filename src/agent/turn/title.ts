@@ -204,7 +204,7 @@ const TITLE_TOKENS = 4_000
  * out.
  */
 function firstParts(parts: readonly Part[], maxTokens: number, estimator: Estimator): readonly Part[] {
-  const upperBound = parts.reduce((sum, part) => sum + (part.type === 'text' ? tokenUpperBound(part.text) : maxTokens + 1), 0)
+  const upperBound = parts.reduce((sum, part) => sum + (part.type === 'text' ? tokenUpperBound(part.text) : Number.POSITIVE_INFINITY), 0)
   if (upperBound <= maxTokens) return parts
   let room = maxTokens
   return parts.flatMap((part) => {

@@ -139,6 +139,15 @@ describe('the meter', () => {
     expect(meter.turnTokens(timeline, 'another')).toBe(0)
   })
 
+  it('counts the blocks of a turn again for a branch that an edit has made', () => {
+    const meter = createMeter(createEstimator((given) => given.length))
+    const { turn_id } = prompt('')
+    const base = append(emptyTimeline(), 'aa')
+    const edited = applyChange(base, { type: 'blocks.hidden', ids: ['b_1'], replacement_text: 'seen', reason: 'hide' })
+    const [one, two] = [append(base, 'b'.repeat(100)), append(edited, 'ccc')]
+    expect([one, two, one].map((each) => meter.turnTokens(each, turn_id))).toEqual([102, 5, 102])
+  })
+
   it('counts again after an edit of the past, and for an older timeline', () => {
     const { estimator } = counting()
     const meter = createMeter(estimator)

@@ -159,7 +159,8 @@ export const LINE_BREAK_TOKENS = 1
 
 /**
  * Measures how many tokens the rendered blocks have. Each call looks only at blocks that are new since the previous call. Counting tokens is
- * slow, so they are counted only when an upper bound exceeds the limit. The upper bound is computed from the lengths of the texts:
+ * slow, so for `exceeds` they are counted only when an upper bound exceeds the limit. The upper bound is computed from the lengths of the
+ * texts:
  *
  *   upper bound │▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓        │ limit     below the limit, nothing is counted
  *   exact       │▓▓▓▓▓▓▓│···             │           the blocks up to │ were counted by an earlier call

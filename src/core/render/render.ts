@@ -26,7 +26,7 @@ export interface RenderOptions {
   readonly currentTurnId: string
   /**
    * Returns the positions of the blocks after which a mark is set. `slice` has all blocks that the model sees. It is valid only during this
-   * call.
+   * call. The prompt may keep the returned list, so the function must not change it later.
    */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined

@@ -66,6 +66,8 @@ describe('the hash of the sent parts', () => {
           expect(fingerprints.sent(grown.length - 1)).toBe(chainParts(0, partsOf(grown)).at(-1) ?? 0)
           expect(fingerprints.block(grown.length - 1)).toBe(hashText(fingerprints.texts(grown.length - 1)[0] ?? ''))
         }
+        const closed = lines.flatMap((each, end) => (lines[end + 1] && !sameRun(each, lines[end + 1] as RunBlock) ? [end] : []))
+        for (const end of closed) expect(fingerprints.sent(end)).toBe(chainParts(0, partsOf(lines.slice(0, end + 1))).at(-1) ?? 0)
       }),
     )
   })

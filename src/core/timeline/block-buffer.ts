@@ -124,9 +124,9 @@ function restoreList(buffer: BlockBuffer): Block[] {
 }
 
 /**
- * Returns a buffer with the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks have the ids, types,
- * paths, calls, turns, texts and sources of the old ones, so the index stays valid. If no newer timeline has added blocks, the list and the index are
- * moved to the new buffer and not copied:
+ * Returns a buffer with the first `size` blocks, in which `edit` replaces the blocks at these positions. The new blocks differ from the old
+ * ones only in the fields of `meta` about hiding, so the index stays valid. If no newer timeline has added blocks, the list and the index
+ * are moved to the new buffer and not copied:
  *
  *   before   list [ b_1  b_2  b_3 ]
  *   after    the edit: position 1 was b_2 ──▶ list [ b_1  b_2'  b_3 ]

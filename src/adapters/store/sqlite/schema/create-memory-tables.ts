@@ -1,8 +1,8 @@
 /**
- * The SQL that creates the tables of the memory index. A later step of the schema changes these tables. This step must not change, because existing databases
- * have run it. `memory_seq` is the last entry that is in the index. A process with an older version of Daybook may still have the file
- * open, and it writes entries without indexing them. In this case `memory_seq` is lower than `last_seq`, and a process with a newer version
- * indexes these entries.
+ * The SQL that creates the tables of the memory index. A later step of the schema changes these tables. This step must not change, because
+ * existing databases have run it. `memory_seq` is the last entry that is in the index. A process with an older version of Daybook may still
+ * have the file open, and it writes entries without indexing them. In this case `memory_seq` is lower than `last_seq`, and a process with a
+ * newer version indexes these entries.
  */
 export const createMemoryTables = `
   ALTER TABLE conversations ADD COLUMN memory_seq INTEGER NOT NULL DEFAULT 0;
