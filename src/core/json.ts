@@ -73,9 +73,8 @@ export function isFlat(object: JsonObject): boolean {
  */
 export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   type Result = { [K in keyof T]: Exclude<T[K], undefined> }
-  const names = Object.keys(value) as (keyof T)[]
-  if (names.every((name) => value[name] !== undefined)) return value as Result
-  return Object.fromEntries(names.filter((name) => value[name] !== undefined).map((name) => [name, value[name]])) as Result
+  if (Object.values(value).every((field) => field !== undefined)) return value as Result
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Result
 }
 
 /** The number of characters in all strings of a JSON value. Stops counting at `limit`. */

@@ -45,58 +45,36 @@ export function openLedger(
   let writing = false
   const waiting: (() => void)[] = []
 
-  function write(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void> {
+  async function write(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void> {
+    let entries: readonly Entry[]
     writing = true
     try {
       if (broken) throw broken.error
       const made = typeof changes === 'function' ? changes(self.timeline) : changes // if the function throws, nothing has been written
       const taken = takes?.()
-      if (made.length > 0 || taken?.length) return append(made, taken, raises).then(apply, fail)
-    } catch (error) {
-      startNext()
-      return Promise.reject(error)
-    }
-    startNext()
-    return Promise.resolve()
-  }
-
-  function append(
-    made: readonly Change[],
-    taken: readonly TakenOffer[] | undefined,
-    raises: BudgetEntry['raises'],
-  ): Promise<readonly Entry[]> {
-    try {
-      const charged = budgetFor(made)
-      const budget = raises ? { ...charged, raises } : charged
-      const options = taken || budget ? { ...(taken && { takes: taken }), ...(budget && { budget }) } : undefined
-      return Promise.resolve(options ? store.append(claim, made, options) : store.append(claim, made))
-    } catch (error) {
-      return Promise.reject(error)
+      if (made.length === 0 && !taken?.length) return
+      try {
+        const charged = budgetFor(made)
+        const budget = raises ? { ...charged, raises } : charged
+        const options = taken || budget ? { ...(taken && { takes: taken }), ...(budget && { budget }) } : undefined
+        entries = await (options ? store.append(claim, made, options) : store.append(claim, made))
+      } catch (error) {
+        if (!isInvalidChange(error)) broken = { error }
+        throw error
+      }
+      apply(entries)
+    } finally {
+      writing = false
+      waiting.shift()?.() // the next commit runs even if this one has failed
     }
   }
 
   function apply(entries: readonly Entry[]): void {
-    try {
-      for (const { seq, change } of entries) {
-        self.timeline = applyChange(self.timeline, change)
-        self.lastSeq = seq
-        emit({ type: 'entry', seq, change })
-      }
-    } finally {
-      startNext()
+    for (const { seq, change } of entries) {
+      self.timeline = applyChange(self.timeline, change)
+      self.lastSeq = seq
+      emit({ type: 'entry', seq, change })
     }
-  }
-
-  function fail(error: unknown): never {
-    if (!isInvalidChange(error)) broken = { error }
-    startNext()
-    throw error
-  }
-
-  /** Starts the next commit, even if this one has failed. */
-  function startNext(): void {
-    writing = false
-    waiting.shift()?.()
   }
 
   function commit(changes: Changes, takes?: () => readonly TakenOffer[], raises?: BudgetEntry['raises']): Promise<void> {

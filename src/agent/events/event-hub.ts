@@ -153,6 +153,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
   }
 
   function notify(listeners: ReadonlySet<Listener>, published: PublishedEvent) {
+    if (listeners.size === 0) return
     for (const listener of listeners) {
       try {
         listener(published)
@@ -164,7 +165,7 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
 
   function publish(feed: ConversationFeed, event: TurnEvent): void {
     const published = toPublished(feed.live, event)
-    if (feed.listeners.size > 0) notify(feed.listeners, published)
+    notify(feed.listeners, published)
     if (event.type === 'entry') for (const range of feed.ranges) addEntry(range, event.seq)
   }
 

@@ -70,7 +70,7 @@ interface Reading {
   /** Reads the response in the dialect `native`. Undefined in the dialect `channels`. */
   readonly native: NativeReader | undefined
   raw: string
-  /** How the response starts, as far as it is known. Not set while a client watches. */
+  /** How the response starts, as far as it is known. Not updated while a client watches. */
   start: ReturnType<typeof startOf>
   finish: ModelResponse['finish']
   error: ServiceError | undefined

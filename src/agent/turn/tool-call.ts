@@ -164,7 +164,7 @@ function emitToolStatus(live: LiveFeed, { origin, tool }: CheckedCall, status: '
 function addRoundDrafts(drafts: Draft[], origin: BlockOrigin, notes: string, calls: readonly ShownCall[], timeline: Timeline): void {
   const toolId = calls[0]?.toolId ?? ''
   const planning = calls.length > 1 && calls.some((call) => call.toolId === 'react.plan')
-  const acks = notes === '' ? undefined : readRoundAcks(timeline, { notes, toolId: planning ? 'react.plan' : toolId }, origin)
+  const acks = readRoundAcks(timeline, { notes, toolId: planning ? 'react.plan' : toolId }, origin)
   if (notes !== '') drafts.push(decisionNotesBlock(origin, notes, toolId))
   if (acks) drafts.push(...ackDrafts(origin, acks))
   for (const call of calls) addCallDrafts(drafts, call, timeline)

@@ -1,6 +1,6 @@
 import type { BlockBuffer } from '../timeline/block-buffer.ts'
 import type { Timeline } from '../timeline/timeline.ts'
-import { lastDistinct, maxMarks } from './cache-points.ts'
+import { lastDistinct } from './cache-points.ts'
 import { chainParts, coalesce, createFingerprints, type Fingerprints, sameRun } from './runs.ts'
 import { textPart } from './text.ts'
 import type { Part, RenderSettings, Slice } from './types.ts'
@@ -26,7 +26,7 @@ export interface RenderOptions {
   readonly currentTurnId: string
   /**
    * Returns the positions of the blocks after which a mark is set. `slice` has all blocks that the model sees. It is valid only during this
-   * call. The prompt may keep the returned list, so the function must not change it later.
+   * call.
    */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined
@@ -83,12 +83,8 @@ function tailParts(sources: string | undefined, announce: string | undefined): r
 
 /** Returns the last three points that are positions of shown blocks, ascending and without duplicates. */
 function lastValid(points: readonly number[], shownCount: number): readonly number[] {
-  let last = -1
-  for (const point of points) {
-    if (point > last && point < shownCount && Number.isInteger(point)) last = point
-    else return lastDistinct(points.filter((each) => Number.isInteger(each) && each >= 0 && each < shownCount))
-  }
-  return points.length > maxMarks ? points.slice(-maxMarks) : points
+  const isValid = (point: number) => Number.isInteger(point) && point >= 0 && point < shownCount
+  return lastDistinct(points.every(isValid) ? points : points.filter(isValid))
 }
 
 /** The parts of all shown blocks of a timeline. */
