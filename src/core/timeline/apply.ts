@@ -42,7 +42,7 @@ function transition(timeline: Timeline, change: Change): Timeline {
       return withFrozen({ ...timeline, openTurn: options ? { turn_id, ts, options } : { turn_id, ts } }, frozen)
     }
     case 'turn.closed':
-      return timeline.openTurn?.turn_id === change.turn_id ? omitField(timeline, 'openTurn') : timeline
+      return timeline.openTurn?.turn_id === change.turn_id ? { ...timeline, openTurn: undefined } : timeline
     case 'turn.waiting':
     case 'turn.resumed':
       return timeline.openTurn?.turn_id === change.turn_id ? { ...timeline, openTurn: afterWait(timeline.openTurn, change) } : timeline
@@ -73,10 +73,8 @@ function transition(timeline: Timeline, change: Change): Timeline {
 }
 
 /** Sets the frozen texts of the timeline. If `frozen` is undefined, the frozen texts of the previous turn are removed. */
-function withFrozen(timeline: Timeline, frozen: FrozenTexts | undefined): Timeline {
-  if (timeline.frozen === frozen) return timeline
-  return frozen === undefined ? omitField(timeline, 'frozen') : { ...timeline, frozen }
-}
+const withFrozen = (timeline: Timeline, frozen: FrozenTexts | undefined): Timeline =>
+  timeline.frozen === frozen ? timeline : { ...timeline, frozen }
 
 /** Appends blocks. The time that this takes depends only on the number of new blocks, not on the length of the timeline. */
 function appendBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
@@ -151,9 +149,4 @@ function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
     lastEvent: { event_id: event.event_id, sequence: event.sequence },
     knownEvents: [...knownEvents.slice(1 - MAXIMUM_KNOWN_EVENTS), event.event_id],
   }
-}
-
-function omitField<K extends keyof Timeline>(timeline: Timeline, key: K): Timeline {
-  const { [key]: _dropped, ...rest } = timeline
-  return rest as unknown as Timeline // only optional fields are dropped
 }

@@ -1,7 +1,7 @@
 import { type Block, dropEmptyMeta, isEmptyMeta, isHidden, type Meta } from '../block/block.ts'
 import type { SourcePool } from '../sources/pool.ts'
 import { createBuffer } from './block-buffer.ts'
-import { blocksOf, type Timeline } from './timeline.ts'
+import { blocksOf, emptyTimeline, type Timeline } from './timeline.ts'
 
 type HiddenMeta = Pick<Meta, 'hidden' | 'replacement_text' | 'hidden_reason' | 'hidden_scope'>
 
@@ -26,7 +26,7 @@ export function frameOf(timeline: Timeline): Frame {
 export function timelineFromFrame(frame: Frame, find: (id: string) => Block, sources: SourcePool): Timeline {
   const { order, hidden, ...facts } = frame
   const blocks = order.map((id) => withHidden(find(id), hidden[id]))
-  return { ...facts, sources, buffer: createBuffer(blocks), size: blocks.length }
+  return { ...emptyTimeline(), ...facts, sources, buffer: createBuffer(blocks), size: blocks.length } // JSON has no undefined fields
 }
 
 function withHidden(block: Block, hidden: HiddenMeta | undefined): Block {

@@ -5,7 +5,7 @@ import { isObject } from '../json.ts'
 import { compactSnapshot } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { createBuffer } from './block-buffer.ts'
-import { blockAt, blocksOf, nextBlockNumber, type Timeline } from './timeline.ts'
+import { blockAt, blocksOf, emptyTimeline, nextBlockNumber, type Timeline } from './timeline.ts'
 import { turnIdsOf } from './turns.ts'
 
 /** The visible state of a conversation in the exchange format `conv.timeline.v1`. It is computed for an export and is not stored. */
@@ -52,27 +52,24 @@ export function toPayload(timeline: Timeline): TimelinePayload {
  * of the import has already added them.
  */
 export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
-  const { sources } = timeline
+  const touchedAt = payload.cache_last_touch_at
+  const lastEventId = payload.last_external_event_id
   return {
+    ...emptyTimeline(),
     buffer: createBuffer(payload.blocks.map(dropEmptyMeta)),
     size: payload.blocks.length,
     nextBlock: nextBlockNumber(payload.blocks, Math.max(nextBlock, timeline.nextBlock)),
-    sources,
-    inbox: [],
-    ...(payload.conversation_title !== null && { title: payload.conversation_title }),
-    ...(payload.conversation_started_at !== null && { startedAt: payload.conversation_started_at }),
-    ...(payload.ts !== null && { lastTs: payload.ts }),
-    ...(payload.cache_last_touch_at !== null && {
-      cache: {
-        touched_at: new Date(Math.round(payload.cache_last_touch_at * 1000)).toISOString(),
-        ttl_seconds: payload.cache_last_ttl_seconds,
-      },
-    }),
-    ...(payload.last_known_feedback_ts !== null && { feedbackSeen: payload.last_known_feedback_ts }),
-    ...(payload.last_external_event_id !== null && {
-      lastEvent: { event_id: payload.last_external_event_id, sequence: payload.last_external_event_seq ?? 0 },
-    }),
-    ...(payload.forked_from !== null && { forkedFrom: payload.forked_from }),
+    sources: timeline.sources,
+    title: payload.conversation_title ?? undefined,
+    startedAt: payload.conversation_started_at ?? undefined,
+    lastTs: payload.ts ?? undefined,
+    cache:
+      touchedAt === null
+        ? undefined
+        : { touched_at: new Date(Math.round(touchedAt * 1000)).toISOString(), ttl_seconds: payload.cache_last_ttl_seconds },
+    feedbackSeen: payload.last_known_feedback_ts ?? undefined,
+    lastEvent: lastEventId === null ? undefined : { event_id: lastEventId, sequence: payload.last_external_event_seq ?? 0 },
+    forkedFrom: payload.forked_from ?? undefined,
   }
 }
 

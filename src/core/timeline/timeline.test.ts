@@ -226,7 +226,7 @@ describe('changes', () => {
   it('keep the open turn until it is closed', () => {
     const open = replay([{ type: 'turn.opened', turn_id: 't1', ts: minute(0) }])
     expect(open.openTurn).toEqual({ turn_id: 't1', ts: minute(0) })
-    expect(applyChange(open, { type: 'turn.closed', turn_id: 't1', ts: minute(1), exit_reason: 'complete' })).not.toHaveProperty('openTurn')
+    expect(applyChange(open, { type: 'turn.closed', turn_id: 't1', ts: minute(1), exit_reason: 'complete' }).openTurn).toBeUndefined()
   })
 })
 

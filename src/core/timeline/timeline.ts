@@ -18,23 +18,23 @@ export interface Timeline {
   /** The number for the id of the next block. The numbers of compacted blocks are not used again. */
   readonly nextBlock: number
   readonly sources: SourcePool
-  readonly title?: string
-  readonly startedAt?: string
-  readonly lastTs?: string
+  readonly title: string | undefined
+  readonly startedAt: string | undefined
+  readonly lastTs: string | undefined
   /** The turn that was opened and not closed yet. It is running, it waits, or a crash interrupted it. */
-  readonly openTurn?: OpenTurn
+  readonly openTurn: OpenTurn | undefined
   /** The parts of the system text that stay the same during a whole turn, as the last turn uses them. */
-  readonly frozen?: FrozenTexts
+  readonly frozen: FrozenTexts | undefined
   /** The newest response that contains a decision. It has the time, the usage and the record of the prompt, but not the text. */
-  readonly lastResponse?: Omit<ResponseReceived, 'raw'>
+  readonly lastResponse: Omit<ResponseReceived, 'raw'> | undefined
   /** Events that the conversation has accepted and no turn has read yet, in the order of acceptance. */
   readonly inbox: readonly InboxEvent[]
-  readonly lastEvent?: { readonly event_id: string; readonly sequence: number }
+  readonly lastEvent: { readonly event_id: string; readonly sequence: number } | undefined
   /** The ids of the newest events, also of events that a turn has read. They are used to recognise an event that is delivered twice. */
-  readonly knownEvents?: readonly string[]
-  readonly cache?: CacheTouch
-  readonly feedbackSeen?: string
-  readonly forkedFrom?: { readonly conversation_id: string; readonly turn_id: string }
+  readonly knownEvents: readonly string[] | undefined
+  readonly cache: CacheTouch | undefined
+  readonly feedbackSeen: string | undefined
+  readonly forkedFrom: { readonly conversation_id: string; readonly turn_id: string } | undefined
 }
 
 /** The turn that was opened and not closed yet. */
@@ -58,11 +58,28 @@ export interface CacheTouch {
 
 /** The timeline of a new conversation. */
 export function emptyTimeline(): Timeline {
-  return { buffer: createBuffer([]), size: 0, nextBlock: 1, sources: emptyPool, inbox: [] }
+  return {
+    buffer: createBuffer([]),
+    size: 0,
+    nextBlock: 1,
+    sources: emptyPool,
+    title: undefined,
+    startedAt: undefined,
+    lastTs: undefined,
+    openTurn: undefined,
+    frozen: undefined,
+    lastResponse: undefined,
+    inbox: [],
+    lastEvent: undefined,
+    knownEvents: undefined,
+    cache: undefined,
+    feedbackSeen: undefined,
+    forkedFrom: undefined,
+  }
 }
 
 export function blockAt(timeline: Timeline, position: number): Block | undefined {
-  return position < timeline.size ? blocksIn(timeline.buffer)[position] : undefined
+  return position >= 0 && position < timeline.size ? blocksIn(timeline.buffer)[position] : undefined
 }
 
 /** The visible blocks from position `from` on, as a new list. */
