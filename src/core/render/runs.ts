@@ -86,7 +86,7 @@ export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   function hashNewBlocks(): void {
     for (let position = own.length; position < blocks.length; position++) {
       const block = blocks[position] as RunBlock
-      const before = blocks[position - 1]
+      const before = position === 0 ? undefined : blocks[position - 1]
       if (before && !sameRun(before, block)) {
         const hashBefore = hashThrough(run)
         sent[position - 1] = hashBefore

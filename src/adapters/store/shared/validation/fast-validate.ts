@@ -46,21 +46,39 @@ export function isPlainTextAppend(change: unknown): change is BlocksAppended {
 
 function isPlainTextBlock(block: unknown): boolean {
   if (!isPlainObject(block)) return false
-  const { id, type, author, turn_id, ts, mime, path, call_id, tool_id, text, meta } = block
-  if (typeof id !== 'string' || !isBlockId(id)) return false
-  if (typeof type !== 'string' || typeof author !== 'string' || typeof turn_id !== 'string') return false
-  if (typeof ts !== 'string' || !isTimestamp(ts)) return false
-  let known = 5
-  if (typeof mime === 'string') known++
-  if (typeof path === 'string') known++
-  if (typeof call_id === 'string') known++
-  if (typeof tool_id === 'string') known++
-  if (typeof text === 'string') known++
-  if (meta !== undefined) {
-    if (!isPlainTextMeta(meta)) return false
-    known++
+  let required = 0
+  for (const key in block) {
+    const value = block[key]
+    if (key === 'meta') {
+      if (!isPlainTextMeta(value)) return false
+      continue
+    }
+    if (typeof value !== 'string') return false
+    switch (key) {
+      case 'id':
+        if (!isBlockId(value)) return false
+        required++
+        break
+      case 'ts':
+        if (!isTimestamp(value)) return false
+        required++
+        break
+      case 'type':
+      case 'author':
+      case 'turn_id':
+        required++
+        break
+      case 'mime':
+      case 'path':
+      case 'call_id':
+      case 'tool_id':
+      case 'text':
+        break
+      default:
+        return false
+    }
   }
-  return countFields(block) === known
+  return required === 5
 }
 
 function isPlainTextMeta(meta: unknown): boolean {
