@@ -22,17 +22,19 @@ export interface CallUsage {
  * last request failed before any output, it is left out, because it was not billed.
  */
 export function callUsages(response: ResponseReceived): readonly CallUsage[] {
-  const { retried = [], usage, prompt } = response
+  const { retried, usage, prompt } = response
   const model = prompt?.model ?? ''
-  const discarded = retried.map((attempt) => ({
-    usage: fromUsageRecord(attempt.usage),
-    model: attempt.model ?? model,
-    estimated: attempt.estimated === true,
-    discarded: true,
-  }))
-  return failedBeforeOutput(response)
-    ? discarded
-    : [...discarded, { usage: usageOf(response), model, estimated: usage === undefined, discarded: false }]
+  const calls: CallUsage[] = []
+  for (const attempt of retried ?? []) {
+    calls.push({
+      usage: fromUsageRecord(attempt.usage),
+      model: attempt.model ?? model,
+      estimated: attempt.estimated === true,
+      discarded: true,
+    })
+  }
+  if (!failedBeforeOutput(response)) calls.push({ usage: usageOf(response), model, estimated: usage === undefined, discarded: false })
+  return calls
 }
 
 /**

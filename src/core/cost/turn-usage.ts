@@ -23,7 +23,7 @@ export type TurnCost =
 
 /** The tokens and the money that the model calls of a turn have used so far. */
 export interface TurnSums {
-  usage: TurnUsage
+  readonly usage: { -readonly [Field in keyof TurnUsage]: TurnUsage[Field] }
   /** The cost of all calls with a known price. */
   money: number
   /** The models of the calls whose price is not known. */
@@ -58,16 +58,14 @@ function addCall(
   { usage, model, estimated }: Pick<CallUsage, 'usage' | 'model' | 'estimated'>,
   priceOf: PriceOf | undefined,
 ): number | undefined {
-  const before = sums.usage
-  sums.usage = {
-    uncached: before.uncached + usage.uncached,
-    cacheRead: before.cacheRead + usage.cacheRead,
-    cacheWrite: before.cacheWrite + usage.cacheWrite,
-    output: before.output + usage.output,
-    reasoning: before.reasoning + usage.reasoning,
-    calls: before.calls + 1,
-    estimated: before.estimated + (estimated ? 1 : 0),
-  }
+  const { usage: sum } = sums
+  sum.uncached += usage.uncached
+  sum.cacheRead += usage.cacheRead
+  sum.cacheWrite += usage.cacheWrite
+  sum.output += usage.output
+  sum.reasoning += usage.reasoning
+  sum.calls += 1
+  if (estimated) sum.estimated += 1
   const price = priceOf && knownPrice(priceOf, usage, model)
   if (price === undefined && !sums.unpriced.includes(model)) sums.unpriced = [...sums.unpriced, model]
   sums.money = addMoney(sums.money, price ?? 0)
