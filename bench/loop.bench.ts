@@ -57,8 +57,8 @@ function repeatedScript(rounds: number): Model {
 }
 
 /**
- * A model with the same replies that sends prepared events. It needs less time than the scripted model, because it neither splits texts nor
- * looks at the signal.
+ * A model with the same replies that sends prepared events. It takes half the time of the scripted model, because it does not split texts,
+ * and does not look at the signal before each chunk.
  */
 function steadyModel(rounds: number): Model {
   const call = eventsOf(callReply)
@@ -145,8 +145,8 @@ const memoryStore = () => createMemoryStore({ blobs: createMemoryBlobs(), clock 
 const agentOn = (store: ConversationStore, model: Model): Agent => createAgentFrom({ model, store, clock, tools: [add], settings })
 
 /**
- * Compares rounds with rounds of the loop by hand. In the first two rows, both loops call a model that sends prepared events and takes
- * hardly any time itself. In the last row, both loops call the scripted model of `daybook/testing`.
+ * Compares rounds with rounds of the loop by hand. In the first two rows, both loops call a model that sends prepared events. In the last
+ * row, both loops call the scripted model of `daybook/testing`, which itself takes about twice as long.
  */
 async function roundInMemory(): Promise<void> {
   const prepared = await turnsOf(steadyModel(ROUNDS))
